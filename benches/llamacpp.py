@@ -92,7 +92,8 @@ def main() -> None:
 
 def _cases(items: int) -> list[Case]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
-    cases = (case for data in datasets for bed in DEFAULT_TESTBEDS for case in TESTBEDS[bed].cases(data, Settings(limit=items)))
+    testbeds = [TESTBEDS[name] for name in DEFAULT_TESTBEDS]
+    cases = (case for data in datasets for bed in testbeds for case in bed.cases(data, Settings(limit=items)))
     return [case for case in cases if case.feasible]
 
 

@@ -21,6 +21,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from ragbed.analysis.condition_table import tabulate_run
 from ragbed.builder.fetching import ReadingWorker, closing_worker, documents_at_once, drain
 from ragbed.builder.web.documents import ReadJob as Page
 from ragbed.builder.web.ordered_tasks import in_order
@@ -30,7 +31,6 @@ from ragbed.runs.call_loop import CallProgress
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import Job, run
-from ragbed.runs.scoring import tabulate_run
 from ragbed.schema import Case
 from tests.runs.engines.cluster import Nodes, running_cluster
 from tests.runs.harness import canonical, make_case, make_job

@@ -1,9 +1,9 @@
-"""Measure the HTML report of 10,000 trials: its size, and how soon it is usable in Chromium.
+"""Measure the HTML report of 10,000 trials: its size, and the time until it is usable in Chromium.
 
-Asks models without weights about fictional news in both languages, or about the datasets that are named, until there
-are 10,000 trials; has `ragbed report -f html` write the report; opens it from the disk in a browser without a window.
-Prints sizes and times (the median of five openings) and exits with 1 if a promise is broken: 10 MB, 1 s until the page
-answers. Work is the processor time of the page's thread, which hangs less on what else the machine does.
+Evaluates models without weights on synthetic news in both languages, or on the named datasets, writes the report with
+`ragbed report -f html`, and opens it in a headless browser. Prints sizes and times (the median of five openings), and
+exits with 1 if a limit is exceeded: 10 MB, or 1 s until the page responds. Work is the CPU time of the page's thread,
+which depends less on the load of the machine.
 """
 
 from __future__ import annotations
@@ -27,55 +27,53 @@ MODELS = ("baseline/lexical", "scripted/last-doc")
 
 
 class Opening(NamedTuple):
-    """Seconds."""
+    """Times in seconds: until the page is ready, CPU time of the page, a filter, and opening a case."""
 
     ready: float
-    """From the start of the navigation until everything answers."""
     work: float
     filtered: float
     opened: float
-    """A case from the middle, its block unpacked."""
 
 
 def main() -> None:
-    """Measures; exit code 1 if a promise is broken."""
+    """Measure, and exit with 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", nargs="*", help="Datasets in place of fictional news.")
+    parser.add_argument("data", nargs="*", help="Datasets to use instead of synthetic news.")
     data = parser.parse_args().data
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
-        trials = _ask(Path(folder), data)
+        trials = _evaluate(Path(folder), data)
         started = time.perf_counter()
-        _type("report", str(Path(folder) / "run"), "-f", "html", "-o", str(report))
+        _run("report", str(Path(folder) / "run"), "-f", "html", "-o", str(report))
         seconds, megabytes = time.perf_counter() - started, report.stat().st_size / 1e6
         openings = _open(report)
     middle = Opening(*(statistics.median(column) for column in zip(*openings, strict=True)))
-    print(f"{trials:,} trials: {megabytes:.1f} MB (promised {MEGABYTES:.0f}), written in {seconds:.0f} s")
-    print(f"answers after {middle.ready:.2f} s (promised {SECONDS:.0f}), of which the page works {middle.work:.2f} s")
+    print(f"{trials:,} trials: {megabytes:.1f} MB (limit {MEGABYTES:.0f}), written in {seconds:.0f} s")
+    print(f"ready after {middle.ready:.2f} s (limit {SECONDS:.0f}), CPU time of the page {middle.work:.2f} s")
     print(f"a filter {1000 * middle.filtered:.0f} ms, a case {1000 * middle.opened:.0f} ms")
     print(f"load of the machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     sys.exit(not (megabytes <= MEGABYTES and middle.ready <= SECONDS))
 
 
-def _type(*words: str) -> str:
+def _run(*words: str) -> str:
     command = [sys.executable, "-m", "ragbed", *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def _ask(folder: Path, data: list[str]) -> int:
-    """Writes the run; gives the number of its trials, some 10,000."""
+def _evaluate(folder: Path, data: list[str]) -> int:
+    """Create the run, and return the number of its trials, about 10,000."""
     named = data
     if not named:
-        _type("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
+        _run("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
         named = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
     words = ["run", "--no-cache", "--out", str(folder / "run")]
     for model in MODELS:
         words += ["-m", model]
     for one in named:
         words += ["-d", one]
-    _type(*words)
+    _run(*words)
     lines = folder / "trials.jsonl"
-    _type("export", str(folder / "run"), "--to", "jsonl", "-o", str(lines))
+    _run("export", str(folder / "run"), "--to", "jsonl", "-o", str(lines))
     with lines.open("rb") as trials:
         return sum(1 for _ in trials)
 
@@ -83,11 +81,11 @@ def _ask(folder: Path, data: list[str]) -> int:
 def _open(report: Path) -> list[Opening]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if chromium is None:
-        sys.exit("no Chromium: install Debian's, or name another one by CHROMIUM")
+        sys.exit("Chromium was not found: install it, or set CHROMIUM to its path")
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=arguments)
-        _measure(browser, report)  # the first opening also starts the browser's processes
+        _measure(browser, report)  # The first opening also starts the processes of the browser.
         return [_measure(browser, report) for _ in range(OPENINGS)]
 
 

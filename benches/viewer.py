@@ -1,11 +1,10 @@
 """Measure the viewer on a million trials at the server, and on ten thousand in a real browser.
 
-Writes the runs (ten models, the bundled data, replies of 200 characters in both languages), lets the viewer index
-them, and asks for first pages, every value of every filter, pairs of filters at random pages, words and cases.
-Exits with 1 if a promise is broken: 95 % of first pages and filters within 300 ms, no answer above 1 MB, at most 300
-MB of memory; in the browser every interaction within 100 ms, from the key or click, with the page at rest, to the
-drawn page. Times are of this machine as it is: its load is printed with them, and beside the times on the clock what
-they took of the processor, which says more where others work on the machine.
+Writes the runs (ten models, the bundled data, responses of 200 characters in both languages), indexes them with the
+viewer, and requests first pages, every value of every filter, pairs of filters at random pages, searches and cases.
+Exits with 1 if a limit is exceeded: 95 % of first pages and filters within 300 ms, no response above 1 MB, at most 300
+MB of memory, and in the browser every interaction within 100 ms, from the key or click to the drawn page. The load of
+the machine and the CPU times are printed too, because they say more on a busy machine.
 """
 
 from __future__ import annotations
@@ -35,24 +34,23 @@ from tests.browser import find_chromium
 from tests.ui.viewer.served import Served, serve_runs
 
 MILLISECONDS, BYTES, MEGABYTES, INTERACTION_MS = 300, 1_000_000, 300, 100
-PROMISED = ("first page", "filters")
-"""What is measured and told besides hangs on how much of the index the system has in memory."""
+PROMISED = ("first page", "filters")  # The other times depend on how much of the index is in the page cache.
 MODELS = 10
 CACHE = "cache"
 WORDS = ("Berlin", "the", "not Berlin", "Ivorn River", "zebra", "的", "不足", "文档信息", "answer 2022")
 
 
 def main() -> None:
-    """Measures; exit code 1 if a promise is broken."""
+    """Measure, and exit with 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1_000_000)
     parser.add_argument("--browser-trials", type=int, default=10_000)
-    parser.add_argument("--keep", type=Path, help="Folder in which runs are kept and found again.")
+    parser.add_argument("--keep", type=Path, help="Folder in which runs are kept for the next time.")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # where the viewer looks for its index
+        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer has its index there.
         kept = [
             measure_server(prepare(folder / f"run-{given.trials}", given.trials)),
             measure_browser(prepare(folder / f"run-{given.browser_trials}", given.browser_trials)),
@@ -62,7 +60,7 @@ def main() -> None:
 
 
 def prepare(run: Path, trials: int) -> Path:
-    """A run with its index; made-up replies repeat, so each is scored once (`benches score` measures scoring)."""
+    """Return a run with its index; each response is scored once (`benches score` measures scoring)."""
     if not run.exists():
         write_run(run, trials, MODELS)
     started = time.perf_counter()
@@ -70,7 +68,7 @@ def prepare(run: Path, trials: int) -> Path:
     index.parent.mkdir(parents=True, exist_ok=True)
     indexer = Indexer(run, index)
     pieces = 0
-    with patch("ragbed.ui.viewer.cells.score", _remembering(score)):
+    with patch("ragbed.ui.viewer.cells.score", _cached(score)):
         while indexer.step():
             pieces += 1
     indexer.close()
@@ -80,20 +78,20 @@ def prepare(run: Path, trials: int) -> Path:
     return run
 
 
-def _remembering(scoring: Callable[[Case, str], dict[str, Value]]) -> Callable[[Case, str], dict[str, Value]]:
+def _cached(scoring: Callable[[Case, str], dict[str, Value]]) -> Callable[[Case, str], dict[str, Value]]:
     known: dict[tuple[str, str], dict[str, Value]] = {}
 
-    def remembered(case: Case, reply: str) -> dict[str, Value]:
+    def cached(case: Case, reply: str) -> dict[str, Value]:
         key = (case.case, reply)
         if key not in known:
             known[key] = scoring(case, reply)
         return known[key]
 
-    return remembered
+    return cached
 
 
 def measure_server(run: Path) -> bool:
-    """Times, sizes and memory at the server."""
+    """Measure times, sizes and memory of the server."""
     with serve_runs(run) as served:
         first = served.get("/api/trials")
         filters = list(_filters(first["facets"], first["total"]))
@@ -106,7 +104,7 @@ def measure_server(run: Path) -> bool:
             _measure(served, "cases", "/api/case", list(_cases(served))),
         ]
         peak = _peak(served.process)
-    print(f"memory of the server: {peak:.0f} MB at most")
+    print(f"peak memory of the server: {peak:.0f} MB")
     return all(kept) and peak <= MEGABYTES
 
 
@@ -128,10 +126,10 @@ def _cases(served: Served) -> Iterator[dict[str, object]]:
             yield {name: row[name] for name in ("run", "case", "model", "repeat")}
 
 
-def _measure(served: Served, what: str, path: str, asked: Sequence[Mapping[str, object]]) -> bool:
+def _measure(served: Served, name: str, path: str, queries: Sequence[Mapping[str, object]]) -> bool:
     times, largest, before = [], 0, _cpu_ms(served.process)
-    for one in asked:
-        address = f"{path}?{urlencode(one, quote_via=quote)}"
+    for query in queries:
+        address = f"{path}?{urlencode(query, quote_via=quote)}"
         started = time.perf_counter()
         status, _, body = served.ask("GET", address, headers={"Cookie": served.cookie})
         times.append(1e3 * (time.perf_counter() - started))
@@ -142,10 +140,10 @@ def _measure(served: Served, what: str, path: str, asked: Sequence[Mapping[str, 
     middle, late = times[len(times) // 2], times[min(len(times) - 1, int(0.95 * len(times)))]
     work = (_cpu_ms(served.process) - before) / len(times)
     print(
-        f"{what}: {len(times)} requests, median {middle:.0f} ms, p95 {late:.0f} ms, slowest {times[-1]:.0f} ms "
-        f"({work:.0f} ms of the processor each); at most {largest / 1e3:.0f} kB"
+        f"{name}: {len(times)} requests, median {middle:.0f} ms, p95 {late:.0f} ms, slowest {times[-1]:.0f} ms "
+        f"({work:.0f} ms of CPU time each); at most {largest / 1e3:.0f} kB"
     )
-    return (late <= MILLISECONDS or what not in PROMISED) and largest <= BYTES
+    return (late <= MILLISECONDS or name not in PROMISED) and largest <= BYTES
 
 
 def _cpu_ms(process: int) -> float:
@@ -180,23 +178,23 @@ ACTS: tuple[tuple[str, dict[str, object]], ...] = (
     ("open the list", {"click": "nav a[data-page=trials]"}),
     ("filter", {"click": ".facet button", "place": 3}),
     ("a second filter", {"click": ".facet button", "place": 12}),
-    ("take it away", {"click": ".facet button", "place": 12}),
+    ("remove it", {"click": ".facet button", "place": 12}),
     ("next page", {"key": "ArrowRight"}),
     ("search", {"search": "river"}),
     ("search in Chinese", {"search": "信息"}),
     ("open a case", {"click": ".trial-row", "place": 2}),
     ("next case", {"key": "j"}),
     ("previous case", {"key": "k"}),
-    ("a model beside", {"key": "c"}),
+    ("compare a model", {"key": "c"}),
     ("label", {"key": "y"}),
-    ("take it back", {"key": "y"}),
+    ("remove the label", {"key": "y"}),
     ("back to the list", {"key": "u"}),
     ("overview", {"key": "o"}),
 )
 
 
 def measure_browser(run: Path, rounds: int = 5) -> bool:
-    """Every interaction in Chromium, some rounds of them; the first, in which its compilers warm up, is left out."""
+    """Measure every interaction in Chromium over some rounds, after a first one that warms up the browser."""
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     times: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in ACTS}
     with serve_runs(run) as served, sync_playwright() as driver:
@@ -216,7 +214,7 @@ def measure_browser(run: Path, rounds: int = 5) -> bool:
         browser.close()
     for name, taken in times.items():
         clock, work = (statistics.median(column) for column in zip(*taken, strict=True))
-        print(f"{name}: median {clock:.0f} ms, slowest {max(taken)[0]:.0f} ms ({work:.0f} ms of the page's processor)")
+        print(f"{name}: median {clock:.0f} ms, slowest {max(taken)[0]:.0f} ms ({work:.0f} ms of CPU time)")
     return all(statistics.median(clock for clock, _ in taken) <= INTERACTION_MS for taken in times.values())
 
 

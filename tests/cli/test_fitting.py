@@ -1,40 +1,50 @@
-"""Tables: columns stand under each other, whatever is in them, and no terminal is too narrow for a number."""
+"""Tables: columns are aligned whatever they contain, and no number is broken on a narrow terminal."""
 
 from __future__ import annotations
 
-import io
 import re
 
 import pytest
 
 from ragbed.cli.console import print_table
-from ragbed.cli.fitting import fit_table
 
-_ROWS = [["bundled/smollm2", "中文", "7"], ["qwen", "en", "1,500\nof 2,000"]]
-
-
-def _print(room: int) -> tuple[bool, str]:
-    out = io.StringIO()
-    fits = fit_table(out, room, "Noise", ["model", "语言", "asked"], _ROWS, [False, False, True])
-    return fits, out.getvalue()
-
-
-def test_columns_stand_under_each_other_with_chinese_numbers_and_several_lines_in_them() -> None:
-    fits, text = _print(80)
-    assert fits
-    assert text.splitlines() == [
-        "Noise",
-        "model            语言     asked",
-        "-" * 31,
-        "bundled/smollm2  中文         7",
-        "qwen             en       1,500",
-        "                       of 2,000",
-    ]
+_COLUMNS = ["model", "语言", "n"]
+_ROWS = [["bundled/smollm2", "中文", "7"], ["qwen", "en", "1,500"]]
+_WIDE = [
+    "model            语言      n",
+    "─" * 28,
+    "bundled/smollm2  中文      7",
+    "qwen             en    1,500",
+]
 
 
-def test_a_table_that_is_too_wide_by_one_column_is_left_to_others() -> None:
-    assert _print(31)[0]
-    assert _print(30) == (False, "")
+def _print(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: list[list[str]]
+) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_table("Noise", _COLUMNS, rows)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("columns", [28, 80])
+def test_columns_are_aligned_with_chinese_text_and_numbers(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _print(columns, monkeypatch, capsys, _ROWS) == ["Noise", *_WIDE]
+
+
+def test_cells_can_have_several_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = _print(80, monkeypatch, capsys, [["qwen", "en", "1,500\nof 2,000"]])
+    assert lines[-2:] == ["qwen   en    1,500", "             of 2,000"]
+
+
+def test_a_table_that_is_too_wide_by_one_column_is_wrapped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = _print(27, monkeypatch, capsys, _ROWS)
+    assert max(map(len, lines)) <= 27
+    assert len(lines) > 1 + len(_WIDE)
+    assert "1,500" in lines[-1]
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])

@@ -45,7 +45,7 @@ def test_every_run_has_a_row_that_leads_to_its_report(browser: Browser, site: Pa
         page = watched.page
         page.goto((site / "index.html").as_uri())
         page.wait_for_selector("html[data-ready]")
-        page.get_by_role("button", name="least noise").click()
+        page.get_by_role("button", name="lowest noise").click()
         rows = page.locator("main:not([hidden]) table.sortable tbody tr").all_inner_texts()
         place = {name: next(at for at, row in enumerate(rows) if name in row) for name in ("m/right", "m/wrong")}
         assert place["m/right"] < place["m/wrong"]
@@ -68,4 +68,4 @@ def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
 
 def test_a_folder_without_runs_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("leaderboard", str(tmp_path), "-o", str(tmp_path / "site"))
-    assert (done.code, "holds no run" in done.err) == (2, True)
+    assert (done.code, "contains no run" in done.err) == (2, True)

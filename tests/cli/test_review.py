@@ -12,16 +12,16 @@ from ragbed.data import Dataset
 from ragbed.runs.lock import hold
 from tests.cli.typed import type_command
 from tests.served import serve
-from tests.ui.review.data import accepted, fixed, open_desk, rejected, world, write_data
+from tests.ui.review.data import accepted, fixed, open_session, rejected, world, write_data
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A reviewed folder: the first item accepted, the second rejected, the third open."""
     place = write_data(tmp_path / "out", en_base=world("base", 3))
-    desk = open_desk(place)
-    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
-    desk.decide("ada", "en_base/en-base-1", accepted(desk, "en_base/en-base-1", question=rejected("unclear")))
+    session = open_session(place)
+    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
+    session.decide("ada", "en_base/en-base-1", accepted(session, "en_base/en-base-1", question=rejected("unclear")))
     return place
 
 
@@ -61,16 +61,16 @@ def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(("before", "asked"), [(1, 2), (2, 1)])
 def test_the_number_of_raters_is_fixed_once_something_is_decided(tmp_path: Path, before: int, asked: int) -> None:
     place = write_data(tmp_path / "data", en_base=world("base", 1))
-    desk = open_desk(place, raters=before)
+    session = open_session(place, raters=before)
     words = ("review", str(place), "--export", str(tmp_path / "all.jsonl"), "--raters")
     assert [type_command(*words, str(number)).code for number in (asked, before)] == [0, 0]
-    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
+    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
     log = (place / "review" / "decisions.jsonl").read_bytes()
     assert type_command(*words, str(before)).code == 0
     done = type_command(*words, str(asked))
     assert done.code == 2
     assert f"has decisions made with --raters {before}" in done.err
-    assert f"Go on with --raters {before}, or begin anew" in done.err
+    assert f"Continue with --raters {before}, or start again" in done.err
     assert (place / "review" / "decisions.jsonl").read_bytes() == log
 
 
@@ -87,7 +87,7 @@ def test_decisions_for_what_is_not_there_are_refused(folder: Path, tmp_path: Pat
     other = write_data(tmp_path / "copy", en_base=world("base", 3))
     done = type_command("review", str(other), "--import", str(tmp_path / "odd.jsonl"))
     assert done.code == 1
-    assert "odd.jsonl:3: there is no item 'en_base/en-base-9' here; nothing was taken" in done.err
+    assert "odd.jsonl:3: item 'en_base/en-base-9' does not exist; nothing was imported" in done.err
 
 
 def test_the_log_of_other_data_is_refused(folder: Path) -> None:
@@ -111,8 +111,8 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["none"], 2, "none: no such folder or file; name the folder of a build, or a dataset"),
-        (["."], 2, "has no files of items"),
+        (["none"], 2, "none does not exist; name the folder of a build, or a dataset"),
+        (["."], 2, "contains no dataset"),
         (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
         (["data", "--target", "0"], 2, "--target 0: give a share from 0.001"),
         (["data", "--target", "x"], 2, "--target x: give a share from 0.001"),
@@ -138,7 +138,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
     (place / "review").write_text("not a folder")
     done = type_command("review", str(place))
     assert done.code == 1
-    assert "review: File exists. Decisions are kept beside the data" in done.err
+    assert "review: File exists. Decisions are stored beside the data" in done.err
 
 
 def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
@@ -162,10 +162,10 @@ def test_decisions_are_applied_while_the_page_runs(folder: Path, tmp_path: Path)
 def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path: Path) -> None:
     items = world("base", 3)
     place = write_data(tmp_path / "out", en_base=items)
-    desk, key = open_desk(place), "en_base/en-base-0"
+    session, key = open_session(place), "en_base/en-base-0"
     at = next(index for index, one in enumerate(items[0].passages) if one.stance == "supports")
     fix = {f"passages_{at}__stance": fixed("distracts")}  # it has the answer's words, and yet does not give it
-    desk.decide("ada", key, accepted(desk, key, **fix))
+    session.decide("ada", key, accepted(session, key, **fix))
     assert type_command("review", str(place), "--apply", str(tmp_path / "new")).code == 0
     figures = {}
     for name in (place, tmp_path / "new"):
@@ -191,8 +191,8 @@ def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -
     with serve("review", str(folder)) as served:
         assert served.post("/api/sit", {"rater": "ada", "window": "w1"}) == 200
     assert not log.exists()
-    desk = open_desk(folder)
-    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
+    session = open_session(folder)
+    session.decide("ada", "en_base/en-base-0", accepted(session, "en_base/en-base-0"))
     unfinished = log.read_bytes() + b'{"line":"decide","act":"0'
     log.write_bytes(unfinished)
     with serve("review", str(folder)) as served:

@@ -28,7 +28,7 @@ def test_a_run_is_scored_on_three_tracks(tmp_path: Path) -> None:
     assert done.code == 0
     header, row = (line.split() for line in done.out.splitlines() if "%" in line or line.startswith("noise"))
     assert header[-6:] == ["code", "%", "paper", "%", "robust", "%"]
-    assert row[-3:] == ["50.0", "50.0", "50.0"]
+    assert row[-5:] == ["50.0", "50.0", "50.0", "[15.0,", "85.0]*"]
 
 
 def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:

@@ -12,8 +12,8 @@ from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
-_LOST = f"""Calls under way when a session or a worker ended, so that their replies are lost: 1. Those that the \
-provider had answered are paid twice once they are asked again.
+_LOST = f"""Calls in flight when a session or a worker ended: 1. Their responses are lost; those that the provider \
+completed are billed twice when they are sent again.
   test/talking {make_case(1).case} (repeat 0)
 """
 
@@ -33,7 +33,7 @@ def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
     assert (model["asked"], model["ok"], model["refused"], model["error"]) == (10, 6, 1, 3)
     assert model["errors"] == {"timeout": 2, "server": 1}
     assert "2 timeout, 1 server" in done.err
-    assert "Not finished" in done.err
+    assert "Incomplete. Rerun" in done.err
 
 
 def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_agai
     before = type_command("status", str(tmp_path)).out
     run(two, ask_nobody)
     after = type_command("status", str(tmp_path)).out
-    assert "Not finished" in before
+    assert "Incomplete. Rerun" in before
     assert "Not finished" not in after
     assert _LOST in before
     assert _LOST in after

@@ -13,7 +13,7 @@ def stretches(text: str, spans: list[TextSpan], kind: str) -> list[str]:
     return [text[span.start : span.end] for span in spans if span.kind == kind]
 
 
-def test_answers_are_marked_in_documents() -> None:
+def test_answers_are_highlighted_in_documents() -> None:
     shown = show_case(final_case())
     marked = [
         (stretches(one.text, one.spans, "gold"), stretches(one.text, one.spans, "fake")) for one in shown.documents
@@ -21,21 +21,21 @@ def test_answers_are_marked_in_documents() -> None:
     assert marked == [(["Ada Marlowe"], []), ([], []), ([], ["Carla Venn"])]
 
 
-def test_places_hold_where_folding_changes_lengths() -> None:
+def test_offsets_are_right_where_folding_changes_lengths() -> None:
     text = "\U0001f3c6 ﬁnally: ＡＤＡ  Ｍａｒｌｏｗｅ\u200b won."
     document = Document(text=text, stance="supports", kind="related", source=0)
     shown = show_case(replace(final_case(), documents=(document,)))
     assert stretches(text, shown.documents[0].spans, "gold") == ["ＡＤＡ  Ｍａｒｌｏｗｅ"]
 
 
-def test_a_reply_is_marked_by_the_rules_that_decided() -> None:
+def test_a_response_is_highlighted_by_the_deciding_rules() -> None:
     trial = show_trial(StoredResult(final_case(), "m", 0, said("It was Carla Venn.")))
     assert trial.verdict == "incorrect"
     assert [(span.kind, span.title) for span in trial.spans] == [("fake", "fake.name.asserted")]
     assert [len(spans) for spans in trial.predicted] == [0, 0, 1]
 
 
-def test_without_a_reply_there_is_nothing_to_mark() -> None:
+def test_nothing_is_highlighted_without_a_response() -> None:
     failed = Completion(outcome="error", error="timeout: late")
     trial = show_trial(StoredResult(final_case(), "m", 0, failed))
     assert (trial.verdict, trial.scores, trial.spans, trial.predicted) == (None, None, [], [[], [], []])

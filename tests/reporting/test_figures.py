@@ -13,8 +13,7 @@ from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError
-from ragbed.reporting.cause_charts import draw_causes
-from ragbed.reporting.figures import make_figures
+from ragbed.reporting.figures import draw_causes, make_figures
 from tests.cli.typed import type_command
 
 _CASE = "d/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0"
@@ -40,7 +39,7 @@ def test_every_figure_that_the_cells_allow_is_drawn(run: Path) -> None:
         ElementTree.fromstring(chart.as_file(follows_theme=True))
 
 
-def test_figures_tell_what_is_known(run: Path) -> None:
+def test_figures_have_known_values(run: Path) -> None:
     charts = {
         chart.name.partition("-")[0]: chart
         for chart in make_figures(read_report_cells([run], ("robust",)), "robust", read_words("en"))
@@ -48,7 +47,7 @@ def test_figures_tell_what_is_known(run: Path) -> None:
     ratio, *slots = next(row for row in charts["position"].grid.rows if row[0] == "scripted/last-doc, noise 0.8")
     assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
     believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
-    assert believes[charts["counterfactual"].grid.columns.index("repeats the falsehood")] == "100.0"
+    assert believes[charts["counterfactual"].grid.columns.index("misled")] == "100.0"
     names = re.findall(r">([^<>]*)</text>", charts["transitions"].as_file(follows_theme=True))
     assert {"scripted/last-doc", "scripted/gullible", "noise 0"} <= set(names)  # not cut: the noise is below the name
     for row in charts["abstention"].grid.rows:
@@ -127,7 +126,7 @@ def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path
 
 
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
-def test_a_line_that_is_no_diagnosis_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)
     with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: is not a diagnosis"):
         read_causes([tmp_path])

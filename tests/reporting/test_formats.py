@@ -12,7 +12,7 @@ import pytest
 
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.reporting import FORMATS
+from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import pack_cases
 from ragbed.reporting.tables import Report, make_report
@@ -57,13 +57,13 @@ def _report(key: TrialGroup, *, track: str = "robust", k: int = 5, n: int = 300)
 
 def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
     told = type_command("report", str(run)).out
-    table = told.partition("Noise robustness")[2].partition("the curve")[0]
+    table = told.partition("Noise robustness")[2].partition("accuracy curve")[0]
     oracle, last = (line for line in table.splitlines() if line.startswith("scripted/"))
     assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
 
 
-def test_json_holds_every_cell_of_every_track_with_its_counts(run: Path) -> None:
+def test_json_has_every_cell_of_every_track_with_its_counts(run: Path) -> None:
     cells = json.loads(type_command("report", str(run), "-f", "json").out)
     assert {cell["track"] for cell in cells} == {"robust", "code", "paper"}
     (one,) = (
@@ -106,7 +106,7 @@ def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str,
     assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
 
 
-def test_latex_has_the_papers_table_with_ours_under_it() -> None:
+def test_latex_has_the_papers_table_with_our_rows_below() -> None:
     told = FORMATS["latex"](_report(TrialGroup("m_1", "en", "en", "code-2023"), track="code"))
     table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
     paper, ours = (
@@ -155,7 +155,7 @@ def test_table_7_has_the_closed_book_column() -> None:
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
-    assert "none was asked, so CR is of the cases that ED counts" in told
+    assert "there was none, so CR refers to the cases that ED counts" in told
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str)
     assert "none was asked" not in written
 
 
-def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_heading() -> None:
+def test_judged_columns_have_no_values_by_rules_if_one_row_was_judged() -> None:
     place, cells = CellKey(noise=0.0, k=5, correct=0.0), []
     for model in ("judged", "not-judged"):
         key = TrialGroup(model, "en_fact", "en", "code-2023")
@@ -191,22 +191,22 @@ def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_head
     assert r"not-judged$^\dagger$ & -- & 50.00 & -- & -- & -- & 300 & -- &" in told
 
 
-def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() -> None:
+def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> None:
     key, place = TrialGroup("m", "en", "en", "robust"), CellKey(noise=1.0, k=5)
     cells = [Cell("rejection", key, "judge j/1", "all", _estimate("refusal", 0.25), place)]
     unsure = msgspec.structs.replace(_estimate("refusal", 0.5), n=290)
     cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
     report = make_report(["r"], cells, "robust")
     (table,) = report.tables
-    assert [column.heading for column in table.columns] == ["declines"]
+    assert [column.heading for column in table.columns] == ["refuses"]
     told = FORMATS["md"](report)
-    assert "## What judges say" in told
+    assert "## Judged metrics" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")
 
 
-def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None:
+def test_a_difference_between_two_conditions_does_not_double_n() -> None:
     key = TrialGroup("m", "d", "en", "robust")
     rates = [("accuracy", 60), ("retrieval_gap", 120)]
     cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
@@ -214,7 +214,7 @@ def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None
     assert table.rows[0].asked == 60
 
 
-def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
+def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -> None:
     key = TrialGroup("m", "en", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
     arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))

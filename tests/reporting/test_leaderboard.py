@@ -15,7 +15,7 @@ def _cell(table: str, data: str, metric: str, value: float, **place: float) -> C
     return Cell(table, TrialGroup("m", data, "en", "robust"), "robust", "all", estimate, CellKey(**place))  # type: ignore[typeddict-item]
 
 
-def test_abilities_asked_of_different_data_share_a_row() -> None:
+def test_abilities_of_different_datasets_share_a_row() -> None:
     cells = [
         _cell("noise", "base", "accuracy", 0.9, noise=0.0, k=5),
         _cell("noise", "base", "accuracy", 0.5, noise=0.8, k=5),
@@ -29,7 +29,7 @@ def test_abilities_asked_of_different_data_share_a_row() -> None:
     assert row.data == ["base", "int"]
 
 
-def test_two_datasets_of_one_ability_have_a_row_each() -> None:
+def test_two_datasets_of_one_ability_have_separate_rows() -> None:
     cells = [
         _cell("noise", data, "accuracy", value, noise=0.0, k=5) for data, value in (("en", 0.4), ("en_refine", 0.6))
     ]

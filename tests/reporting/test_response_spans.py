@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.reporting.response_spans import find_said
+from ragbed.reporting.response_spans import find_repeated
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,7 @@ from ragbed.reporting.response_spans import find_said
         ("", "Ada", "Who?", []),
     ],
 )
-def test_what_a_reply_says_is_found_in_a_document(reply: str, document: str, question: str, marked: list[str]) -> None:
-    assert [document[start:end] for start, end in find_said(reply, document, question)] == marked
+def test_the_content_of_a_response_is_found_in_a_document(
+    reply: str, document: str, question: str, marked: list[str]
+) -> None:
+    assert [document[start:end] for start, end in find_repeated(reply, document, question)] == marked

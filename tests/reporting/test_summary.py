@@ -40,13 +40,13 @@ def _say(cells: list[Cell], lang: str = "en") -> str:
     return paragraph.text
 
 
-def test_a_model_is_told_in_plain_sentences() -> None:
+def test_the_summary_describes_a_model_in_plain_sentences() -> None:
     cells = _noise(0.91, 0.27, -0.7, -0.5)
     cells += [_cell("rejection", "refusal_recall", 0.0, noise=1.0), _cell("rejection", "false_refusal", 0.0, noise=1.0)]
     cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
     assert _say(cells) == (
         "Accuracy falls from 91 % to 27 % when half of the documents are noise. "
-        "It never declines, even when no document contains the answer. It follows false documents in 82 % of cases."
+        "It never refuses, even when no document contains the answer. It follows false documents in 82 % of cases."
     )
     assert _say(cells, "zh") == (
         "50 % 的文档为噪声时，正确率从 91 % 降至 27 %。"
@@ -65,7 +65,7 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
     )
 
 
-def test_a_direction_is_named_only_where_it_is_significant() -> None:
+def test_only_a_significant_change_has_a_direction() -> None:
     assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("which is not a significant difference.")
     assert _say(_noise(0.8, 0.9, 0.02, 0.2, ratio=0.8)) == (
         "Accuracy rises from 80 % to 90 % when 80 % of the documents are noise."
@@ -74,10 +74,10 @@ def test_a_direction_is_named_only_where_it_is_significant() -> None:
     assert _say(_noise(0.9, 0.8, None, None)) == "Accuracy goes from 90 % to 80 % when half of the documents are noise."
 
 
-def test_only_nothing_is_never_and_only_all_is_always() -> None:
-    assert "declines in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
-    assert "declines in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
-    assert "always declines" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
+def test_only_0_is_never_and_only_100_percent_is_always() -> None:
+    assert "refuses in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
+    assert "refuses in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
+    assert "always refuses" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
 
 
 def test_few_questions_and_failures_are_mentioned() -> None:
@@ -91,13 +91,13 @@ def test_few_questions_and_failures_are_mentioned() -> None:
     )
 
 
-def test_a_condition_that_could_not_be_asked_is_not_counted() -> None:
+def test_an_infeasible_condition_is_not_counted() -> None:
     cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
     assert _say(cells) == "Without documents, it answers 40 % of these questions correctly."
     assert summarise(cells[:1], "robust", read_words("en")) == []
 
 
-def test_languages_have_a_paragraph_each_and_remedies_none() -> None:
+def test_languages_have_a_paragraph_each_and_prompting_strategies_none() -> None:
     chinese, remedy = _EN._replace(data="zh_base", lang="zh"), _EN._replace(profile="robust+quote")
     cells = [_cell("noise", "accuracy", value, key=key, noise=0.0)
              for key, value in ((remedy, 0.1), (_EN, 0.5), (chinese, 0.7))]  # fmt: skip

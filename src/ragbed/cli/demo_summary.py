@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.runs.tables import ConditionCounts
+    from ragbed.analysis.condition_table import ConditionCounts
 
 _TITLES: Mapping[str, str] = {
     "en": "\n{model}, English: per cent of n, by noise ratio (none: no documents)",

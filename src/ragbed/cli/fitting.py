@@ -1,67 +1,88 @@
-"""Tables that fit where they are printed, which nearly all do: rich takes longer to load than most commands work."""
+"""Draw tables that fit the terminal.
+
+rich draws them. Loading it takes about 45 ms, which only commands that print a table pay: `ragbed --help` does not load
+it, and `ragbed run` prints its first line before it does. A renderer of our own would save these 45 ms, but it would
+have to measure, wrap and align text in two writing systems like rich does.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from itertools import zip_longest
-from typing import TextIO
-from unicodedata import combining, east_asian_width
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
-_BETWEEN = "  "
+from rich import box
+from rich.cells import cell_len
+from rich.table import Table
+
+_NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
+_NARROW = 8  # Words and names are broken to this width on a narrow terminal.
+_GAP = 2  # Spaces between columns.
 
 
-def fit_table(
-    out: TextIO, room: int, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]
-) -> bool:
-    """Prints a table in the look of the others, if it fits; whether it did.
+def draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[str | Table]:
+    """Yield what is to be printed: a table, and before it a line of values that all rows share, if it is too wide.
 
-    Args:
-        out: Where it goes.
-        room: How many characters a line may have.
-        title: Of the table.
-        columns: Their names.
-        rows: Cells, which may have several lines.
-        numeric: Which columns hold numbers, and are aligned right.
+    Words are wrapped if the table is still too wide. Numbers are never broken, so it can be wider than `room`.
     """
-    shown = [[cell.split("\n") for cell in row] for row in rows]
-    widths = [
-        max([width_of(column), *(width_of(line) for row in shown for line in row[place])])
-        for place, column in enumerate(columns)
+    widths = _full_widths(columns, rows)
+    if sum(widths) + _GAP * (len(widths) - 1) > room:
+        shared, columns, rows = _without_constants(columns, rows)
+        widths = _share_out(room, columns, rows)
+        if shared:
+            yield shared
+    yield _arrange(columns, rows, widths)
+
+
+def _arrange(columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        justify: Literal["right", "left"] = "right" if all(_NUMBER.fullmatch(row[index]) for row in rows) else "left"
+        table.add_column(column, justify=justify, overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return column widths: no number is broken, then as few words as possible, and the widest cells get the rest."""
+    cells = list(zip(columns, *rows, strict=True))
+    words = [[word for text in column for word in text.split() or [""]] for column in cells]
+    widths = [max(map(_least_width, column)) for column in words]
+    unbroken = [max(map(cell_len, column)) for column in words]
+    full = _full_widths(columns, rows)
+    for _ in range(room - sum(widths) - _GAP * (len(widths) - 1)):
+        broken = [
+            (need - width, at) for at, (need, width) in enumerate(zip(unbroken, widths, strict=True)) if need > width
+        ]
+        missing = [(need - width, at) for at, (need, width) in enumerate(zip(full, widths, strict=True))]
+        widths[(min(broken) if broken else max(missing))[1]] += 1
+    return widths
+
+
+def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    cells = zip(columns, *rows, strict=True)
+    return [max(cell_len(line) for text in column for line in text.split("\n")) for column in cells]
+
+
+def _least_width(word: str) -> int:
+    """Return the width to which a word can be broken; numbers and their brackets are kept whole."""
+    return cell_len(word) if any(character.isdigit() for character in word[:2]) else min(cell_len(word), _NARROW)
+
+
+def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
+    """Split off the columns whose value is the same in all rows, and return them as a line of text.
+
+    Rates stay in the table. Of a single row, only the columns before its first rate are split off.
+    """
+    values = [set(column) for column in zip(*rows, strict=True)]
+    has_rate = [any("[" in value for value in found) for found in values]
+    first_rate = has_rate.index(True) if True in has_rate else 0
+    same = [
+        len(found) == 1 and not has_rate[at] and (len(rows) > 1 or at < first_rate) for at, found in enumerate(values)
     ]
-    full = sum(widths) + len(_BETWEEN) * (len(widths) - 1)
-    if full > room:
-        return False
-
-    def write(cells: Sequence[str]) -> str:
-        places = zip(cells, widths, numeric, strict=True)
-        return _BETWEEN.join(_pad(cell, width, to_right=is_number) for cell, width, is_number in places).rstrip()
-
-    bold, plain = ("\x1b[1m", "\x1b[0m") if out.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ("", "")
-    rule = "─" if (out.encoding or "").lower().startswith("utf") else "-"
-    lines = [f"{bold}{title}{plain}", f"{bold}{write(columns)}{plain}", rule * full]
-    for row in shown:
-        lines += [write(cells) for cells in zip_longest(*row, fillvalue="")]
-    out.write("\n".join(lines) + "\n")
-    out.flush()
-    return True
-
-
-def room_for(out: TextIO, in_a_pipe: int) -> int:
-    """How many characters a line may have."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdigit():
-        return int(told)
-    return os.get_terminal_size(out.fileno()).columns if out.isatty() else in_a_pipe
-
-
-def width_of(text: str) -> int:
-    """In columns of a terminal: Chinese characters take two, accents none."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if east_asian_width(mark) in "WF" else not combining(mark) for mark in text)
-
-
-def _pad(text: str, width: int, *, to_right: bool) -> str:
-    spaces = " " * (width - width_of(text))
-    return spaces + text if to_right else text + spaces
+    if all(same):
+        return "", list(columns), [list(row) for row in rows]
+    shared = " · ".join(f"{column} {rows[0][at]}" for at, column in enumerate(columns) if same[at])
+    kept = [at for at in range(len(columns)) if not same[at]]
+    return shared, [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]

@@ -1,4 +1,4 @@
-"""The options that say how cases are laid out, checked and turned into settings."""
+"""Convert the options for test cases to settings, and check them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ragbed.testbeds.prompts.strategies import STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)
-_MOST_DOCS = 10_000
-"""Far more than any model reads; a slip of the finger must not plan for days."""
+_MOST_DOCS = 10_000  # More than any model can read; a typing error must not plan for days.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 def read_mix(options: MixOptions) -> Settings:
-    """Which mixes are asked for, all else as it is by default."""
+    """Return settings with the requested document mix, and defaults otherwise."""
     docs = Settings.num_docs if options["num_docs"] is None else options["num_docs"]
     if not 1 <= docs <= _MOST_DOCS:
-        raise UsageError(f"--num-docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
+        raise UsageError(
+            f"--num-docs {docs} is not between 1 and {_MOST_DOCS:,}; for no documents use --testbeds closed-book."
+        )
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
         num_docs=docs,
@@ -32,7 +33,7 @@ def read_mix(options: MixOptions) -> Settings:
 
 
 def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
-    """The testbeds named, if any, and how they are to be laid out; checked one by one and against each other."""
+    """Return the named testbeds, if any, and the settings; options are also checked against each other."""
     profile = options["profile"]
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
@@ -69,7 +70,7 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
 
 
 def read_langs(text: str) -> tuple[Lang, ...]:
-    """The languages of `--lang`."""
+    """Return the languages of `--lang`."""
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
 
 
@@ -80,18 +81,18 @@ def read_strategies(text: str | None) -> list[str]:
 
 
 def split(text: str, option: str) -> list[str]:
-    """The parts of a comma-separated option, each once."""
+    """Return the parts of a comma-separated option, without duplicates."""
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
         raise UsageError(f"{option} {text!r} has an empty part; separate values by single commas.")
     return list(dict.fromkeys(parts))
 
 
-def _one_of(what: str, name: str, known: tuple[NameT, ...]) -> NameT:
+def _one_of(kind: str, name: str, known: tuple[NameT, ...]) -> NameT:
     for candidate in known:
         if candidate == name:
             return candidate
-    raise UnknownName(what, name, known)
+    raise UnknownName(kind, name, known)
 
 
 def _ratios(text: str, option: str) -> tuple[Fraction, ...]:
@@ -105,5 +106,5 @@ def _limit(text: str | None) -> int | Fraction | None:
         return int(text)
     share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
-        raise UsageError(f"--limit {text!r}: allowed are a number of items from 1, or a fraction between 0 and 1.")
+        raise UsageError(f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1.")
     return share

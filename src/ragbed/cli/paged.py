@@ -1,4 +1,4 @@
-"""Runs as pages, as `ragbed report`, `leaderboard` and `demo` write them."""
+"""Read runs as reports, and write the pages of `ragbed report`, `leaderboard` and `demo`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def read_report(
     """Return the report of some runs.
 
     Args:
-        runs: Their folders.
-        names: Their names.
-        track: Which the tables show.
-        labels: Names under which models are shown, where they must be unique among more runs than these.
+        runs: Folders of the runs.
+        names: Names of the runs.
+        track: Track of the tables.
+        labels: Display names by model string, if they must be unique among more runs than these.
     """
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
@@ -36,7 +36,7 @@ def read_report(
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, output: Path) -> int:
-    """Writes the single-file report; returns its size in bytes."""
+    """Write the single-file report, and return its size in bytes."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
     from ragbed.ui.viewer.judged import has_votes, read_votes
@@ -46,7 +46,7 @@ def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, 
 
 
 def write_page(output: Path, text: str) -> int:
-    """Writes a page, whole or not at all; returns its size in bytes."""
+    """Write a page completely or not at all, and return its size in bytes."""
     from ragbed.io.jsonl import write_whole
 
     encoded = text.encode()

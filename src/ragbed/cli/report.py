@@ -67,7 +67,7 @@ def report(runs: tuple[Place, ...], format_: str, track: str, out: Path | None, 
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.cli.sums import tell_apart
     from ragbed.io.jsonl import write_whole
-    from ragbed.reporting import FORMATS
+    from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 
@@ -137,7 +137,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
     from ragbed.reporting.numbers import show, show_asked
 
     for table in tables:
-        columns = ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns))
+        columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
         rows = [
             (
                 row.key.model,
@@ -184,8 +184,7 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
-    from ragbed.reporting.cause_charts import draw_causes
-    from ragbed.reporting.figures import make_figures
+    from ragbed.reporting.figures import draw_causes, make_figures
     from ragbed.reporting.pages.images import PICTURES
 
     if folder is None:

@@ -1,4 +1,4 @@
-"""The tables of a run, as commands print them."""
+"""Print the overview table of a run, which is filled while responses are awaited."""
 
 from __future__ import annotations
 
@@ -11,85 +11,80 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragbed.analysis.condition_table import ConditionCounts, EarlyScorer
     from ragbed.runs.engines import Engine
-    from ragbed.runs.scoring import ScoreCounts
     from ragbed.runs.store import RunStore, StoredResult
-    from ragbed.runs.tables import ConditionCounts
 
-_MOST_WAITING = 1_000
-"""Results that are held until they are scored: 15 MB of them with RGB's documents."""
+_TABULATOR = "ragbed.analysis.condition_table"
+_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 class EarlyTables:
-    """The tables of a run that is being asked: filled while replies are waited for, when it costs no time.
+    """Fills the table of a run while responses are awaited, when it costs no time.
 
     Args:
-        folder: The run's.
+        folder: Folder of the run.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._before = folder, 0
-        self._came: deque[tuple[StoredResult, int]] = deque()
-        self._loading = Thread(target=_load, daemon=True)
-        self._tally: ScoreCounts | None = None
-        self._is_given_up = False
+        self._queue: deque[tuple[StoredResult, int]] = deque()
+        self._loading = Thread(target=_load_tabulator, daemon=True)
+        self._scorer: EarlyScorer | None = None
+        self._has_failed = False
 
     def begin(self, store: RunStore) -> None:
-        """See `Follower`: loads what tables are made with, in another thread."""
+        """Note which results are stored already (see `Follower`)."""
         self._before = store.last_result()
-        self._loading.start()
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """See `Follower`: of too many that wait some are scored at once."""
-        if self._is_given_up:
+        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
+        if self._has_failed:
             return
-        self._came.append((result, seal))
-        if len(self._came) > _MOST_WAITING:
+        if self._loading.ident is None:  # Loading takes 0.3 s, so the first response comes first.
+            self._loading.start()
+        self._queue.append((result, seal))
+        if len(self._queue) > _MAX_QUEUED:
             self._loading.join()
             self.go_on()
 
     def go_on(self) -> bool:
-        """See `Follower`: scores what has come, once all is loaded."""
-        if self._loading.is_alive() or self._is_given_up:
+        """Score a few results once the tabulator is loaded, and return whether there were any (see `Follower`)."""
+        if self._loading.ident is None or self._loading.is_alive() or self._has_failed:
             return False
         try:
-            self._tally = self._tally or _begin_tally(self._folder, self._before, self._came)
-            return self._tally.go_on()
-        except Exception:  # replies are paid and must be kept; whoever reads the tables meets it again and is told
-            self._is_given_up = True
-            self._came.clear()
+            if self._scorer is None:
+                self._scorer = import_module(_TABULATOR).EarlyScorer(self._folder, self._before, self._queue)
+            return self._scorer.go_on()
+        except Exception:  # Paid responses must be stored. `cells` scores again and raises the error.
+            self._has_failed = True
+            self._queue.clear()
             return False
 
     def cells(self, engine: Engine) -> list[ConditionCounts]:
-        """What the run holds, now that all was asked; an engine scores what could not be before."""
+        """Return the table of the finished run; the engine scores what was not scored during the run."""
         if self._loading.ident is not None:
             self._loading.join()
             self.go_on()
-        cells = None if self._tally is None or self._is_given_up else self._tally.finish()
+        cells = None if self._scorer is None or self._has_failed else self._scorer.finish()
         return read_cells(self._folder, engine) if cells is None else cells
 
 
-def _load() -> None:
-    with suppress(Exception):  # as of too many open files: who needs it then loads it again, and is told
-        import_module("ragbed.runs.scoring")
-
-
-def _begin_tally(folder: Path, before: int, came: deque[tuple[StoredResult, int]]) -> ScoreCounts:
-    from ragbed.runs.scoring import ScoreCounts
-
-    return ScoreCounts(folder, before, came)
+def _load_tabulator() -> None:
+    with suppress(Exception):  # E.g. too many open files. `go_on` imports it again and handles the error.
+        import_module(_TABULATOR)
 
 
 def read_cells(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
-    """Adds up what a run holds."""
-    from ragbed.runs.scoring import tabulate_run
+    """Return the counts and rates of a run by condition."""
+    from ragbed.analysis.condition_table import tabulate_run
 
     return tabulate_run(folder, engine)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
-    """What no table tells: how many cases were planned and cannot be asked, and what the first error says."""
+    """Return the number of infeasible cases, and the message of the first error."""
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
@@ -97,21 +92,27 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
-    """Print one table for each model and dataset: calls, failures, and the share of all cases with the score."""
+    """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
     from ragbed.cli.console import print_table, say
     from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
     tables: dict[str, list[ConditionCounts]] = {}
     for cell in cells:
-        of = cell.condition
-        tables.setdefault(f"{names[of.model]} on {of.data}, profile {of.profile}", []).append(cell)
+        at = cell.condition
+        tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
     for title, shown in tables.items():
-        varied = _varied(shown)
-        columns = ("testbed", "lang", *varied, "noise", "asked", "errors", "score", "code %", "paper %", "robust %")
-        print_table(title, columns, [_row(cell, varied) for cell in shown], to_stderr=to_stderr)
+        conditions = [_condition(cell) for cell in shown]
+        varied = [
+            name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
+        ]
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", "score", "code %", "paper %", "robust %")
+        rows = [
+            _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
+        ]
+        print_table(title, columns, rows, to_stderr=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
-        say(f"{unscored:,} replies are in no robust rate: their cases' answers cannot be matched. See ragbed lint.")
+        say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
 
 def headline_of(testbed: str) -> tuple[str, str]:
@@ -123,25 +124,29 @@ def headline_of(testbed: str) -> tuple[str, str]:
 
 
 def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
-    name, counted = headline_of(cell.condition.testbed)
-    noise = "–" if cell.condition.noise is None else f"{cell.condition.noise:.3g}"
-    rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
-    asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
-    condition = _condition(cell)
-    told = [condition.get(column, "–") for column in varied]
-    return (cell.condition.testbed, cell.condition.lang, *told, noise, asked, cell.error + cell.refused, name, *rates)
+    from ragbed.reporting.numbers import show
 
-
-def _varied(cells: Sequence[ConditionCounts]) -> list[str]:
-    """The columns without which rows of a table could not be told apart."""
-    conditions = [_condition(cell) for cell in cells]
-    values = {name: {told[name] for told in conditions if name in told} for name in ("arm", "docs", "true")}
-    return [name for name, found in values.items() if len(found) > 1]
+    testbed, noise = cell.condition.testbed, cell.condition.noise
+    title, score = headline_of(testbed)
+    n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
+    mix = (*varied, "–" if noise is None else f"{noise:.3g}")
+    rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" for track in ("code", "paper")]
+    return (
+        testbed,
+        cell.condition.lang,
+        *mix,
+        n,
+        cell.error + cell.refused,
+        title,
+        *rates,
+        show(cell.rates.get(score)),
+    )
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:
-    """What a condition is besides its noise, as far as its testbed has such: no documents have no arm."""
-    if cell.condition.noise is None:
+    """Return the properties of a condition beside its noise ratio, as far as its testbed has them."""
+    at = cell.condition
+    if at.noise is None:
         return {}
-    told = {"arm": cell.condition.arm, "docs": str(cell.condition.k)}
-    return told | {"true": f"{cell.condition.correct:.3g}"} if cell.condition.testbed == "counterfactual" else told
+    shown = {"arm": at.arm, "docs": str(at.k)}
+    return shown | {"true": f"{at.correct:.3g}"} if at.testbed == "counterfactual" else shown

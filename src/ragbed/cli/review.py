@@ -71,7 +71,7 @@ def review(
       ragbed review builds/news --import ada.jsonl
       ragbed review builds/news --apply builds/news-reviewed
     """
-    from ragbed.ui.review.open_review import open_desk
+    from ragbed.ui.review.open_review import open_review
 
     if sum(one is not None for one in (export, import_, apply)) > 1:
         raise UsageError("--export, --import and --apply: one at a time.")
@@ -81,16 +81,16 @@ def review(
 
         need_serve()
     chosen: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
-    with open_desk(path, chosen, _read_share(target), _Watch().tell, writes=apply is None) as (desk, log):
-        _tell_what_is_odd(desk, log)
+    with open_review(path, chosen, _read_share(target), _Watch().tell, writes=apply is None) as (session, log):
+        _tell_what_is_odd(session, log)
         if export is not None:
             _export(log, export, json=json)
         elif import_ is not None:
-            _import(desk, import_, json=json)
+            _import(session, import_, json=json)
         elif apply is not None:
-            _apply(desk, apply, json=json)
+            _apply(session, apply, json=json)
         else:
-            _serve(desk, path, port, open_=open_)
+            _serve(session, path, port, open_=open_)
 
 
 def _read_share(told: str | None) -> float | None:
@@ -105,7 +105,7 @@ def _read_share(told: str | None) -> float | None:
     return share
 
 
-def _tell_what_is_odd(desk: ReviewSession, log: Log) -> None:
+def _tell_what_is_odd(session: ReviewSession, log: Log) -> None:
     from ragbed.cli.console import say
 
     if log.torn:
@@ -113,9 +113,9 @@ def _tell_what_is_odd(desk: ReviewSession, log: Log) -> None:
             f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
             "count; the next decision replaces it."
         )
-    if desk.standing.stale:
+    if session.state.stale:
         say(
-            f"{log.path.name}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
+            f"{log.path.name}: decisions about items that are gone or have changed since: {len(session.state.stale)}; "
             "they stay in the log and do not count."
         )
 
@@ -135,21 +135,21 @@ def _export(log: Log, target: Path, *, json: bool) -> None:
         print_json({"file": str(target), "lines": len(lines)})
 
 
-def _import(desk: ReviewSession, source: Path, *, json: bool) -> None:
+def _import(session: ReviewSession, source: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, say
 
-    added = desk.take_in(source)
+    added = session.take_in(source)
     say(f"{source} taken in; new lines: {added:,}. Those that were here already are left.")
     if json:
         print_json({"file": str(source), "added": added})
 
 
-def _apply(desk: ReviewSession, folder: Path, *, json: bool) -> None:
+def _apply(session: ReviewSession, folder: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, print_table, say
     from ragbed.cli.quality import ship_quality
     from ragbed.ui.review.apply import CHANGED, REMOVED, apply_review
 
-    applied = apply_review(desk.standing, folder)
+    applied = apply_review(session.state, folder)
     rows = [(name.replace("_", " "), getattr(applied, name)) for name in applied.__struct_fields__]
     print_table("What came of the review", ("items", "count"), rows, to_stderr=json)
     say(f"{folder}: {REMOVED} and {CHANGED} list every removal and change, with its reason.")
@@ -159,19 +159,19 @@ def _apply(desk: ReviewSession, folder: Path, *, json: bool) -> None:
         print_json({"folder": str(folder), "applied": applied})
 
 
-def _serve(desk: ReviewSession, path: Path, port: int | None, *, open_: bool) -> None:
+def _serve(session: ReviewSession, path: Path, port: int | None, *, open_: bool) -> None:
     from ragbed.cli.console import say
     from ragbed.ui.review.app import make_app
     from ragbed.ui.review.provenance import Provenance
-    from ragbed.ui.server import open_door, serve
+    from ragbed.ui.server import open_port, serve
 
     folder = path if path.is_dir() else path.parent
-    app = make_app(desk, Provenance(folder))
-    door = open_door(port)
-    flagged = sum(bool(entry.flags) for entry in desk.docket.entries.values())
+    app = make_app(session, Provenance(folder))
+    door = open_port(port)
+    flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
     click.echo(door.address)
     say(
-        f"{len(desk.docket.entries):,} items, {flagged:,} of them flagged; open the address above in a browser. "
+        f"{len(session.queue.entries):,} items, {flagged:,} of them flagged; open the address above in a browser. "
         "Ctrl-C ends it; every decision is kept at once."
     )
     if open_:

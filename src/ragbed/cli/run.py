@@ -29,11 +29,11 @@ from ragbed.cli.options import LayoutOptions
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.analysis.gates import Floor
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
     from ragbed.runs.execution import Job
-    from ragbed.runs.tables import ConditionCounts
 
 
 _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")

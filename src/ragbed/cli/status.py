@@ -1,4 +1,4 @@
-"""`ragbed status`: how a run stands, also while it is at work."""
+"""`ragbed status`: the progress of a run, also while it is running."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show how far a run is, and what came of its calls; of a folder of runs, each of them.
+    """Show the progress, outcome counts and cost of a run, or of each run in a folder.
 
-    Every case that was asked is ok, refused (by the provider's filter) or an error. Calls that were in flight
-    when a run was killed may have been billed without a reply to show for it, and are then asked again: they
-    are counted, and the first few named. Nothing is written, so it can be used while the run is at work.
+    Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
+    flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
+    written, so the command can be used while the run is in progress.
 
     \b
     Examples:
@@ -34,45 +34,45 @@ def status(run: Path, json: bool) -> None:
     from ragbed.runs.status import read_status
     from ragbed.ui.viewer.find_runs import runs_in
 
-    for one in runs_in([run]):
-        told = read_status(one)
-        _print(told, to_stderr=json)
+    for folder in runs_in([run]):
+        found = read_status(folder)
+        _print(found, to_stderr=json)
         if json:
-            print_json(told.as_json())
+            print_json(found.as_json())
 
 
-def _print(told: Status, *, to_stderr: bool) -> None:
+def _print(found: Status, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 
     rows = []
-    for model in told.models:
+    for model in found.models:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
         rows.append((model.name, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
-    columns = ("model", "planned", "asked", "done", "ok", "refused", "error", "kinds of errors")
-    print_table(f"Run {told.run}", columns, rows, to_stderr=to_stderr)
-    for line in _lines(told):
+    columns = ("model", "planned", "n", "done", "ok", "refused", "error", "kinds of errors")
+    print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
+    for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
 
 
-def _lines(told: Status) -> list[str]:
+def _lines(found: Status) -> list[str]:
     from ragbed.text import counted
 
-    repeated = f", each asked {told.repeats} times" if told.repeats > 1 else ""
-    lines = [f"{counted(told.cases, 'case')}{repeated}; {told.infeasible:,} infeasible and never asked."]
-    if told.an_error is not None:
-        lines.append(f"The first error: {told.an_error}")
-    if told.process is not None:
-        lines.append(f"Process {told.process} is at work; {counted(told.in_flight, 'call')} in flight.")
-    elif any(model.pending or model.error for model in told.models) or not told.models:
-        lines.append("Not finished; the command that began it goes on with it.")
-    if told.maybe_paid_twice:
+    repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
+    lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    if found.an_error is not None:
+        lines.append(f"First error: {found.an_error}")
+    if found.process is not None:
+        lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif any(model.pending or model.error for model in found.models) or not found.models:
+        lines.append("Incomplete. Rerun the command that created it to resume.")
+    if found.maybe_paid_twice:
         lines.append(
-            "Calls under way when a session or a worker ended, so that their replies are lost: "
-            f"{told.maybe_paid_twice:,}. Those that the provider had answered are paid twice once they are asked again."
+            f"Calls in flight when a session or a worker ended: {found.maybe_paid_twice:,}. Their responses are lost; "
+            "those that the provider completed are billed twice when they are sent again."
         )
-        lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in told.maybe_paid_twice_first]
-        if told.maybe_paid_twice > len(told.maybe_paid_twice_first):
+        lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in found.maybe_paid_twice_first]
+        if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
             lines.append("  …")
     return lines

@@ -32,19 +32,19 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.text import storable_name
-    from ragbed.ui.server import need_serve, open_door, serve
+    from ragbed.ui.server import need_serve, open_port, serve
 
     need_serve()
     from ragbed.ui.viewer.app import make_app
     from ragbed.ui.viewer.find_runs import check_paths
-    from ragbed.ui.viewer.opening import open_shelf
+    from ragbed.ui.viewer.open_runs import open_runs
 
     places = paths or (Path("runs"),)
     check_paths(places)
-    door = open_door(port)
-    with open_shelf(places, cache_path().parent) as shelf:
+    door = open_port(port)
+    with open_runs(places, cache_path().parent) as shelf:
         click.echo(door.address)
-        count = len(shelf.books)
+        count = len(shelf.readers)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
         say(f"{found}; open the address above in a browser, which shows new runs as they begin. Ctrl-C ends it.")
         if open_:

@@ -1,6 +1,6 @@
-"""A case with what models said of it, as `pages/static/case.js` draws it: texts, and the stretches to be marked.
+"""A case with the responses of models, as `pages/static/case.js` draws it: texts, and the spans to highlight.
 
-The viewer sends it as JSON, the single-file report carries it inside; both draw the same.
+The viewer sends it as JSON, and the single-file report contains it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from ragbed.reporting.response_spans import find_said
+from ragbed.reporting.response_spans import find_repeated
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Step
 from ragbed.scoring import score_and_explain
@@ -22,17 +22,16 @@ _MOST_SPANS = 64
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):
-    """A stretch of a text to be marked: what it is, and by which rule."""
+    """A highlighted span of a text, with the rule that found it as its title."""
 
     start: int
     end: int
-    kind: str
-    """gold, fake, predicted or cue."""
+    kind: str  # gold, fake, predicted or cue
     title: str | None = None
 
 
 class ShownDocument(Struct, frozen=True, omit_defaults=True):
-    """A document as it was handed over."""
+    """A document of a case."""
 
     text: str
     stance: str
@@ -42,7 +41,12 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
 
 
 class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What one model said, and what is thought of it."""
+    """A response and its scores.
+
+    `verdict` is that of the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
+    the spans of each document that the response repeats. `retrieved` is None unless an end-to-end system reports it,
+    and `steps` are the calls of a prompting strategy.
+    """
 
     model: str
     repeat: int
@@ -56,21 +60,15 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     attempts: int
     cached: bool
     verdict: str | None
-    """Of the robust track; None without a reply."""
     scores: dict[str, Value] | None
-    """Of all tracks, by name."""
     spans: list[TextSpan]
-    """In the reply, each with the rule that found it."""
     predicted: list[list[TextSpan]]
-    """For each document, where it says what the reply says."""
     retrieved: tuple[Retrieved, ...] | None = None
-    """Own retrieval: what the system found; None where it does not say."""
     steps: tuple[Step, ...] = ()
-    """Remedies: the calls behind the reply."""
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What was asked."""
+    """A case; `dial` is what was perturbed in an item of a minimal pair, and `twin` the other item."""
 
     case: str
     data: str
@@ -91,28 +89,26 @@ class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     documents: list[ShownDocument]
     messages: tuple[Message, ...]
     dial: str | None = None
-    """Of the perturbed case of a minimal pair: what was perturbed."""
     twin: str | None = None
-    """Its other item."""
 
 
 def show_case(case: Case) -> ShownCase:
-    """A case with the answers marked in its documents."""
+    """Return a case with the answers highlighted in its documents."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
     documents = [
         ShownDocument(one.text, one.stance, one.kind, [*_answers_in(one.text, gold, case.lang)], one.item)
         for one in case.documents
     ]
-    same = {name: getattr(case, name) for name in ShownCase.__struct_fields__ if name != "documents"}
-    return ShownCase(documents=documents, **same)
+    rest = {name: getattr(case, name) for name in ShownCase.__struct_fields__ if name != "documents"}
+    return ShownCase(documents=documents, **rest)
 
 
 def show_trial(stored: StoredResult) -> ShownTrial:
-    """What a model said of a case, with the grounds of the verdict marked."""
+    """Return a response with the reasons for its verdict highlighted."""
     case, completion = stored.case, stored.completion
-    is_reply = completion.outcome == "ok"
+    has_response = completion.outcome == "ok"
     reply = completion.reply or ""
-    scores, findings = score_and_explain(case, reply) if is_reply else (None, [])
+    scores, findings = score_and_explain(case, reply) if has_response else (None, [])
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
@@ -128,17 +124,17 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
         spans=[TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
-        predicted=[_predicted(reply, one.text, case.question) if is_reply else [] for one in case.documents],
+        predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
         retrieved=completion.retrieved,
         steps=completion.steps,
     )
 
 
 def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
-    return [TextSpan(start, end, "predicted") for start, end in find_said(reply, document, question)]
+    return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
 
 
-@lru_cache(maxsize=1_024)  # a document stands in many cases of its question
+@lru_cache(maxsize=1_024)  # A document is in many cases of its question.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))

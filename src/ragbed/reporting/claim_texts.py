@@ -1,4 +1,4 @@
-"""Findings as rows of text, the same for the terminal, Markdown and HTML."""
+"""Texts of claim findings, the same for the terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _ORDER = ("contradicted", "supported", "inconclusive")
 
 
 def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, str]:
-    """Claim, what it says, verdict, and what that rests on."""
+    """Return the claim, its statement, the verdict and the counts behind it."""
     counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
-    told = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
-    return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), told
+    basis = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
+    return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), basis
 
 
 def split_findings(
@@ -27,19 +27,19 @@ def split_findings(
 
 
 def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> str:
-    """Return one line that names the claims of some findings; empty where there are none."""
+    """Return one line that names the claims of some findings, or an empty text."""
     names = ", ".join(one.claim for one in findings)
     return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
 
 
 def evidence_columns(words: Locale) -> tuple[str, ...]:
-    """Headings of the rows of `tell_evidence`."""
-    told = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
-    return (*told, "n", "p", words("claims.verdict"))
+    """Return the headings of the rows of `tell_evidence`."""
+    headings = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
+    return (*headings, "n", "p", words("claims.verdict"))
 
 
 def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, ...]:
-    """One measurement."""
+    """Return the row of one measurement."""
     interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
     return (
         f"{claim} {words(f'claims.what.{one.measure}')}",
@@ -54,10 +54,10 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
 
 
 def tell_p(p: float) -> str:
-    """A p value as papers print it."""
+    """Return a p value as papers print it."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
-    """The rows that decide, first; not more than so many."""
+    """Return at most so many rows, the decisive ones first."""
     return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

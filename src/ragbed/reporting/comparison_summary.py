@@ -1,4 +1,4 @@
-"""Say in sentences what a comparison found: one comparison per testbed, over all its noise ratios."""
+"""Summarise a comparison in sentences: one comparison per testbed, over all its noise ratios."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ _METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """A testbed's comparison: of each question, the mean over the conditions in which both sides have it."""
+    """The comparison of a testbed, pooled over its conditions, and those of the single conditions.
+
+    Each question has its mean over the conditions that both sides have, so the pooled condition has no noise ratio.
+    """
 
     comparison: Comparison
-    """Its condition has neither a noise ratio nor a share of true documents, since several may be pooled."""
     rows: tuple[Comparison, ...]
-    """The comparisons of the single conditions."""
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides once per testbed; each question counts once, however many conditions it has.
+    """Compare two sides per testbed; each question counts once, whatever the number of its conditions.
 
     Args:
-        first: The baseline, A.
-        second: The side compared with it, B.
-        rows: The comparisons of the single conditions.
-        least: The smallest fall that counts as a decline.
+        first: Baseline A.
+        second: Side B.
+        rows: Comparisons of the single conditions.
+        least: Smallest fall that counts as a decline.
     """
     groups: dict[ComparedCondition, list[Comparison]] = {}
     for row in rows:
@@ -62,7 +63,7 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
 def _pool(
     first: Side, second: Side, conditions: Sequence[ComparedCondition]
 ) -> tuple[dict[ComparedQuestion, float], dict[ComparedQuestion, float]]:
-    """The mean score per question on each side, over the conditions in which both sides have the question."""
+    """Return the mean score per question on each side, over the conditions in which both sides have the question."""
     pairs: dict[ComparedQuestion, list[tuple[float, float]]] = {}
     for condition in conditions:
         one, other = first.scores[condition], second.scores[condition]
@@ -75,7 +76,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Say what differs significantly, and what does not."""
+    """Return sentences on the significant and the insignificant differences."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
@@ -91,7 +92,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Conditions that differ although the mean of their testbed does not, or that move the other way."""
+    """Yield sentences on conditions that differ although their testbed does not, or in the other direction."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
@@ -116,7 +117,7 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
 
 
 def signed(points: float) -> str:
-    """A difference in points, with its sign."""
+    """Return a difference in points, with its sign."""
     return f"{points:+.1f}".replace("-", "−")
 
 
@@ -125,7 +126,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """What was compared, with whatever is needed to tell it from the other comparisons."""
+    """Return the name of a comparison, unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = _ABILITIES.get(condition.testbed, condition.testbed)
@@ -140,14 +141,14 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:
-    """The noise ratios and shares of true documents that a number is the mean of."""
+    """Return the noise ratios and shares of true documents that are averaged."""
     if headline_score(rows[0].condition.testbed) == "refused":
         return ""
     noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})
     shares = sorted({row.condition.correct for row in rows})
-    told = [f"noise {_listed(noises)}"] if noises else []
-    told += [f"true documents {_listed(shares)}"] if any(shares) else []
-    return ("mean over " if len(rows) > 1 else "") + ", ".join(told)
+    parts = [f"noise {_listed(noises)}"] if noises else []
+    parts += [f"true documents {_listed(shares)}"] if any(shares) else []
+    return ("mean over " if len(rows) > 1 else "") + ", ".join(parts)
 
 
 def _listed(numbers: Sequence[float]) -> str:

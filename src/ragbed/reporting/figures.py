@@ -1,4 +1,4 @@
-"""The figures of a report: which cells are drawn, and as what."""
+"""Draw the figures of a report."""
 
 from __future__ import annotations
 
@@ -6,55 +6,42 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.statistics.rates import wilson
 from ragbed.reporting.pages.charts import (
+    Bar,
     Chart,
+    ChartTexts,
     CurvePoint,
+    HeatRow,
     Series,
     Stack,
     StackSegment,
+    bars,
     curves,
     heat,
     safe_name,
     stacks,
 )
-from ragbed.reporting.pages.charts.curves import CurveTexts as CurveWords
-from ragbed.reporting.pages.charts.heat import HeatRow
-from ragbed.reporting.pages.charts.heat import HeatTexts as HeatWords
-from ragbed.reporting.pages.charts.stacks import StackTexts as StackWords
 from ragbed.schema import Estimate
 
-_KINDS = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
-"""Outcomes under false documents, and their colours."""
+_HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}  # Outcomes under false documents.
 
 
 class Panel(NamedTuple):
-    """What one figure is of; models are its series."""
+    """The setting of one figure, whose series are models; titles name the language if the data has both."""
 
     data: str
     lang: str
     profile: str
     k: int
     is_one_of_two: bool
-    """Whether the dataset has figures in both languages, so that titles must name the language."""
-
-
-class _Board:
-    """The cells of one table, by panel and model."""
-
-    def __init__(self, cells: Sequence[Cell], table: str) -> None:
-        self.panels: dict[Panel, dict[str, list[Cell]]] = {}
-        langs = Counter(data for data, _ in {(cell.key.data, cell.key.lang) for cell in cells})
-        for cell in cells:
-            k = cell.place.get("k")
-            if cell.table == table and cell.place.get("arm") is None and k is not None:
-                panel = Panel(cell.key.data, cell.key.lang, cell.key.profile, k, langs[cell.key.data] > 1)
-                self.panels.setdefault(panel, {}).setdefault(cell.key.model, []).append(cell)
 
 
 def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart]:
-    """All figures that the cells of a track allow, ability by ability."""
+    """Return all figures that the cells of a track allow, by ability."""
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     return [
         *_curves(shown, "noise", words),
@@ -66,88 +53,104 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
     ]
 
 
+def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
+    """Yield one chart of error types per dataset, with a group per type and a bar per model."""
+    names = words.section("errors")
+    for data in dict.fromkeys(cause.case.data for cause in causes):
+        here = [cause for cause in causes if cause.case.data == data]
+        models = dict.fromkeys(cause.model for cause in here)
+        wrong = {model: [cause for cause in here if cause.model == model] for model in models}
+        counts = {model: share_types(own) for model, own in wrong.items()}
+        groups = [
+            (
+                text if name == NONE else f"{name} {text}",
+                [Bar(model, *wilson(counts[model].get(name, 0), len(own)), len(own)) for model, own in wrong.items()],
+            )
+            for name, text in names.items()
+            if any(name in own for own in counts.values())
+        ]
+        title = words("figures.errors.title", data=data)
+        texts = ChartTexts(title, words("figures.errors.desc"), words("figures.errors.type"))
+        yield bars(f"errors-{safe_name(data)}", texts, groups)
+
+
+def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:
+    """Group the cells of a table by panel and model."""
+    panels: dict[Panel, dict[str, list[Cell]]] = {}
+    langs = Counter(data for data, _ in {(cell.key.data, cell.key.lang) for cell in cells})
+    for cell in cells:
+        k = cell.place.get("k")
+        if cell.table == table and cell.place.get("arm") is None and k is not None:
+            panel = Panel(cell.key.data, cell.key.lang, cell.key.profile, k, langs[cell.key.data] > 1)
+            panels.setdefault(panel, {}).setdefault(cell.key.model, []).append(cell)
+    return panels
+
+
 def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]:
     closed = {
-        (cell.key.model, cell.key.data, cell.key.lang, cell.key.profile): cell.estimate
-        for cell in cells
-        if cell.table == "closed-book" and cell.estimate.metric == "accuracy"
+        cell.key: cell.estimate for cell in cells if cell.table == "closed-book" and cell.estimate.metric == "accuracy"
     }
-    for panel, models in _Board(cells, table).panels.items():
+    for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
             known = [cell for cell in _of(own, "accuracy") if cell.estimate.value is not None]
             points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
-            level = closed.get((model, panel.data, panel.lang, panel.profile))
+            level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if any(len(one.points) > 1 for one in series):  # a curve needs two points; the tables have a single one
-            told = CurveWords(
-                title=_title(words, table, panel),
-                description=words(f"figures.{table}.desc"),
-                across=words("figures.noise_ratio"),
-                up=words("figures.accuracy"),
-                level=words("figures.closed_book"),
-                series=words("figures.model"),
-            )
-            yield curves(_name(table, panel), told, series)
+        if any(len(one.points) > 1 for one in series):  # A single point is not a curve; the tables show it.
+            names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
+            axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
+            yield curves(_name(table, panel), _texts(words, table, panel, **axes), series)
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Two bars a model: no document has the answer, and, where noise was asked too, documents have it."""
-    names = {name: words(f"figures.abstention.{name}") for name in ("refused", "right", "wrong", "failed")}
-    parts = [
-        StackSegment(names["refused"], 6),
-        StackSegment(names["right"], 1),
-        StackSegment(names["wrong"], 2),
-        StackSegment(names["failed"], 8),
-    ]
-    noise = _Board(cells, "noise").panels
-    for panel, models in _Board(cells, "rejection").panels.items():
+    """Draw two bars per model: no document has the answer, and documents have it if noise was evaluated too."""
+    hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
+    parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
+    noise = _panels(cells, "noise")
+    for panel, models in _panels(cells, "rejection").items():
         rows = []
         for model, own in models.items():
-            refused, right = _first(own, "refusal_recall"), _first(own, "correct_without_evidence")
-            if refused is not None and right is not None:
-                rows.append(_outcomes(model, words("figures.abstention.none"), refused, right))
-            clean = _lowest(noise.get(panel, {}).get(model, []))
-            refused, right = _first(clean, "false_refusal"), _first(clean, "accuracy")
-            if refused is not None and right is not None:
-                rows.append(_outcomes(model, words("figures.abstention.some"), refused, right))
+            clean = next(iter(_by_noise(noise.get(panel, {}).get(model, [])).values()), [])
+            for note, found, refusal, accuracy in (
+                ("none", own, "refusal_recall", "correct_without_evidence"),
+                ("some", clean, "false_refusal", "accuracy"),
+            ):
+                refused, right = _first(found, refusal), _first(found, accuracy)
+                if refused is not None and right is not None:
+                    rows.append(_outcomes(model, words(f"figures.abstention.{note}"), refused, right))
         if rows:
-            yield stacks(_name("abstention", panel), _stack_words(words, "abstention", panel), parts, rows)
+            yield stacks(_name("abstention", panel), _texts(words, "abstention", panel), parts, rows)
 
 
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
-    """Refused, right, wrong and failed; failures are in every denominator."""
     failed = refused.errors / refused.asked if refused.asked else 0.0
     shares = (refused.value or 0.0, right.value or 0.0)
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 
 def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    kinds = {kind: words(f"figures.counterfactual.{kind}") for kind in _KINDS}
     parts, metrics = [], []
-    for kind, hue in _KINDS.items():
-        parts += [
-            StackSegment(words("figures.counterfactual.flagged", kind=kinds[kind]), hue),
-            StackSegment(kinds[kind], hue, True),
-        ]
+    for kind, hue in _HUES.items():
+        name = words(f"figures.counterfactual.{kind}")
+        parts += [StackSegment(words("figures.counterfactual.flagged", kind=name), hue), StackSegment(name, hue, True)]
         metrics += [f"{kind}_flagged", f"{kind}_unflagged"]
     parts.append(StackSegment(words("figures.counterfactual.failed"), 3, True))
-    for panel, models in _Board(cells, "counterfactual").panels.items():
+    for panel, models in _panels(cells, "counterfactual").items():
         rows = []
         for model, own in models.items():
             false = [cell for cell in own if not cell.place.get("correct") and not cell.place.get("noise")]
-            found = [_first(false, metric) for metric in metrics]
-            if all(one is not None and one.value is not None for one in found):
-                shares = [one.value or 0.0 for one in found if one is not None]
-                n = next(one.n for one in found if one is not None)
-                rows.append(Stack(model, (*shares, max(0.0, 1 - sum(shares))), n))
+            found = [one for metric in metrics if (one := _first(false, metric)) is not None and one.value is not None]
+            if len(found) == len(metrics):
+                shares = [one.value or 0.0 for one in found]
+                rows.append(Stack(model, (*shares, max(0.0, 1 - sum(shares))), found[0].n))
         if rows:
-            yield stacks(_name("counterfactual", panel), _stack_words(words, "counterfactual", panel), parts, rows)
+            yield stacks(_name("counterfactual", panel), _texts(words, "counterfactual", panel), parts, rows)
 
 
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    for panel, models in _Board(cells, "position").panels.items():
+    for panel, models in _panels(cells, "position").items():
         rows = []
         for model, own in models.items():
             for ratio, here in _by_noise(_of(own, "accuracy_by_slot")).items():
@@ -156,12 +159,13 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
                 rows.append(HeatRow(model, note, [by_slot.get(slot) for slot in range(panel.k)]))
         if rows:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
-            yield heat(_name("position", panel), _heat_words(words, "position", panel, "slot"), columns, rows)
+            texts = _texts(words, "position", panel, across=words("figures.slot"))
+            yield heat(_name("position", panel), texts, columns, rows)
 
 
 def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     ends = ("right_right", "wrong_right", "right_wrong", "wrong_wrong")
-    for panel, models in _Board(cells, "transitions").panels.items():
+    for panel, models in _panels(cells, "transitions").items():
         rows = []
         for model, own in models.items():
             for ratio, here in _by_noise(own).items():
@@ -170,12 +174,12 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
                 rows.append(HeatRow(model, note, [_through(values, *end.split("_")) for end in ends]))
         if rows:
             columns = [words(f"figures.transitions.{end}") for end in ends]
-            told = _heat_words(words, "transitions", panel, "transitions.columns")
-            yield heat(_name("transitions", panel), told, columns, rows)
+            texts = _texts(words, "transitions", panel, across=words("figures.transitions.columns"))
+            yield heat(_name("transitions", panel), texts, columns, rows)
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """The share of both paths that begin and end so."""
+    """Return the share of the two paths with this first and last verdict."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 
@@ -200,26 +204,13 @@ def _by_noise(cells: Iterable[Cell]) -> dict[float, list[Cell]]:
     return dict(sorted(found.items()))
 
 
-def _lowest(cells: Sequence[Cell]) -> list[Cell]:
-    by_ratio = _by_noise(cells)
-    return next(iter(by_ratio.values()), [])
-
-
-def _stack_words(words: Locale, figure: str, panel: Panel) -> StackWords:
-    return StackWords(_title(words, figure, panel), words(f"figures.{figure}.desc"), words("figures.model"))
-
-
-def _heat_words(words: Locale, figure: str, panel: Panel, columns: str) -> HeatWords:
-    told = (_title(words, figure, panel), words(f"figures.{figure}.desc"))
-    return HeatWords(*told, words("figures.model"), words(f"figures.{columns}"))
-
-
-def _title(words: Locale, figure: str, panel: Panel) -> str:
+def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:
     data = panel.data
     if panel.is_one_of_two:
         data = words("figures.data_lang", data=data, lang=words(f"summary.lang.{panel.lang}"))
-    of = words("figures.of", data=data, k=panel.k, profile=panel.profile)
-    return words(f"figures.{figure}.title", of=of)
+    setting = words("figures.of", data=data, k=panel.k, profile=panel.profile)
+    title = words(f"figures.{figure}.title", of=setting)
+    return ChartTexts(title, words(f"figures.{figure}.desc"), words("figures.model"), **axes)
 
 
 def _name(figure: str, panel: Panel) -> str:

@@ -1,4 +1,4 @@
-"""Tables as LaTeX for booktabs: the paper's four with our rows under its own, and then all of ours."""
+"""Write a report as LaTeX: the paper's four tables with our rows below its own, and then all our tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped, since \\ and \midrule would take one that follows for an argument of theirs.
+# Brackets and stars are wrapped, because \\ and \midrule would take one that follows as an argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -30,14 +30,13 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
-_LONG_HEADING = 12
-"""Characters of a heading that stands on one line; a number with its interval is about as wide."""
+_LONG_HEADING = 12  # Longest heading on one line; a number with its interval is about as wide.
 
 
 def write(report: Report) -> str:
-    """All tables, ready to be pasted; they need the packages booktabs and graphicx."""
+    """Return all tables; they need the packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
-    head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
+    head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
     ours = ("\n".join(_table(table)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
 
@@ -58,7 +57,7 @@ def _table(table: ReportTable) -> Iterator[str]:
 
 
 def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
-    """Two lines: the values, and under them what they are of and their intervals."""
+    """Yield two lines: the values, and below them the data and the intervals."""
     data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(
@@ -70,7 +69,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
 
 
 def _heading(heading: str) -> str:
-    """A long heading on two lines."""
+    """Return a heading, on two lines if it is long."""
     words = heading.split()
     if len(heading) <= _LONG_HEADING or len(words) == 1:
         return _text(heading)
@@ -92,10 +91,9 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
 
 
 def _note(table: ReportTable) -> str:
-    told = [r"Per cent of what was asked, failures included, with 95\,\% intervals by question"]
-    if any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells):
-        told.append(rf"$^*$ fewer than {FEW} cases")
-    return "; ".join(told) + "."
+    note = r"Per cent of $n$, failures included, with 95\,\% intervals by question"
+    has_few = any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells)
+    return note + (rf"; $^*$ fewer than {FEW} cases." if has_few else ".")
 
 
 def _line(cells: list[str]) -> str:

@@ -1,8 +1,7 @@
-"""The paper's Tables 1, 3, 5 and 7 in its own shape, with our rows under its own, for LaTeX and booktabs.
+"""The paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below its own.
 
-Our figures are counted as the original code counts (track `code`), whatever track the other tables show: only so can
-they stand beside the paper's. Rej*, ED* and CR, which is of the cases that ED* counts, are a judge's verdicts: they are
-there where `ragbed judge` was run, best with the paper's own instructions.
+Our values always use the track `code`, because only these are comparable with the paper's. Rej*, ED* and CR are
+verdicts of a judge. They need `ragbed judge`, preferably with the original instructions.
 """
 
 from __future__ import annotations
@@ -17,23 +16,24 @@ from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
+# Starts a table that is scaled down if it is too wide; a brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-"""Begins a table that is made smaller where it is too wide; a brace ends it."""
-SPACE = r"\addlinespace[2pt]"
-"""Between our rows, each of which has two lines."""
-_HOW = "% The starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star, and the report again."
+SPACE = r"\addlinespace[2pt]"  # Between our rows, which have two lines each.
+_HOW = "% For the starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then report again."
 
 
 class TableShape(NamedTuple):
-    """One of the paper's tables: its number, what it is of, and which of our cells stands in each column."""
+    """One of the paper's tables.
+
+    `cells` has the table, metric and noise ratio of our value for each column. `judged` has the judged metrics of a
+    column: with the original instructions, and with ours.
+    """
 
     number: int
     table: str
     caption: str
     cells: dict[str, tuple[str, str, float | None]]
-    """Column to table, metric and noise ratio of ours."""
     judged: dict[str, tuple[str, ...]]
-    """Column to what a judge was asked: with the paper's instructions, else with ours."""
 
 
 def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, float | None]]:
@@ -41,7 +41,7 @@ def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, f
 
 
 def shapes() -> list[TableShape]:
-    """The four tables."""
+    """Return the four tables."""
     printed = read_tables()
     return [
         TableShape(
@@ -80,7 +80,7 @@ def shapes() -> list[TableShape]:
 
 
 class _Ours(NamedTuple):
-    """A model on data that is the same in both languages but for its language."""
+    """A row: a model on a dataset that exists in both languages."""
 
     model: str
     data: str
@@ -88,16 +88,15 @@ class _Ours(NamedTuple):
     k: int
 
 
-_Row: TypeAlias = dict[tuple[str, str], Estimate]
-"""By language and column."""
+_Row: TypeAlias = dict[tuple[str, str], Estimate]  # By language and column.
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
-    """The tables of which we have a row.
+    """Yield the tables for which we have a row.
 
     Args:
-        cells: Of all tracks.
-        text: Makes a name safe for LaTeX.
+        cells: Cells of all tracks.
+        text: Function that escapes a name for LaTeX.
     """
     usual = [
         cell for cell in cells if cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
@@ -111,16 +110,16 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
             yield "\n".join(_write(shape, rows, judge, text))
 
 
-def small(told: str) -> str:
-    """What stands under a value."""
-    return rf"{{\tiny {told}}}"
+def small(text: str) -> str:
+    """Return small text, as it is below a value."""
+    return rf"{{\tiny {text}}}"
 
 
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
-    """Fills in what judges say; tells who they are, and by whose instructions.
+    """Add the judged values to the rows, and return the judges and their instructions.
 
-    A row has one judge, the first that was asked about it, by the original's instructions if it was asked by both.
-    Where anybody judged, what rules say stands in no column that is a judge's: one heading, one way to count.
+    A row has one judge, the first one, with the original instructions if there are both. If there is a judge, values by
+    rules are removed from the judged columns, so that each column has one definition.
     """
     of_row: dict[_Ours, list[Cell]] = {}
     for cell in cells:
@@ -165,7 +164,7 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
             closed.append((cell, column))
         else:
             rows.setdefault(_ours_of(cell, k), {})[cell.key.lang, column] = cell.estimate
-    for cell, column in closed:  # asked without documents, so of every number of them
+    for cell, column in closed:  # Closed-book values belong to all numbers of documents.
         for ours, row in rows.items():
             if ours == _ours_of(cell, ours.k):
                 row[cell.key.lang, column] = cell.estimate
@@ -173,14 +172,14 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
 
 
 def _stem(data: str, lang: str) -> str:
-    """A dataset's name without its language, so that both languages share a row."""
+    """Return the name of a dataset without its language, so that both languages share a row."""
     return re.sub(rf"(?<![A-Za-z]){lang}(?![A-Za-z])", "*", data)
 
 
 def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: PaperTable = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
-    # What was asked without documents has an n of its own, which is not the row's.
+    # Closed-book cells have another n than the row.
     counting = [
         place for place, column in enumerate(printed.columns) if shape.cells.get(column, ("",))[0] == shape.table
     ]
@@ -218,8 +217,8 @@ def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text:
         cells = []
         for lang in langs:
             values = getattr(printed, lang).get(model)
-            told = [f"{value:.2f}" for value in values or ()] or ["--"] * len(printed.columns)
-            cells += [*told, "--" if values is None else str(n)]
+            cells += [f"{value:.2f}" for value in values or ()] or ["--"] * len(printed.columns)
+            cells.append("--" if values is None else str(n))
         yield " & ".join([text(model), *cells]) + r" \\"
 
 
@@ -230,7 +229,7 @@ def _picked(row: _Row, lang: str, printed: PaperTable) -> list[Estimate | None]:
 def _ours(
     ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Two lines: the values, and under them what they are of and their intervals; with n of each language."""
+    """Yield two lines: the values with n of each language, and below them the data and the intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         there = [one for place in counting if (one := found[place]) is not None]
@@ -260,18 +259,18 @@ def _is_comparable(ours: _Ours, shape: TableShape) -> bool:
 
 
 def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
-    told = (
-        r"Above: Chen et al. (2024), as printed. Below: ours, counted as the original code counts, failures included, "
+    note = (
+        r"Above: Chen et al. (2024), as printed. Below: ours, scored like the original code, failures included, "
         r"with 95\,\% intervals by question"
     )
     if judge:
-        told += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
+        note += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
     elif shape.judged:
-        told += "; starred columns are a judge's, and none was asked"
-        told += ", so CR is of the cases that ED counts" if "CR" in shape.judged else ""
+        note += "; starred columns need a judge, and there was none"
+        note += ", so CR refers to the cases that ED counts" if "CR" in shape.judged else ""
     if any(comparable.values()):
-        told += r"; $^\dagger$ comparable with the paper: the same files, layout and way of counting"
+        note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
     if not all(comparable.values()):
-        told += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
-        told += r" are \emph{not comparable} with the rows above: other files or layout"
-    return told + "."
+        note += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
+        note += r" are \emph{not comparable} with the rows above: other files or document layout"
+    return note + "."

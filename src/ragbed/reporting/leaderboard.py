@@ -1,4 +1,4 @@
-"""Every model in one row: the headline of each ability, to be sorted by."""
+"""The leaderboard: one row per model, with the headline metric of each ability."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from ragbed.schema import Estimate
 
 
 class LeaderboardColumn(NamedTuple):
-    """A headline: which cells stand in it, and which way is better."""
+    """A column; `end` selects the `first` or the `last` noise ratio, if the metric has several values."""
 
     name: str
     table: str
     metric: str
     end: str = ""
-    """Of the noise ratios asked: the `first` or the `last`; empty where the metric has one value."""
     higher_is_better: bool = True
 
 
@@ -35,7 +34,7 @@ COLUMNS = (
 
 
 class LeaderboardEntry(NamedTuple):
-    """What a row is of."""
+    """The model and setting of a row."""
 
     model: str
     lang: str
@@ -45,7 +44,7 @@ class LeaderboardEntry(NamedTuple):
 
 @dataclass
 class LeaderboardRow:
-    """A row: datasets, and a cell a column."""
+    """A row with its datasets, and one cell per column."""
 
     entrant: LeaderboardEntry
     data: list[str] = field(default_factory=list)
@@ -55,10 +54,10 @@ class LeaderboardRow:
 
 
 def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
-    """One row a model, language, profile and number of documents.
+    """Return one row per model, language, profile and number of documents.
 
-    Abilities are asked of different datasets, which share a row; where two datasets have the same ability, as the
-    refined and the unrefined files, the second one begins another row.
+    The datasets of different abilities share a row. If two datasets have the same ability, e.g. the refined and the
+    original files, the second one gets another row.
     """
     shown = [
         cell
@@ -77,8 +76,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
 
 
 def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
-    """The cell of every entrant, and of each of its datasets in turn."""
-    # Closed book has no number of documents: it stands in the rows of the noise testbed on the same data.
+    # Closed book has no number of documents: it belongs to the rows of the noise testbed on the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
     for cell in cells:
@@ -88,9 +86,9 @@ def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[Leader
                 entrant = LeaderboardEntry(cell.key.model, cell.key.lang, cell.key.profile, k or 0)
                 points = found.setdefault(entrant, {}).setdefault(cell.key.data, [])
                 points.append((cell.place.get("noise") or 0.0, cell.estimate))
-    place = -1 if column.end == "last" else 0
+    index = -1 if column.end == "last" else 0
     return {
-        (entrant, rank): (data, sorted(points, key=lambda point: point[0])[place][1])
+        (entrant, rank): (data, sorted(points, key=lambda point: point[0])[index][1])
         for entrant, datasets in found.items()
         for rank, (data, points) in enumerate(datasets.items())
     }

@@ -1,4 +1,4 @@
-"""Tables as Markdown."""
+"""Write a report as Markdown."""
 
 from __future__ import annotations
 
@@ -20,43 +20,38 @@ from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6
-"""Of a claim; the HTML report has all."""
+_MOST_EVIDENCE = 6  # Rows per claim; the HTML report has all.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def write(report: Report) -> str:
-    """All tables, with what is needed to read them."""
+    """Return the summary, the tables and the claims of a report."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
-    parts += _summary(report)
+    for one in summarise(report.shown, report.track, read_words("en")):
+        parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
-        "Rates are per cent of what was asked, failures included, with 95 % intervals by question.",
-        f"\\* fewer than {FEW} cases. † comparable with the paper: its files, its layout, its way of counting.",
+        "Rates are per cent of n, failures included, with 95 % intervals by question.",
+        f"\\* fewer than {FEW} cases. † comparable with the paper: the same files, document layout and scoring.",
         "",
         *_claims(report),
     ]
     return "\n".join(parts)
 
 
-def _summary(report: Report) -> Iterator[str]:
-    words = read_words("en")
-    for one in summarise(report.shown, report.track, words):
-        yield f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}"
-        yield ""
-
-
-def _claims(report: Report) -> Sequence[str]:
+def _claims(report: Report) -> Iterator[str]:
     words = read_words("en")
     decided, unclear, missing = split_findings(report.findings)
-    lines = [f"## {words('claims.heading')}", ""]
-    lines += [words("claims.note", minimum=MIN_QUESTIONS), ""] if decided or unclear else []
+    yield from (f"## {words('claims.heading')}", "")
+    if decided or unclear:
+        yield from (words("claims.note", minimum=MIN_QUESTIONS), "")
     for finding in decided:
-        claim, says, verdict, rests = tell_finding(finding, words)
-        lines += [f"* **{claim}** {says} *{verdict}*: {rests}"]
-    lines += [f"* {line}" for key, some in (("unclear", unclear), ("missing", missing))
-              if (line := tell_claims(key, some, words))]  # fmt: skip
+        claim, says, verdict, basis = tell_finding(finding, words)
+        yield f"* **{claim}** {says} *{verdict}*: {basis}"
+    for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
+        if line:
+            yield f"* {line}"
     rows = [
         tell_evidence(finding.claim, one, words)
         for finding in report.findings
@@ -64,21 +59,20 @@ def _claims(report: Report) -> Sequence[str]:
     ]
     if rows:
         columns = evidence_columns(words)
-        lines += ["", _row(columns), _row([":--"] * len(columns))]
-        lines += [_row([_plain(cell) for cell in row]) for row in rows]
-    return [*lines, ""]
+        yield from ("", _row(columns), _row([":--"] * len(columns)))
+        yield from (_row([_plain(cell) for cell in row]) for row in rows)
+    yield ""
 
 
-def _table(table: ReportTable) -> Sequence[str]:
-    head = ["model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns)]
-    lines = [_row(head), _row([":--"] * 4 + ["--:"] * (len(head) - 4))]
+def _table(table: ReportTable) -> Iterator[str]:
+    head = ["model", "data", "lang", "documents", "n", *(column.heading for column in table.columns)]
+    yield _row(head)
+    yield _row([":--"] * 4 + ["--:"] * (len(head) - 4))
     for row in table.rows:
         model = _plain(row.key.model) + (" †" if row.comparable else "")
-        told = [model, _plain(row.data), row.key.lang, str(row.docs or "–")]
-        told.append(show_asked(row.asked, row.errors))
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
-        lines.append(_row([*told, *cells]))
-    return lines
+        n = show_asked(row.asked, row.errors)
+        yield _row([model, _plain(row.data), row.key.lang, str(row.docs or "–"), n, *cells])
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -86,5 +80,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A name from outside as text: nothing in it is markup, and it stays on its line."""
+    """Escape a name, so that it contains no markup and stays on its line."""
     return _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))

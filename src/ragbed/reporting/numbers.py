@@ -1,31 +1,39 @@
-"""Numbers as tables show them."""
+"""Format numbers for tables."""
 
 from __future__ import annotations
 
-from ragbed.reporting.tables import TableColumn
-from ragbed.schema import Estimate
+from typing import TYPE_CHECKING
 
-FEW = 30
-"""Below so many cases a rate is marked: it says little."""
+if TYPE_CHECKING:
+    from ragbed.reporting.tables import TableColumn
+    from ragbed.schema import Estimate
+
+FEW = 30  # A rate of fewer cases is marked, because its interval is wide.
 
 
-def show(cell: Estimate | None, column: TableColumn, few: str = "*") -> str:
-    """A value with its interval; a dash where there is none, a mark where it rests on few cases."""
+def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
+    """Return a value with its interval: a dash without a value, and the mark `few` if it rests on few cases.
+
+    Args:
+        cell: Estimate to show.
+        column: Column that defines the unit; per cent if None.
+        few: Mark of an estimate that rests on fewer than `FEW` cases.
+    """
     if cell is None or cell.value is None:
         return "–"
-    told, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
+    value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
     interval = f" [{low}, {high}]" if low and high else ""
-    return told + interval + (few if cell.n < FEW else "")
+    return value + interval + (few if cell.n < FEW else "")
 
 
-def show_number(number: float | None, column: TableColumn) -> str:
-    """One number as its column has it, or nothing."""
+def show_number(number: float | None, column: TableColumn | None = None) -> str:
+    """Return a number in the unit of its column, or an empty string for None."""
     if number is None:
         return ""
-    scaled, digits = (100 * number, 1) if column.is_share else (number, 2)
-    return f"{round(scaled, digits) + 0.0:.{digits}f}"  # adding nothing makes minus nothing nothing
+    scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
+    return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
 def show_asked(asked: int, errors: int) -> str:
-    """How many were asked, and how many of them failed, if any did."""
+    """Return the number of attempted cases, and of those that failed if there are any."""
     return f"{asked:,}" if not errors else f"{asked:,} ({errors:,} failed)"

@@ -1,6 +1,6 @@
-"""Where documents have what a reply says: the names, numbers and Chinese words of it that the question does not have.
+"""Find the parts of a response in documents: its names, numbers and Chinese words that are not in the question.
 
-It shows where an answer may come from, as the paper's Table 2 does by hand.
+They show where an answer may come from, as in the paper's Table 2.
 """
 
 from __future__ import annotations
@@ -10,45 +10,41 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-LONGEST_READ = 2_000
-"""Characters of a reply that are looked for in documents: an answer stands at its beginning."""
+LONGEST_READ = 2_000  # Characters of a response that are searched for; answers come at its beginning.
 _MOST_SPANS = 64
+# A word, a number or a Chinese character. Chinese particles end a run, like punctuation.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
-"""A word, a number, a Chinese character; characters of grammar end a run, as punctuation does."""
-_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")
-"""What may stand between the words of one name."""
-_MOST_PLAIN = 2
-"""Words of no weight that may follow each other inside a name: University of the Arts."""
+_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Between the words of one name.
+_MOST_PLAIN = 2  # Adjacent function words inside a name, e.g. University of the Arts.
 _PLAIN_WORDS = (
     "a an and as at based but by according for from he her his however i if in is it its my no not of on or our she so "
     "the their there these they this to was we were what when where which who with yes you your"
 )
-_PLAIN = frozenset(_PLAIN_WORDS.split())
-"""Words that begin a sentence with a capital and name nothing."""
+_PLAIN = frozenset(_PLAIN_WORDS.split())  # Capitalised at the start of a sentence, but not names.
+# Words of responses that are not part of an answer.
 _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
-"""Words in which replies speak, and that name nothing."""
 _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 
 
-@lru_cache(maxsize=8_192)  # a reply is often the same under several conditions, and so are its documents
-def find_said(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
-    """The stretches of a document that a reply says, in order; a run of words is one stretch."""
+@lru_cache(maxsize=8_192)  # Conditions share responses and documents.
+def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of a document that a response repeats, in order; a run of words is one span."""
     text = _small(document)
-    said = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
+    runs = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
     spans: list[tuple[int, int]] = []
-    for run in islice(sorted(said, key=len, reverse=True), _MOST_SPANS):
+    for run in islice(sorted(runs, key=len, reverse=True), _MOST_SPANS):
         for start in islice(_find_whole(run, text), _MOST_SPANS):
             if not any(first <= start < end for first, end in spans):
                 spans.append((start, start + len(run)))
     return tuple(sorted(spans)[:_MOST_SPANS])
 
 
-class _Said:
-    """A reply, taken apart once for all documents of its case.
+class _Response:
+    """A tokenised response, used for all documents of its case.
 
     Args:
-        reply: As the model gave it.
-        question: In small letters.
+        reply: Response.
+        question: Question in lower case.
     """
 
     def __init__(self, reply: str, question: str) -> None:
@@ -65,7 +61,7 @@ class _Said:
         ]
 
     def runs_in(self, document: str) -> Iterator[str]:
-        """The longest stretches, in whole tokens, that the document has; from one telling token to the last."""
+        """Yield the longest runs of whole tokens that the document contains, between two informative tokens."""
         after = 0
         for place, is_telling in enumerate(self._tells):
             if not is_telling or place < after:
@@ -78,10 +74,10 @@ class _Said:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
-        """The token after the longest run from a place on."""
+        """Return the token after the longest run that starts at a position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
-            # A longer run cannot stand before a shorter one that it begins with.
+            # A longer run cannot occur before the shorter one that it starts with.
             found = document.find(self._text[self._starts[place] : self._ends[end]], found)
             if found < 0:
                 break
@@ -89,15 +85,15 @@ class _Said:
         return end
 
     def _goes_on(self, place: int, end: int) -> bool:
-        """Whether a token can belong to the run that began at a place."""
+        """Return whether a token can continue the run that starts at a position."""
         return self._is_near[end] and any(self._tells[max(place, end - _MOST_PLAIN) : end + 1])
 
 
-_read = lru_cache(maxsize=64)(_Said)
+_read = lru_cache(maxsize=64)(_Response)
 
 
 def _tells(word: str, around: str, question: str) -> bool:
-    """Whether a token could be part of an answer: Chinese, a number, a name, and not what was asked."""
+    """Return whether a token can be part of an answer: Chinese, a number or a name, and not in the question."""
     if _is_han(word[0]):
         return not any(around[at : at + 2] in question for at in range(len(around) - 1))
     is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)
@@ -105,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Where a text has a run of words, which does not find Ann in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets of a run of whole words: Ann is not found in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)
@@ -117,14 +113,14 @@ def _find_whole(run: str, text: str) -> Iterator[int]:
 
 
 def _goes_through(before: str, after: str) -> bool:
-    """Whether a word or a number goes on from one character to the next."""
+    """Return whether two adjacent characters belong to the same word or number."""
     if not before or not after or {before, after} <= _NUMERALS:
         return bool(before and after)
     return not _is_han(before) and not _is_han(after) and before.isalnum() and after.isalnum()
 
 
 def _small(text: str) -> str:
-    """A text in small letters, each where it was: one that would become two, as İ, stays as it is."""
+    """Return a text in lower case with the same offsets: a letter that would become two, such as İ, is kept."""
     low = text.lower()
     if len(low) == len(text):
         return low

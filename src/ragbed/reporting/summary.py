@@ -1,4 +1,4 @@
-"""Results in plain sentences: one paragraph for each model and language, at the top of every report."""
+"""Summarise results in sentences: one paragraph per model and language, at the top of every report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _HALF = 0.5
 
 
 class Paragraph(NamedTuple):
-    """What a report says about one model in one language."""
+    """The paragraph of one model; `lang` is the name of the language, or empty if the model has only one."""
 
     model: str
     lang: str
-    """Language of the data, in the words of the report; empty where the model has one language only."""
     text: str
 
 
@@ -34,29 +33,27 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
         for lang, standings in by_lang.items():
             plain = [row for row in standings if MARK not in row.entrant.profile]
             row = max(plain or standings, key=_measured)
-            told = [*_sentences(row, _noise_cells(cells, track, row), words)]
-            if not told:
+            sentences = [*_sentences(row, _noise_cells(cells, track, row), words)]
+            if not sentences:
                 continue
             if len(plain) > 1:
-                told.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
+                sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
-            paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(told)))
+            paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(sentences)))
     return paragraphs
 
 
 def _measured(row: LeaderboardRow) -> int:
-    """Return how many headline metrics a row has; the row with the most stands for its model."""
+    """Return the number of headline metrics of a row; the row with the most represents its model."""
     return sum(cell.value is not None for cell in row.cells.values())
 
 
 def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list[Cell]:
-    """Return the noise cells behind a row, by noise ratio."""
-    of = row.entrant
     found = [
         cell
         for cell in cells
         if (cell.table, cell.track, cell.scope) == ("noise", track, "all")
-        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == of
+        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == row.entrant
         and cell.key.data == row.data[0]
         and not cell.place.get("arm")
         and cell.place.get("noise") is not None
@@ -69,7 +66,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.all_failed", n=f"{row.asked:,}")
         return
     yield from _noise(noise, words)
-    yield from _rate(row, "closed_book", words)  # about the same questions
+    yield from _rate(row, "closed_book", words)  # These are the same questions.
     yield from _rate(row, "refuses", words)
     if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))
@@ -83,7 +80,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare accuracy at the lowest and the highest noise ratio; a direction is named where it is significant."""
+    """Compare the accuracy at the lowest and the highest noise ratio; only a significant change has a direction."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return
@@ -102,7 +99,6 @@ def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
 
 
 def _direction(change: Estimate | None) -> str:
-    """Return the verb for a change: its interval says whether there is one; without an interval nothing is claimed."""
     if change is None or change.low is None or change.high is None:
         return "goes"
     return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"
@@ -116,7 +112,7 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share as a whole number of per cent; only what is 0 or 1 is shown as 0 % or 100 %."""
+    """Return a share in whole per cent; only exactly 0 and 1 are shown as 0 % and 100 %."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
         return "< 1 %"

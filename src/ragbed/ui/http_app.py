@@ -1,4 +1,4 @@
-"""What the applications behind our pages share: their files, and how an answer or an error is sent."""
+"""Routes that the viewer and the review page share: static files, JSON responses and errors."""
 
 from __future__ import annotations
 
@@ -20,49 +20,47 @@ _MOST_DIGITS = 9
 
 
 def file_routes(package: str) -> list[Route]:
-    """The kit's files and those of a package's `static` folder, whose `own.css` and `main.js` the kit's page asks for.
+    """Return routes for the shared static files and those of a package.
 
-    Files are looked up among those there are; no path is ever made of what a browser sends.
+    The files are listed once at the start, so that no path is ever built from what a browser sends.
     """
     folders = (files("ragbed.reporting.pages") / "static", files(package) / "static")
     found = {entry.name: entry.read_bytes() for folder in folders for entry in folder.iterdir() if entry.is_file()}
     served = {f"/static/{name}": content for name, content in found.items() if not name.endswith(".html")}
     served["/"] = found["index.html"]
-    return [Route(path, _as_file(path, content)) for path, content in served.items()]
+    return [Route(path, _file_endpoint(path, content)) for path, content in served.items()]
 
 
 def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> list[Route]:
-    """What pages ask for, by GET, and what they change, by POST."""
-    routes = [Route(path, _as_json(handler)) for path, handler in reading.items()]
-    return routes + [Route(path, _as_json(handler), methods=["POST"]) for path, handler in changing.items()]
+    """Return routes for handlers that read, by GET, and that change something, by POST."""
+    routes = [Route(path, _json_endpoint(handler)) for path, handler in reading.items()]
+    return routes + [Route(path, _json_endpoint(handler), methods=["POST"]) for path, handler in changing.items()]
 
 
 def read_number(given: QueryParams, name: str) -> int:
     """Return a query parameter that is a whole number; 0 if it is not given."""
-    told = given.get(name, "0")
-    if not told.isdecimal() or len(told) > _MOST_DIGITS:
-        raise UsageError(f"{name}={told!r} is not a whole number of at most {_MOST_DIGITS} digits.")
-    return int(told)
+    text = given.get(name, "0")
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise UsageError(f"{name}={text!r} is not a whole number of at most {_MOST_DIGITS} digits.")
+    return int(text)
 
 
-def _as_file(path: str, content: bytes) -> Callable[[Request], Awaitable[Response]]:
-    kind = _TYPES[path.rpartition(".")[2] if "." in path else "html"]
+def _file_endpoint(path: str, content: bytes) -> Callable[[Request], Awaitable[Response]]:
+    media_type = _TYPES[path.rpartition(".")[2] if "." in path else "html"]
 
-    async def answer(_: Request) -> Response:
-        return Response(content, media_type=kind)
+    async def respond(_: Request) -> Response:
+        return Response(content, media_type=media_type)
 
-    return answer
+    return respond
 
 
-def _as_json(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """What goes wrong is told in the words that the command line would use."""
+def _json_endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap a handler; errors have the text that the command line would print."""
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         try:
             return Response(await handler(request), media_type="application/json")
-        except UsageError as error:
-            return PlainTextResponse(storable_name(str(error)), 400)
         except RagbedError as error:
-            return PlainTextResponse(storable_name(str(error)), 500)
+            return PlainTextResponse(storable_name(str(error)), 400 if isinstance(error, UsageError) else 500)
 
-    return answer
+    return respond

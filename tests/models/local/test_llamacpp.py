@@ -150,7 +150,8 @@ def test_the_engine_is_restarted_after_a_crash(loop: Loop) -> None:
         model._failures = 2
         model._engine._process.kill()
         model._engine._process.wait()
-        with pytest.raises(RagbedError, match=r"llama\.cpp ended 3 times without a response.* rerun the same command to resume"):
+        reason = r"llama\.cpp ended 3 times without a response.* rerun the same command to resume"
+        with pytest.raises(RagbedError, match=reason):
             loop.do(model.complete(case_of("Say yes.")))
     finally:
         loop.do(model.close())

@@ -8,7 +8,7 @@ from ragbed.reporting.html import bundle
 from ragbed.reporting.pages import read_static
 
 
-def test_every_module_comes_once_and_before_who_needs_it() -> None:
+def test_every_module_is_bundled_once_and_before_its_importers() -> None:
     told = bundle("report.js", read_static)
     names = ("dom_js", "words_js", "case_js", "paper_js", "report_js")
     assert [told.count(f"const module_{name} =") for name in names] == [1] * 5

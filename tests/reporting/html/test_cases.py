@@ -34,7 +34,7 @@ def _groups(packed: Packed) -> list[dict[str, Any]]:
     return [group for block in packed.blocks for group in json.loads(gzip.decompress(b64decode(block)))]
 
 
-def test_every_trial_lies_where_the_index_says(run: Path) -> None:
+def test_the_index_has_the_position_of_every_trial(run: Path) -> None:
     packed = pack_cases([run], [])
     index: dict[str, Any] = packed.index
     assert (packed.questions, len(index["questions"]), len(index["trials"])) == (300, 300, 1200)
@@ -57,7 +57,7 @@ def test_a_text_is_written_once_for_each_question(run: Path) -> None:
         assert len(group["cases"]) == 2
 
 
-def test_what_has_no_room_is_left_out_whole_and_the_page_says_so(run: Path) -> None:
+def test_questions_without_room_are_left_out_and_the_page_says_so(run: Path) -> None:
     packed = pack_cases([run], [], most_bytes=8_000)
     index: dict[str, Any] = packed.index
     shown = len(index["questions"])
@@ -65,7 +65,7 @@ def test_what_has_no_room_is_left_out_whole_and_the_page_says_so(run: Path) -> N
     assert sum(map(len, packed.blocks)) <= 8_000
     assert len(index["trials"]) == 4 * shown
     assert pack_cases([run], [], most_bytes=8_000).index == index
-    assert f"{shown} of 300 questions are in this file" in write_html(make_report(["r"], [], "robust"), packed)
+    assert f"This file contains {shown} of 300 questions" in write_html(make_report(["r"], [], "robust"), packed)
 
 
 def test_other_instructions_before_the_same_question_are_another_case(tmp_path: Path) -> None:

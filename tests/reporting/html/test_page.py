@@ -71,7 +71,7 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
 def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     page = opened.page
     headings = page.locator("main:not([hidden]) h2").all_inner_texts()
-    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Why answers are wrong", "Claims of the paper"]
+    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Error analysis", "Claims of the paper"]
     assert headings == [*expected, "Metrics and method"]
     assert page.locator("h2:visible").last.inner_text() == "Cases"
     assert page.locator("main:not([hidden]) [data-claim]").count() == 10
@@ -82,7 +82,7 @@ def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
 def test_it_opens_with_a_paragraph_about_each_model(opened: Watched) -> None:
     cards = opened.page.locator("#en-summary .card")
     assert cards.locator("h3").all_inner_texts() == ["scripted/oracle", "scripted/last-doc"]
-    assert "It always declines when no document contains the answer." in cards.nth(0).inner_text()
+    assert "It always refuses when no document contains the answer." in cards.nth(0).inner_text()
     assert "Accuracy stays at 100\u00a0% when 80\u00a0% of the documents are noise." in cards.nth(0).inner_text()
     assert "Accuracy changes from 100\u00a0% to 20\u00a0%" in cards.nth(1).inner_text()
     assert "rest on only 4 questions" in cards.nth(1).inner_text()
@@ -97,7 +97,7 @@ def test_claims_without_enough_data_are_one_line(opened: Watched) -> None:
     assert line.startswith("Not enough data for C1, C2, C3, C4, C5, C6, C7, C8, C9, C10: ")
     assert "at least 30 questions" in line
     claims.locator("summary").click()
-    assert claims.get_by_text("Ask the rejection testbed.").first.is_visible()
+    assert claims.get_by_text("Run rejection.").first.is_visible()
 
 
 def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:
@@ -122,7 +122,7 @@ def test_it_opens_in_the_language_of_the_browser(browser: Browser, report: Path,
     context.close()
 
 
-def test_words_sets_the_language_whatever_the_browser_speaks(browser: Browser, run: Path, tmp_path: Path) -> None:
+def test_words_overrides_the_language_of_the_browser(browser: Browser, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "zh.html"
     assert type_command("report", str(run), "-f", "html", "--words", "zh", "-o", str(target)).code == 0
     with open_page(browser, "file://") as watched:
@@ -141,12 +141,12 @@ def test_every_figure_has_a_name_and_its_numbers(opened: Watched) -> None:
 
 def test_a_heading_sorts_the_leaderboard(opened: Watched) -> None:
     page = opened.page
-    page.get_by_role("button", name="most noise").click()
-    column = page.locator("main:not([hidden]) table.sortable th", has_text="most noise")
+    page.get_by_role("button", name="highest noise").click()
+    column = page.locator("main:not([hidden]) table.sortable th", has_text="highest noise")
     assert column.get_attribute("aria-sort") == "descending"
     first = page.locator("main:not([hidden]) table.sortable tbody tr").first
     assert "scripted/oracle" in first.inner_text()
-    page.get_by_role("button", name="most noise").click()
+    page.get_by_role("button", name="highest noise").click()
     assert "scripted/last-doc" in first.inner_text()
 
 
@@ -159,7 +159,7 @@ def test_cases_are_filtered_searched_and_opened(opened: Watched) -> None:
     assert status.inner_text() != everything
     assert set(page.locator("#cases ol.trials .tag").all_inner_texts()) == {"refused"}
     page.get_by_role("searchbox").fill("no question has this")
-    assert page.get_by_text("Nothing fits").is_visible()
+    assert page.get_by_text("No matches").is_visible()
     page.get_by_role("searchbox").fill("")
     page.locator("#cases a.trial-row").first.click()
     page.wait_for_selector(".case")
@@ -205,7 +205,7 @@ def test_the_prompt_is_the_one_that_was_sent(opened: Watched, run: Path, report:
         assert page.locator(".prompt .text").last.text_content() in sent
 
 
-def test_the_page_speaks_chinese(opened: Watched) -> None:
+def test_the_page_can_be_switched_to_chinese(opened: Watched) -> None:
     page = opened.page
     page.get_by_role("button", name="中文").click()
     assert page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
@@ -262,9 +262,9 @@ def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report:
         table = watched.page.locator("main:not([hidden]) table.sortable")
         ends = "node => [...node.querySelectorAll('td, td span')].map((one) => one.getBoundingClientRect().right)"
         assert 300 < max(table.evaluate(ends)) <= 390
-        cell = table.locator("td[data-label='most noise']").first
-        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"most noise"'
-        table.get_by_role("button", name="most noise").click()
+        cell = table.locator("td[data-label='highest noise']").first
+        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"highest noise"'
+        table.get_by_role("button", name="highest noise").click()
         assert "scripted/oracle" in table.locator("tbody tr").first.inner_text()
 
 
@@ -288,7 +288,7 @@ def test_it_prints_with_all_that_is_folded(opened: Watched) -> None:
     assert len(page.pdf()) > 10_000
 
 
-def test_all_but_the_cases_is_there_without_a_script(browser: Browser, report: Path) -> None:
+def test_everything_except_the_cases_works_without_javascript(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())

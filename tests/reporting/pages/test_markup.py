@@ -18,11 +18,11 @@ def test_text_and_attributes_are_never_markup() -> None:
 
 
 @pytest.mark.parametrize("bad", ["\x00", "\x1b", "\ufffe", "\ud800"])
-def test_what_no_document_may_hold_is_replaced(bad: str) -> None:
+def test_characters_that_no_document_can_contain_are_replaced(bad: str) -> None:
     assert ElementTree.fromstring(write(el("p", f"a{bad}b"))).text == "a\ufffdb"
 
 
-def test_python_names_stand_for_those_of_html() -> None:
+def test_python_names_become_html_names() -> None:
     assert write(el("label", for_="a", class_="b", data_x=1.25, hidden=True, lang=None)) == (
         '<label for="a" class="b" data-x="1.2" hidden="hidden"></label>'
     )

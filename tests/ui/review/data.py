@@ -15,7 +15,7 @@ from ragbed.synth import SynthSpec, make_items
 from ragbed.ui.review.flags import find_flags
 from ragbed.ui.review.log import Log
 from ragbed.ui.review.queue import ReviewQueue, find_datasets
-from ragbed.ui.review.records import Begun, PointDecision
+from ragbed.ui.review.records import PointDecision, ReviewSettings
 from ragbed.ui.review.session import ReviewSession
 
 
@@ -53,36 +53,37 @@ def write_data(folder: Path, **datasets: Sequence[Item]) -> Path:
     return folder
 
 
-def open_docket(folder: Path) -> ReviewQueue:
+def open_queue(folder: Path) -> ReviewQueue:
     """What is to be reviewed in a folder."""
     datasets, place = find_datasets(folder)
     place.mkdir(exist_ok=True)
     return ReviewQueue(datasets, find_flags(datasets, place, lambda *_: None))
 
 
-def open_desk(folder: Path, **how: object) -> ReviewSession:
+def open_session(folder: Path, **how: object) -> ReviewSession:
     """A review of a folder, as `ragbed review` opens it but without its lock."""
-    docket = open_docket(folder)
-    begun = Begun(at="2026-11-15T12:00:00.000+00:00", data=docket.data, **how)  # type: ignore[arg-type]
-    desk = ReviewSession(docket, Log(folder / "review" / "decisions.jsonl"), begun)
-    desk.begin(begun)
-    return desk
+    queue = open_queue(folder)
+    begun = ReviewSettings(at="2026-11-15T12:00:00.000+00:00", data=queue.data, **how)  # type: ignore[arg-type]
+    session = ReviewSession(queue, Log(folder / "review" / "decisions.jsonl"), begun)
+    session.begin(begun)
+    return session
 
 
-def accepted(desk: ReviewSession, key: str, **others: PointDecision) -> list[PointDecision]:
+def accepted(session: ReviewSession, key: str, **others: PointDecision) -> list[PointDecision]:
     """Everything accepted, but for some points, by their names with `_` for what is no letter or digit."""
     names = {
-        "".join(letter if letter.isalnum() else "_" for letter in name).strip("_"): name for name in points(desk, key)
+        "".join(letter if letter.isalnum() else "_" for letter in name).strip("_"): name
+        for name in points(session, key)
     }
-    said = {name: PointDecision(point=name, verdict="accept") for name in points(desk, key)}
+    said = {name: PointDecision(point=name, verdict="accept") for name in points(session, key)}
     for short, one in others.items():
         said[names[short]] = replace(one, point=names[short])
     return list(said.values())
 
 
-def points(desk: ReviewSession, key: str) -> tuple[str, ...]:
+def points(session: ReviewSession, key: str) -> tuple[str, ...]:
     """The names of what there is to decide about an item."""
-    return desk.docket.entries[key].points
+    return session.queue.entries[key].points
 
 
 def rejected(reason: str = "wrong") -> PointDecision:

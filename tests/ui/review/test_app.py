@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 from tests.served import Served, serve
-from tests.ui.review.data import accepted, open_desk, rejected, world, write_data
+from tests.ui.review.data import accepted, open_session, rejected, world, write_data
 
 KEY = "a/en-base-0"
 ADA = {"rater": "ada", "window": "w1"}
@@ -16,8 +16,8 @@ BO = {"rater": "bo", "window": "w2"}
 
 
 def decide(served: Served, who: dict[str, str], folder: Path, verdict: str) -> None:
-    desk = open_desk(write_data(folder, a=world("base", 2)))
-    said = accepted(desk, KEY) if verdict == "accept" else accepted(desk, KEY, question=rejected("secret reason"))
+    session = open_session(write_data(folder, a=world("base", 2)))
+    said = accepted(session, KEY) if verdict == "accept" else accepted(session, KEY, question=rejected("secret reason"))
     told = [{"point": one.point, "verdict": one.verdict, "reason": one.reason} for one in said]
     assert served.post("/api/decide", {**who, "item": KEY, "said": told}) == 200
 
@@ -43,12 +43,12 @@ def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path)
     with serve("review", str(folder)) as served:
         decide(served, ADA, tmp_path / "copy", "reject")
         os.kill(served.process, signal.SIGKILL)
-    assert open_desk(folder).standing.of(KEY).state == "rejected"
+    assert open_session(folder).state.of(KEY).state == "rejected"
     with serve("review", str(folder)) as served:
         assert served.get("/api/item", **ADA, item=KEY)["state"] == "rejected"
 
 
-def test_what_cannot_be_kept_is_not_confirmed(tmp_path: Path) -> None:
+def test_a_decision_that_cannot_be_stored_is_not_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder)) as served:
         path = folder / "review" / "decisions.jsonl"

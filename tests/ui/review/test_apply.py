@@ -14,7 +14,7 @@ from ragbed.data import Dataset
 from ragbed.errors import UsageError
 from ragbed.ui.review.apply import apply_review
 from ragbed.ui.review.session import ReviewSession
-from tests.ui.review.data import accepted, fixed, open_desk, rejected, world, write_data
+from tests.ui.review.data import accepted, fixed, open_session, rejected, world, write_data
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -26,18 +26,20 @@ def read(folder: Path, name: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> ReviewSession:
-    desk = open_desk(write_data(tmp_path / "data", a=world("base", 4), b=world("fact", 1)))
-    desk.decide("ada", "a/en-base-0", accepted(desk, "a/en-base-0"))
-    desk.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
-    said = accepted(desk, "a/en-base-2", question=fixed("Who was it?"), passages_0__stance=rejected("a duplicate"))
-    desk.decide("ada", "a/en-base-2", said)
-    desk.decide("ada", "a/en-base-3", [replace(fixed("Not whole"), point="question")])
-    return desk
+def session(tmp_path: Path) -> ReviewSession:
+    session = open_session(write_data(tmp_path / "data", a=world("base", 4), b=world("fact", 1)))
+    session.decide("ada", "a/en-base-0", accepted(session, "a/en-base-0"))
+    session.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
+    said = accepted(session, "a/en-base-2", question=fixed("Who was it?"), passages_0__stance=rejected("a duplicate"))
+    session.decide("ada", "a/en-base-2", said)
+    session.decide("ada", "a/en-base-3", [replace(fixed("Not whole"), point="question")])
+    return session
 
 
-def test_rejected_items_are_gone_fixes_are_made_and_the_rest_is_as_it_was(desk: ReviewSession, tmp_path: Path) -> None:
-    applied = apply_review(desk.standing, tmp_path / "out")
+def test_rejected_items_are_removed_fixes_applied_and_the_rest_unchanged(
+    session: ReviewSession, tmp_path: Path
+) -> None:
+    applied = apply_review(session.state, tmp_path / "out")
     items = world("base", 4)
     assert read(tmp_path / "out", "a") == {
         items[0].id: items[0].question,
@@ -49,8 +51,8 @@ def test_rejected_items_are_gone_fixes_are_made_and_the_rest_is_as_it_was(desk: 
     assert (applied.rejected, applied.unreviewed, applied.passages_removed) == (1, 2, 1)
 
 
-def test_every_removal_and_change_is_told_with_its_reason(desk: ReviewSession, tmp_path: Path) -> None:
-    apply_review(desk.standing, tmp_path / "out")
+def test_every_removal_and_change_is_listed_with_its_reason(session: ReviewSession, tmp_path: Path) -> None:
+    apply_review(session.state, tmp_path / "out")
     removed = {line["what"]: (line["outcome"], line["reason"]) for line in lines(tmp_path / "out/review/removed.jsonl")}
     assert removed == {
         "a/en-base-1": ("item", "question: unclear"),
@@ -67,45 +69,45 @@ def test_an_edited_passage_that_was_fixed_can_be_read_back(tmp_path: Path, point
     assert item.fake is not None
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
     assert item.passages[place].support is not None
-    desk = open_desk(write_data(tmp_path / "data", b=[item]))
-    desk.decide("ada", "b/en-fact-0", accepted(desk, "b/en-fact-0"))
-    desk.decide("ada", "b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
-    apply_review(desk.standing, tmp_path / "out")
+    session = open_session(write_data(tmp_path / "data", b=[item]))
+    session.decide("ada", "b/en-fact-0", accepted(session, "b/en-fact-0"))
+    session.decide("ada", "b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
+    apply_review(session.state, tmp_path / "out")
     (read_back,) = Dataset("b", tmp_path / "out" / "b.jsonl").items()
     assert read_back.passages[place].text != item.passages[place].text
     assert read_back.passages[place].support is None
 
 
-def test_what_people_found_is_left_for_the_quality_report(desk: ReviewSession, tmp_path: Path) -> None:
-    apply_review(desk.standing, tmp_path / "out")
+def test_the_counts_of_a_review_are_stored_for_the_quality_report(session: ReviewSession, tmp_path: Path) -> None:
+    apply_review(session.state, tmp_path / "out")
     reviewed = read_reviewed(tmp_path / "out")
     assert reviewed is not None
     assert (reviewed.people, reviewed.raters, reviewed.kappa) == (("ada",), 1, None)
     assert reviewed.datasets["a"].sha256 == hash_file(tmp_path / "out" / "a.jsonl")
 
 
-def test_items_on_which_two_raters_differ_are_left_out_and_told(tmp_path: Path) -> None:
-    desk = open_desk(write_data(tmp_path / "data", a=world("base", 2)), raters=2)
-    desk.decide("ada", "a/en-base-0", accepted(desk, "a/en-base-0"))
-    desk.decide("bo", "a/en-base-0", accepted(desk, "a/en-base-0", question=rejected("unclear")))
-    desk.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
-    applied = apply_review(desk.standing, tmp_path / "out")
+def test_items_on_which_two_raters_differ_are_left_out_and_listed(tmp_path: Path) -> None:
+    session = open_session(write_data(tmp_path / "data", a=world("base", 2)), raters=2)
+    session.decide("ada", "a/en-base-0", accepted(session, "a/en-base-0"))
+    session.decide("bo", "a/en-base-0", accepted(session, "a/en-base-0", question=rejected("unclear")))
+    session.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
+    applied = apply_review(session.state, tmp_path / "out")
     assert (applied.unsettled, applied.unreviewed, applied.written) == (1, 1, 1)
     (removed,) = lines(tmp_path / "out/review/removed.jsonl")
     assert removed["outcome"] == "unsettled"
     assert removed["reason"] == "two raters differ on question, and nobody has settled it"
 
 
-def test_a_dataset_of_which_nothing_is_left_is_no_file(tmp_path: Path) -> None:
-    desk = open_desk(write_data(tmp_path / "data", a=world("base", 1)))
-    desk.decide("ada", "a/en-base-0", [replace(rejected("unclear"), point="question")])
-    assert apply_review(desk.standing, tmp_path / "out").written == 0
+def test_a_dataset_without_items_is_not_written(tmp_path: Path) -> None:
+    session = open_session(write_data(tmp_path / "data", a=world("base", 1)))
+    session.decide("ada", "a/en-base-0", [replace(rejected("unclear"), point="question")])
+    assert apply_review(session.state, tmp_path / "out").written == 0
     assert not list((tmp_path / "out").glob("*.jsonl"))
 
 
-def test_nothing_that_is_there_is_written_over(desk: ReviewSession, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is there already"):
-        apply_review(desk.standing, tmp_path / "data")
+def test_existing_files_are_not_overwritten(session: ReviewSession, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="already exists and is not empty"):
+        apply_review(session.state, tmp_path / "data")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(UsageError, match="is there already"):
-        apply_review(desk.standing, tmp_path / "file")
+    with pytest.raises(UsageError, match="already exists and is not empty"):
+        apply_review(session.state, tmp_path / "file")

@@ -86,7 +86,7 @@ def state(page: Page) -> Locator:
     return page.locator(".about .tag").first
 
 
-def test_the_flagged_item_comes_first_with_what_is_flagged_in_it(browser: Browser, untouched: Served) -> None:
+def test_the_flagged_item_comes_first_with_its_flags(browser: Browser, untouched: Served) -> None:
     with seated(browser, untouched, "ada") as opened:
         page = opened.page
         assert untouched.token not in page.url
@@ -125,10 +125,10 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
         page.keyboard.press("Enter")
         expect(page.locator(".about")).not_to_contain_text("en-base-0")
         page.keyboard.press("?")
-        assert "accept all that is left" in page.inner_text("dialog")
+        assert "accept the rest" in page.inner_text("dialog")
         page.keyboard.press("Escape")
         page.keyboard.press("o")
-        expect(page.get_by_role("heading", name="How the review stands")).to_be_visible()
+        expect(page.get_by_role("heading", name="Review progress")).to_be_visible()
         page.keyboard.press("Enter")
         expect(page.locator(".item-page")).to_be_visible()
 
@@ -142,8 +142,8 @@ def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served
         page.keyboard.press("Enter")
         expect(point(page, "question")).to_contain_text("Who was it really?")
         press(page, "answer[0]", "Fix")
-        page.get_by_role("textbox", name="What it should be").fill("Ada Marlowe\nMarlowe\n")
-        page.get_by_role("button", name="Keep").click()
+        page.get_by_role("textbox", name="New value").fill("Ada Marlowe\nMarlowe\n")
+        page.get_by_role("button", name="Save").click()
         expect(point(page, "answer[0]")).to_contain_text("Ada Marlowe / Marlowe")
         press(page, "passages[0].stance", "Fix")
         page.get_by_role("button", name="It does not give the answer").click()
@@ -157,7 +157,7 @@ def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served
     assert said["passages[0].stance"]["fix"] == "distracts"
 
 
-def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
+def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
     browser: Browser, served: Served, folder: Path
 ) -> None:
     (item,) = world("fact", 1)
@@ -170,29 +170,29 @@ def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
         card = page.locator(".passages .card").nth(place)
         start, end = item.passages[place].edits[0]
         assert card.locator("mark.fake").first.inner_text() == item.passages[place].text[start:end]
-        card.get_by_text("The passage it was made from").click()
+        card.get_by_text("Original passage").click()
         assert card.locator("details mark.gold").first.inner_text() in item.answer[0]
         press(page, f"passages[{place}].edits[0]", "Fix")
-        page.get_by_role("textbox", name="What it should be").fill("Ho Chi Minh")
+        page.get_by_role("textbox", name="New value").fill("Ho Chi Minh")
         page.keyboard.press("Enter")
         expect(point(page, f"passages[{place}].edits[0]")).to_contain_text("you: fixed Ho Chi Minh")
         press(page, f"passages[{place}].text", "Fix")
-        page.get_by_role("textbox", name="What it should be").fill(f"Some say {item.answer[0][0]}.")
-        page.get_by_role("button", name="Keep").click()
+        page.get_by_role("textbox", name="New value").fill(f"Some say {item.answer[0][0]}.")
+        page.get_by_role("button", name="Save").click()
         expect(page.locator(".notice")).to_contain_text(f"it still holds {item.answer[0][0]}")
         press(page, "fake[0]", "Fix")
-        page.get_by_role("textbox", name="What it should be").fill("Quentin Harrowgate")
-        page.get_by_role("button", name="Keep").click()
+        page.get_by_role("textbox", name="New value").fill("Quentin Harrowgate")
+        page.get_by_role("button", name="Save").click()
         expect(page.locator(".notice")).to_contain_text(f"passages[{place}]: it does not give Quentin Harrowgate")
         press(page, f"passages[{place}].text", "Fix")
-        page.get_by_role("textbox", name="What it should be").fill("Some say Quentin Harrowgate.")
-        page.get_by_role("button", name="Keep").click()
+        page.get_by_role("textbox", name="New value").fill("Some say Quentin Harrowgate.")
+        page.get_by_role("button", name="Save").click()
         expect(page.locator(".notice")).not_to_contain_text(f"passages[{place}]")
         expect(page.locator(".notice")).to_contain_text("it does not give Quentin Harrowgate")
         press(page, f"passages[{place}].text", "Reject")
-        page.get_by_role("button", name="something true is left").click()
-        expect(point(page, f"passages[{place}].text")).to_contain_text("something true is left")
-        expect(state(page)).to_have_text("begun")
+        page.get_by_role("button", name="the true answer remains").click()
+        expect(point(page, f"passages[{place}].text")).to_contain_text("the true answer remains")
+        expect(state(page)).to_have_text("started")
 
 
 def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> None:
@@ -203,7 +203,7 @@ def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> Non
         expect(page.locator(".about")).to_contain_text("en-base-0")
         expect(state(page)).to_have_text("not decided")
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".problem")).to_contain_text("nothing that could be undone")
+        expect(page.locator(".problem")).to_contain_text("has no decision to undo")
         assert ["400" in told for told in opened.errors] == [True]
         opened.errors.clear()
 
@@ -215,7 +215,7 @@ def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> No
             accept_item(page)
         page.keyboard.press("a")
         expect(state(page)).to_have_text("accepted")
-        page.get_by_role("link", name="Standing").click()
+        page.get_by_role("link", name="Progress").click()
         row = page.locator(".tallies tbody tr").filter(has_text="en_base")
         expect(row.locator("td").nth(1)).to_have_text("3 / 3")
         expect(row.locator("td").nth(0)).to_have_text("1 / 1")
@@ -229,11 +229,11 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         for _ in range(2):
             accept_item(page)
         page.goto(f"{served.origin}/?item=en_base/en-base-0")
-        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all that are not flagged")
+        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all unflagged items")
         expect(page.locator(".bound-line")).to_contain_text("2 more for ≤ 5.0 %")
 
 
-def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browser, folder: Path) -> None:
+def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:
     with (
         serve("review", str(folder), "--raters", "2") as served,
         seated(browser, served, "ada") as ada,
@@ -241,13 +241,13 @@ def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browse
     ):
         press(ada.page, "question", "Reject")
         ada.page.get_by_role("button", name="unclear", exact=True).click()
-        expect(state(ada.page)).to_have_text("waits for the other")
+        expect(state(ada.page)).to_have_text("waiting for the other rater")
         open_item(bo.page, served, "en_base/en-base-0")
         expect(state(bo.page)).to_have_text("not decided")
         assert "unclear" not in bo.page.inner_text("main")
         accept_item(bo.page)
-        bo.page.get_by_role("link", name="Standing").click()
-        bo.page.get_by_role("link", name="Settle 1 that raters differ on").click()
+        bo.page.get_by_role("link", name="Progress").click()
+        bo.page.get_by_role("link", name="Settle 1 disagreement").click()
         bo.page.locator(".item-row").click()
         question = point(bo.page, "question")
         expect(question).to_contain_text("ada: rejected unclear")
@@ -256,7 +256,7 @@ def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browse
         press(bo.page, "question", "Accept")
         expect(state(bo.page)).to_have_text("accepted")
         expect(question).to_contain_text("settled by bo: accepted")
-        bo.page.get_by_role("link", name="Standing").click()
+        bo.page.get_by_role("link", name="Progress").click()
         expect(bo.page.locator(".concord tbody tr").first).to_contain_text("0.00")
 
 
@@ -265,7 +265,7 @@ def test_one_name_is_for_one_window(browser: Browser, served: Served) -> None:
         other.page.goto(served.address)
         other.page.get_by_role("textbox", name="Your name").fill("ada")
         other.page.keyboard.press("Enter")
-        expect(other.page.locator(".problem")).to_contain_text("ada is at work in another window")
+        expect(other.page.locator(".problem")).to_contain_text("ada is in use in another window")
         other.page.get_by_role("textbox", name="Your name").fill("bo")
         other.page.keyboard.press("Enter")
         expect(other.page.locator(".item-page")).to_be_visible()
@@ -292,7 +292,7 @@ def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
         expect(page.locator(".item-row")).to_have_count(1)
 
 
-def test_the_interface_speaks_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
+def test_the_interface_can_be_switched_to_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
     with seated(browser, untouched, "李四") as opened:
         page = opened.page
         page.get_by_role("button", name="中文").click()
@@ -354,11 +354,11 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: S
             page.wait_for_selector("h1")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         open_item(page, served, "en_base/en-base-0")
-        page.get_by_role("button", name="Accept all").click()
+        page.get_by_role("button", name="Accept remaining").click()
         page.wait_for_url(lambda url: "en-base-0" not in url)
 
 
-def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
+def test_a_stopped_server_is_reported(browser: Browser, folder: Path) -> None:
     with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         page.goto(served.address)
@@ -366,7 +366,7 @@ def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector(".item-page")
         os.kill(served.process, signal.SIGTERM)
-        expect(page.locator(".work")).to_contain_text("The server does not answer")
+        expect(page.locator(".work")).to_contain_text("The server does not respond")
         page.keyboard.press("a")
         expect(page.locator(".item-page .problem")).to_be_visible()
         assert log(folder) == []

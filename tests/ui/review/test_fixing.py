@@ -31,12 +31,12 @@ def assert_valid(item: Item, folder: Path) -> None:
     assert list(Dataset("fixed", path).items()) == [item]
 
 
-def test_what_is_accepted_stays_byte_for_byte() -> None:
+def test_accepted_items_are_unchanged_byte_for_byte() -> None:
     item = base_item(rgb={"id": 1})
     assert fix(item, question=PointDecision(point="", verdict="accept")).item is item
 
 
-def test_question_and_aliases_are_replaced_and_told() -> None:
+def test_question_and_aliases_are_replaced_and_listed() -> None:
     done = fix(base_item(), question=fixed("Which?"), answer_0=fixed(("gold", "Au")))
     assert done.item is not None
     assert (done.item.question, done.item.answer) == ("Which?", (("gold", "Au"),))
@@ -46,20 +46,20 @@ def test_question_and_aliases_are_replaced_and_told() -> None:
     ]
 
 
-def test_what_an_rgb_record_spelled_is_dropped_when_the_item_changes() -> None:
+def test_the_original_rgb_record_is_dropped_when_the_item_changes() -> None:
     done = fix(base_item(rgb={"id": 1, "answer": "x"}), question=fixed("Which?"))
     assert done.item is not None
     assert done.item.rgb is None
 
 
 @pytest.mark.parametrize("point", ["question", "searchable", "known", "answer_0"])
-def test_without_these_the_item_goes_with_its_reason(point: str) -> None:
+def test_rejecting_a_fatal_point_removes_the_item_with_its_reason(point: str) -> None:
     done = fix(base_item(), **{point: rejected("no good")})
     assert done.item is None
     assert done.gone == [("", f"{point.replace('_0', '[0]')}: no good")]
 
 
-def test_a_rejected_passage_goes_and_the_others_stay() -> None:
+def test_a_rejected_passage_is_removed_and_the_others_are_kept() -> None:
     item = base_item(supports=2, distracts=1)
     done = fix(item, passages_1__stance=rejected("a duplicate"))
     assert done.item is not None
@@ -67,13 +67,13 @@ def test_a_rejected_passage_goes_and_the_others_stay() -> None:
     assert done.gone == [("passages[1]", "stance: a duplicate")]
 
 
-def test_an_item_without_a_supporting_passage_goes() -> None:
+def test_an_item_without_a_supporting_passage_is_removed() -> None:
     done = fix(base_item(supports=1, distracts=1), passages_0__stance=fixed("distracts"))
     assert done.item is None
     assert done.gone == [("", "no supporting passage is left")]
 
 
-def test_another_stance_leaves_nothing_of_the_old_one() -> None:
+def test_a_new_label_replaces_everything_of_the_old_one() -> None:
     item = base_item(supports=2, distracts=1)
     marked = replace(item.passages[0], support=(0, 5))
     done = fix(replace(item, passages=(marked, *item.passages[1:])), passages_0__stance=fixed("distracts"))
@@ -82,7 +82,7 @@ def test_another_stance_leaves_nothing_of_the_old_one() -> None:
     assert done.changes == [("passages[0].stance", "supports", "distracts")]
 
 
-def test_a_part_without_passages_takes_the_item_along(tmp_path: Path) -> None:
+def test_an_item_is_removed_if_a_part_has_no_passage(tmp_path: Path) -> None:
     (item,) = world("int", 1)
     places = [index for index, one in enumerate(item.passages) if one.part == 1]
     away = {f"passages_{index}__stance": rejected() for index in places}
@@ -95,11 +95,11 @@ def test_a_part_without_passages_takes_the_item_along(tmp_path: Path) -> None:
     assert_valid(done.item, tmp_path)
 
 
-def test_an_edit_goes_with_the_passage_it_was_made_from_and_the_others_keep_theirs(tmp_path: Path) -> None:
+def test_an_edit_is_removed_with_its_original_passage_only(tmp_path: Path) -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     first = item.passages[edits[0]].edit_of
-    for said, fate in ((rejected("unreadable"), "went"), (fixed("distracts"), "no longer supports the answer")):
+    for said, fate in ((rejected("unreadable"), "was removed"), (fixed("distracts"), "no longer supports the answer")):
         done = fix(item, **{f"passages_{first}__stance": said})
         assert done.item is not None
         assert_valid(done.item, tmp_path)
@@ -113,7 +113,7 @@ def test_an_edit_goes_with_the_passage_it_was_made_from_and_the_others_keep_thei
             assert done.item.passages[one.edit_of].text == item.passages[original.edit_of].text
 
 
-def test_other_words_at_edited_stretches_move_those_after_them(tmp_path: Path) -> None:
+def test_fixing_an_edited_span_moves_those_after_it(tmp_path: Path) -> None:
     text = "Ada won. Ada smiled, said Ada."
     spans = ((0, 3), (9, 12), (26, 29))
     item = base_item(answer=(("Bo",),), fake=(("Ada",),), supports=1, distracts=1)
@@ -139,7 +139,7 @@ def test_other_words_at_edited_stretches_move_those_after_them(tmp_path: Path) -
     assert_valid(done.item, tmp_path)
 
 
-def test_another_text_of_an_edited_passage_has_its_false_answers_found_anew() -> None:
+def test_false_answers_are_located_again_in_a_fixed_passage() -> None:
     (item,) = world("fact", 1)
     assert item.fake is not None
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
@@ -154,7 +154,7 @@ def test_another_text_of_an_edited_passage_has_its_false_answers_found_anew() ->
     assert check_edit(done.item, done.item.fake, done.item.passages[edited.edit_of].text, edited.text) == []
 
 
-def test_another_text_stands_in_place_of_fixes_to_the_old_one() -> None:
+def test_a_new_text_replaces_fixes_of_the_old_one() -> None:
     (item,) = world("fact", 1)
     assert item.fake is not None
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
@@ -170,7 +170,7 @@ def test_another_text_stands_in_place_of_fixes_to_the_old_one() -> None:
     assert [point for point, _, _ in done.changes] == [names[0]]
 
 
-def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> None:
+def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
     (item,) = world("fact", 1)
     assert item.fake is not None
     place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
@@ -185,7 +185,7 @@ def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> 
     )
 
 
-def test_rules_have_doubts_about_edits_that_do_not_give_the_false_answer_as_it_was_fixed() -> None:
+def test_edits_without_the_fixed_false_answer_give_a_warning() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     other = PointDecision(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
@@ -198,7 +198,7 @@ def test_rules_have_doubts_about_edits_that_do_not_give_the_false_answer_as_it_w
     ]
 
 
-def test_one_rejected_stretch_rejects_its_passage_and_without_edits_the_item_goes() -> None:
+def test_a_rejected_span_removes_its_passage_and_without_edits_the_item() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     said = {

@@ -35,7 +35,7 @@ def test_a_false_answer_that_is_true_and_an_edit_that_leaves_the_truth_are_flagg
     assert rules(replace(item, passages=passages)) == {"edit"}
 
 
-def test_findings_of_the_linter_that_a_person_can_judge_are_flags(tmp_path: Path) -> None:
+def test_lint_findings_that_a_person_can_judge_are_flags(tmp_path: Path) -> None:
     first, second = world("base", 2)
     told = replace(first, question=f"{first.question} {first.answer[0][0]}")
     datasets, _ = find_datasets(write_data(tmp_path, a=[told, second]))

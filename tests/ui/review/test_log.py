@@ -29,9 +29,7 @@ def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("zeros", [b"", b"\0" * 9])
 @pytest.mark.parametrize("cut", [2, 20, 60, 150])
-def test_an_incomplete_last_line_is_ignored_and_goes_with_the_next_decision(
-    tmp_path: Path, cut: int, zeros: bytes
-) -> None:
+def test_an_incomplete_last_line_is_ignored_and_then_replaced(tmp_path: Path, cut: int, zeros: bytes) -> None:
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a"), line("b")])
     whole = path.read_bytes()
@@ -59,7 +57,7 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes)
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     for use in (Log.read, lambda log: log.add([line("a")])):
-        with pytest.raises(DataError, match=r"log\.jsonl:1: is no line of a review"):
+        with pytest.raises(DataError, match=r"log\.jsonl:1: is not a line of a review"):
             use(Log(path))
     assert path.read_bytes() == content
 
@@ -77,16 +75,16 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{", '{"line":"decide"}', '{"line":"other"}', "[]", '{"line":"undo","act":1}'])
-def test_a_whole_line_that_is_none_is_named_with_its_place(tmp_path: Path, broken: str) -> None:
+def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a")])
     path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
-    with pytest.raises(DataError, match=r"log\.jsonl:2: is no line of a review"):
+    with pytest.raises(DataError, match=r"log\.jsonl:2: is not a line of a review"):
         Log(path).read()
 
 
-def test_a_log_that_cannot_be_written_says_that_nothing_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match="nothing was kept"):
+def test_a_log_that_cannot_be_written_reports_the_lost_decision(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="was not stored"):
         Log(tmp_path / "none" / "log.jsonl").add([line("a")])
 
 
@@ -106,12 +104,12 @@ except RagbedError as error:
 """In a process that may write 2,000 bytes to a file: half of the line goes in, as on a full disk."""
 
 
-def test_a_line_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> None:
+def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a")])
     command = [sys.executable, "-c", _CROWDED, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "nothing was kept of this" in told
+    assert "the decision was not stored" in told
     log = Log(path)
     assert (log.read(), log.torn) == ([line("a")], 0)
     log.add([line("c")])

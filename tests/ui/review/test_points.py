@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.ui.review.points import check_said, kind_of_point, points_of
+from ragbed.ui.review.points import check_decisions, kind_of_point, points_of
 from ragbed.ui.review.records import PointDecision
 from tests.items import base_item
 from tests.ui.review.data import world
@@ -22,7 +22,7 @@ def test_a_base_item_is_decided_by_question_answer_and_stances() -> None:
     ]
 
 
-def test_every_edited_stretch_of_a_counterfactual_item_is_decided_by_itself() -> None:
+def test_every_edited_span_of_a_counterfactual_item_is_decided_separately() -> None:
     (item,) = world("fact", 1)
     edits = {index: len(one.edits) for index, one in enumerate(item.passages) if one.edit_of is not None}
     assert edits
@@ -34,7 +34,7 @@ def test_every_edited_stretch_of_a_counterfactual_item_is_decided_by_itself() ->
         assert sum(name.startswith(f"passages[{index}].edits[") for name in names) == count > 0
 
 
-def test_every_part_of_an_integration_item_is_decided_by_itself() -> None:
+def test_every_part_of_an_integration_item_is_decided_separately() -> None:
     (item,) = world("int", 1)
     names = [point.name for point in points_of(item)]
     assert [name for name in names if name.startswith("answer")] == [f"answer[{i}]" for i in range(len(item.answer))]
@@ -51,34 +51,40 @@ def test_a_kind_follows_from_the_name() -> None:
     [
         (PointDecision(point="passages[99].stance", verdict="accept"), "no point"),
         (PointDecision(point="../question", verdict="accept"), "no point"),
-        (PointDecision(point="question", verdict="reject"), "say why"),
-        (PointDecision(point="question", verdict="reject", reason="  "), "say why"),
+        (PointDecision(point="question", verdict="reject"), "a rejection needs a reason"),
+        (PointDecision(point="question", verdict="reject", reason="  "), "a rejection needs a reason"),
         (PointDecision(point="question", verdict="reject", reason="x" * 501), "at most 500"),
-        (PointDecision(point="question", verdict="fix"), "says what it should be"),
-        (PointDecision(point="question", verdict="accept", fix="x"), "says what it should be"),
+        (PointDecision(point="question", verdict="fix"), "only a fix, has a new value"),
+        (PointDecision(point="question", verdict="accept", fix="x"), "only a fix, has a new value"),
         (PointDecision(point="question", verdict="fix", fix="  "), "empty"),
         (PointDecision(point="question", verdict="fix", fix="x" * 20_001), "longer than"),
         (PointDecision(point="question", verdict="fix", fix=("a", "b")), "list of aliases"),
         (PointDecision(point="answer[0]", verdict="fix", fix="a"), "list of aliases"),
         (PointDecision(point="answer[0]", verdict="fix", fix=()), "empty"),
         (PointDecision(point="answer[0]", verdict="fix", fix=("a", " ")), "empty"),
-        (PointDecision(point="searchable", verdict="fix", fix="yes"), "accept it, or reject it"),
-        (PointDecision(point="passages[0].stance", verdict="fix", fix="agrees"), "is no stance"),
+        (PointDecision(point="searchable", verdict="fix", fix="yes"), "this cannot be fixed; accept or reject it"),
+        (PointDecision(point="passages[0].stance", verdict="fix", fix="agrees"), "is not a relevance label"),
         (PointDecision(point="passages[0].stance", verdict="fix", fix="contradicts"), "false answer"),
-        (PointDecision(point="passages[0].stance", verdict="fix", fix="supports", part=0), "only what supports a part"),
-        (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a stance has a part"),
+        (
+            PointDecision(point="passages[0].stance", verdict="fix", fix="supports", part=0),
+            "only a supporting passage has a part",
+        ),
+        (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a relevance label has a part"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_reason(said: PointDecision, problem: str) -> None:
+def test_an_invalid_decision_is_refused_with_the_reason(said: PointDecision, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        check_said(base_item(supports=1, distracts=1), [said])
+        check_decisions(base_item(supports=1, distracts=1), [said])
 
 
-def test_what_supports_an_integration_item_supports_a_part_of_it() -> None:
+def test_a_passage_supports_one_part_of_an_integration_item() -> None:
     (item,) = world("int", 1)
     place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     point = f"passages[{place}].stance"
-    check_said(item, [PointDecision(point=point, verdict="fix", fix="supports", part=1)])
-    for part, problem in ((None, "say which part"), (len(item.answer), "there is no part")):
+    check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=1)])
+    for part, problem in (
+        (None, "name the part of the answer"),
+        (len(item.answer), "does not exist; parts are numbered"),
+    ):
         with pytest.raises(UsageError, match=problem):
-            check_said(item, [PointDecision(point=point, verdict="fix", fix="supports", part=part)])
+            check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=part)])

@@ -25,7 +25,7 @@ def test_a_pipe_is_refused(tmp_path: Path, name: str) -> None:
         Provenance(tmp_path)
 
 
-def test_a_step_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+def test_a_step_file_that_is_nested_too_deeply_is_reported(tmp_path: Path) -> None:
     (tmp_path / "steps").mkdir()
     (tmp_path / "steps" / "articles.jsonl").write_bytes(b'{"id": ' + b"[" * 100_000 + b"\n")
     with pytest.raises(DataError, match=r"articles\.jsonl"):

@@ -51,7 +51,7 @@ def decisions(folder: Path) -> int:
     return log.read_text().count('"line":"decide"') if log.exists() else 0
 
 
-def test_only_our_own_names_are_answered(served: Served) -> None:
+def test_only_requests_to_our_host_names_are_answered(served: Served) -> None:
     for host, path in product(hosts(served.port), ("/", "/api/standing?rater=ada&window=w1", "/static/main.js")):
         status, _, body = served.ask("GET", path, headers={"Host": host, "Cookie": served.cookie})
         assert status in (400, 421), host
@@ -105,7 +105,7 @@ def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served
         DECISION | {"final": True},
     ],
 )
-def test_what_is_no_decision_is_refused_in_words(served: Served, folder: Path, body: object) -> None:
+def test_an_invalid_decision_is_refused_with_a_message(served: Served, folder: Path, body: object) -> None:
     headers = {"Cookie": served.cookie, "X-Ragbed-Write": served.write, "Origin": served.origin, **JSON}
     status, _, told = served.ask("POST", "/api/decide", body, headers)
     assert status == 400
@@ -113,7 +113,7 @@ def test_what_is_no_decision_is_refused_in_words(served: Served, folder: Path, b
     assert decisions(folder) == 0
 
 
-def test_every_answer_forbids_what_is_not_ours(served: Served) -> None:
+def test_every_response_has_a_strict_content_security_policy(served: Served) -> None:
     for path in ("/", "/static/own.css", "/api/standing", "/nothing"):
         _, headers, _ = served.ask("GET", path)
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -156,7 +156,7 @@ def test_reading_takes_no_seat(served: Served, path: str) -> None:
     assert served.ask("GET", query, headers={"Cookie": served.cookie})[0] == 200
     assert served.post("/api/sit", {"rater": name, "window": mine}) == 200
     status, _, told = served.ask("GET", query, headers={"Cookie": served.cookie})
-    assert (status, b"is at work in another window" in told) == (400, True)
+    assert (status, b"is in use in another window" in told) == (400, True)
 
 
 def test_a_page_at_another_local_port_takes_no_seat(browser: Browser, served: Served, elsewhere: int) -> None:
@@ -174,13 +174,13 @@ def test_a_page_at_another_local_port_takes_no_seat(browser: Browser, served: Se
 
 
 @pytest.mark.parametrize("site", ["same-site", "cross-site"])
-def test_what_a_browser_sends_for_another_origin_is_refused(served: Served, site: str) -> None:
+def test_requests_from_another_origin_are_refused(served: Served, site: str) -> None:
     headers = {"Cookie": served.cookie, "Sec-Fetch-Site": site}
     assert served.ask("GET", "/api/standing?rater=ada&window=w1", headers=headers)[0] == 403
     assert served.ask("GET", "/", headers=headers)[0] == 200  # a link on another page may lead here
 
 
-def test_who_has_the_token_decides(served: Served, folder: Path) -> None:
+def test_requests_with_the_token_are_accepted(served: Served, folder: Path) -> None:
     assert served.post("/api/decide", DECISION) == 200
     assert decisions(folder) == 1
     assert served.post("/api/decide", DECISION | {"window": "w2"}) == 400  # ada sits at another window

@@ -48,31 +48,31 @@ def served(run: Path) -> Iterator[Served]:
         yield started
 
 
-def test_passages_that_a_system_found_stand_with_its_reply(browser: Browser, served: Served) -> None:
+def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served: Served) -> None:
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")
         opened.page.goto(f"{served.origin}/?show=trials&testbed=own-retrieval")
         opened.page.locator(".trial-row").click()
         reply = opened.page.locator(".trial")
-        expect(reply.get_by_text("Found by the system: 2")).to_be_visible()
+        expect(reply.get_by_text("Retrieved passages: 2")).to_be_visible()
         expect(reply.locator(".card")).to_have_count(2)
         expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
         expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
-        expect(opened.page.locator(".question")).to_contain_text("own retrieval")
+        expect(opened.page.locator(".question")).to_contain_text("end-to-end RAG")
         opened.assert_harmless()
 
 
-def test_the_calls_behind_a_reply_can_be_unfolded(browser: Browser, served: Served) -> None:
+def test_the_calls_of_a_response_can_be_unfolded(browser: Browser, served: Served) -> None:
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")
         opened.page.goto(f"{served.origin}/?show=trials&testbed=noise")
         opened.page.locator(".trial-row").click()
-        opened.page.get_by_text("Calls behind it: 2").click()
+        opened.page.get_by_text("Calls: 2").click()
         calls = opened.page.locator(".trial details[open] .card")
         expect(calls.nth(0)).to_contain_text("Marlowe <i>won</i>")
-        expect(calls.nth(0)).to_contain_text("from the cache")
+        expect(calls.nth(0)).to_contain_text("cached")
         expect(calls.nth(1)).to_contain_text("All in all?")
         opened.assert_harmless()
 
@@ -81,7 +81,7 @@ def test_the_single_file_has_them_too(browser: Browser, run: Path, tmp_path: Pat
     page = tmp_path / "report.html"
     assert type_command("report", str(run), "-f", "html", "-o", str(page)).code == 0
     with open_page(browser, "file://") as opened:
-        for number, told in enumerate(("Found by the system: 2", "Calls behind it: 2")):
+        for number, told in enumerate(("Retrieved passages: 2", "Calls: 2")):
             opened.page.goto(f"{page.as_uri()}#case-{number}")
             expect(opened.page.get_by_text(told)).to_be_visible()
         opened.assert_harmless()

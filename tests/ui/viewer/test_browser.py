@@ -67,7 +67,7 @@ def press_facet(page: Page, facet: str, value: str) -> None:
     page.get_by_role("group", name=facet, exact=True).get_by_role("button", name=value).click()
 
 
-def test_the_printed_address_opens_the_overview_and_the_token_leaves_it(watched: Watched, served: Served) -> None:
+def test_the_printed_url_opens_the_overview_and_loses_its_token(watched: Watched, served: Served) -> None:
     page = watched.page
     assert served.token not in page.url
     assert "Overview" in page.inner_text("h1")
@@ -85,9 +85,7 @@ def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
     assert "Ellerstead" in rows(page).inner_text()
 
 
-def test_filters_narrow_the_list_and_the_address_carries_them(
-    watched: Watched, browser: Browser, served: Served
-) -> None:
+def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: Browser, served: Served) -> None:
     page = watched.page
     page.get_by_role("link", name="Trials").click()
     page.wait_for_selector(".trial-row")
@@ -108,11 +106,11 @@ def test_filters_narrow_the_list_and_the_address_carries_them(
 
 FACETS = (
     ("Outcome", "error", 1),
-    ("Kind of error", "filter", 1),
+    ("Error kind", "filter", 1),
     ("Noise", "0.4", 3),
     ("Testbed", "rejection", 3),
     ("Misled", "misled", 1),
-    ("Why it is wrong", "E9", 1),
+    ("Error types", "E9", 1),
     ("Model", "made/good", 3),
 )
 
@@ -151,7 +149,7 @@ def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:
         page.keyboard.press("Escape")  # out of the box
 
 
-def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: Served) -> None:
+def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served: Served) -> None:
     page = watched.page
     page.goto(f"{served.origin}/?show=trials&model=made%2Fmisled&testbed=noise&lang=en")
     rows(page).click()
@@ -172,7 +170,7 @@ def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: 
         "incorrect",
         "misled",
         "fake.name.asserted",
-        "a false document says it · “x” · 2020 → 2018 · part 1 · given to part 2 · confirmed by asking again",
+        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2 · confirmed by an intervention",
         "0.41 s",
         "812 in, 7 out",
     ):
@@ -184,7 +182,7 @@ def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: 
     assert "Answer from the documents." in page.locator(".prompt").inner_text()
 
 
-def test_other_models_stand_beside_and_the_link_keeps_them(watched: Watched, served: Served) -> None:
+def test_other_models_are_shown_beside_and_kept_in_the_url(watched: Watched, served: Served) -> None:
     page = watched.page
     page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=noise&lang=en")
     rows(page).click()
@@ -238,7 +236,7 @@ def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:
     assert "back to the list" in page.locator("dialog").inner_text()
 
 
-def test_the_interface_speaks_chinese_and_keeps_it(watched: Watched) -> None:
+def test_the_interface_can_be_switched_to_chinese_and_keeps_it(watched: Watched) -> None:
     page = watched.page
     page.get_by_role("button", name="中文").click()
     expect(page.locator("h1")).to_have_text("总览")
@@ -251,14 +249,14 @@ def test_dark_follows_the_system_and_can_be_chosen(browser: Browser, served: Ser
     with open_page(browser, served.origin, dark=True) as opened:
         enter(opened.page, served)
         dark = opened.page.evaluate(ground)
-        opened.page.get_by_role("button", name="Light or dark").click()
+        opened.page.get_by_role("button", name="Light/dark theme").click()
         light = opened.page.evaluate(ground)
         opened.assert_harmless()
     assert (dark, light) == ("rgb(21, 23, 26)", "rgb(252, 251, 248)")
 
 
 @pytest.mark.parametrize("query", ["", "?show=trials", "case"])
-def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: str) -> None:
+def test_nothing_is_wider_than_the_screen_of_a_phone(browser: Browser, served: Served, query: str) -> None:
     with open_page(browser, served.origin, width=375) as opened:
         page = opened.page
         enter(page, served)
@@ -271,7 +269,7 @@ def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: 
         opened.assert_harmless()
 
 
-def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
+def test_a_run_in_progress_is_followed(browser: Browser, tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"][:1]})
     with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
         served.wait_for(1)
@@ -280,11 +278,11 @@ def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
         with hold(tmp_path / "run"):  # as a run does while it asks
             add_replies(tmp_path / "run", CASES, REPLIES)
             expect(opened.page.locator("table.overview .group")).to_have_count(6)
-            expect(opened.page.locator(".work")).to_have_text("run: at work, 9 results so far")
+            expect(opened.page.locator(".work")).to_have_text("run: running, 9 results so far")
         opened.assert_harmless()
 
 
-def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Browser, tmp_path: Path) -> None:
+def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, tmp_path: Path) -> None:
     with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         enter(page, served)
@@ -294,7 +292,7 @@ def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Brows
         page.get_by_role("link", name="Trials").click()
         expect(rows(page)).to_have_count(3)
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
-        page.get_by_role("button", name="New results; show them").click()
+        page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
         opened.assert_harmless()
 
@@ -303,7 +301,7 @@ def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) ->
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.origin)
         opened.page.wait_for_selector(".problem")
-        assert "Open the address that was printed" in opened.page.inner_text("main")
+        assert "Open the URL that was printed" in opened.page.inner_text("main")
         assert "cup" not in opened.page.inner_text("body")
 
 

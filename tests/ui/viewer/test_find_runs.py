@@ -16,7 +16,7 @@ def test_runs_are_found_in_folders_and_judges_are_not_runs(tmp_path: Path) -> No
     assert list(find_runs([tmp_path / "two", tmp_path])) == ["two", "deep/er/three", "one"]
 
 
-def test_two_runs_of_one_name_are_told_apart_and_known_ones_keep_their_names(tmp_path: Path) -> None:
+def test_two_runs_with_one_name_get_unique_names_and_keep_them(tmp_path: Path) -> None:
     for name in ("a/run", "b/run"):
         write_run(tmp_path / name, CASES, REPLIES)
     paths = [tmp_path / "a", tmp_path / "b"]
@@ -25,9 +25,9 @@ def test_two_runs_of_one_name_are_told_apart_and_known_ones_keep_their_names(tmp
     assert find_runs(paths, known) == {"run": tmp_path / "b" / "run", "run (2)": tmp_path / "a" / "run"}
 
 
-def test_a_path_without_a_run_is_named_where_one_is_needed(tmp_path: Path) -> None:
+def test_a_path_without_a_run_is_reported(tmp_path: Path) -> None:
     assert find_runs([tmp_path]) == {}
-    with pytest.raises(UsageError, match="holds no run; name a run"):
+    with pytest.raises(UsageError, match="contains no run; name a run"):
         need_runs([tmp_path])
-    with pytest.raises(UsageError, match="is no folder; name a run"):
+    with pytest.raises(UsageError, match="is not a folder; name a run"):
         need_runs([tmp_path / "nothing"])

@@ -50,7 +50,7 @@ def test_words_are_found(index: sqlite3.Connection, query: str, found: list[int]
 
 
 @pytest.mark.parametrize("query", ["", "  ", "***", '"', "。", "()", "-"])
-def test_without_a_word_nothing_is_searched_for(query: str) -> None:
+def test_a_query_without_words_is_ignored(query: str) -> None:
     assert to_match(query) is None
 
 
@@ -70,7 +70,7 @@ def test_without_a_word_nothing_is_searched_for(query: str) -> None:
         "a\x00b",
     ],
 )
-def test_what_would_be_an_operator_is_a_word(index: sqlite3.Connection, query: str) -> None:
+def test_operators_are_searched_as_words(index: sqlite3.Connection, query: str) -> None:
     match = to_match(query)
     if match is not None:
         index.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
@@ -90,7 +90,7 @@ def test_what_would_be_an_operator_is_a_word(index: sqlite3.Connection, query: s
         ("", None),
     ],
 )
-def test_an_excerpt_is_of_the_text_that_holds_all_of_it(query: str, shown: str | None) -> None:
+def test_an_excerpt_comes_from_the_text_with_all_words(query: str, shown: str | None) -> None:
     assert excerpt(query, TEXTS) == shown
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.schema import Completion
+from ragbed.ui.viewer.diagnosis import read_diagnosed
 from ragbed.ui.viewer.index import index_path, open_index, remove_unused
 from ragbed.ui.viewer.indexing import Indexer
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery
@@ -52,7 +54,7 @@ def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
     index.close()
 
 
-def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
+def test_results_that_a_later_session_adds_or_retries_are_indexed(run: Path) -> None:
     bring_up(run)
     assert verdicts(run).count("error") == 1
     add_replies(run, CASES, {"made/broken": [said("Marlowe")], "made/late": [said("Carla Venn")]})
@@ -62,7 +64,7 @@ def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
     assert verdicts(run, query="Marlowe").count("correct") == 2
 
 
-def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) -> None:
+def test_a_recreated_run_is_indexed_again(run: Path, tmp_path: Path) -> None:
     bring_up(run)
     write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
     (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
@@ -71,13 +73,13 @@ def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_index_is_made_again(run: Path, damage: bytes) -> None:
+def test_a_damaged_index_is_rebuilt(run: Path, damage: bytes) -> None:
     (run / "view.sqlite").write_bytes(damage)
     bring_up(run)
     assert len(verdicts(run)) == 9
 
 
-def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> None:
+def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> None:
     bring_up(run)
     path = run / "diagnose" / "errors.jsonl"
     path.parent.mkdir()
@@ -109,7 +111,7 @@ def types(run: Path) -> dict[tuple[str, ...], int]:
     return {found: count for found, count in counted.items() if found}
 
 
-def test_what_cannot_be_asked_is_counted(tmp_path: Path) -> None:
+def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
     cases.append(replace(make_case(4, feasible=False), k=9))
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
@@ -145,3 +147,16 @@ def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_p
     open_index(paths[0], "stamp").close()
     remove_unused(tmp_path / "cache")
     assert [path.exists() for path in paths] == [True, False]
+
+
+def test_overlong_lines_of_diagnoses_are_skipped_in_bounded_memory(tmp_path: Path) -> None:
+    (tmp_path / "diagnose").mkdir()
+    record = '{"case":"%s","types":["E10","E2","E2"]}\n'
+    lines = [record % "first", record % ("x" * 20_000_000), record % "second", (record % "last").rstrip()]
+    (tmp_path / "diagnose" / "a.jsonl").write_text("".join(lines))
+    tracemalloc.start()
+    found = list(read_diagnosed(tmp_path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(one.case, one.types) for one in found] == [(name, ("E2", "E10")) for name in ("first", "second", "last")]
+    assert peak < 5_000_000

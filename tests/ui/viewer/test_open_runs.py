@@ -25,7 +25,7 @@ def told() -> list[list[Kept]]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
+def opened(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
     write_run(tmp_path / "runs" / "first", CASES, REPLIES)
     opened = OpenRuns([tmp_path / "runs"], tmp_path / "cache", told.append)
     opened.fill()
@@ -34,92 +34,90 @@ def shelf(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
     opened.close()
 
 
-def test_a_run_that_appears_is_opened_and_its_index_is_to_be_kept(
-    shelf: OpenRuns, told: list[list[Kept]], tmp_path: Path
-) -> None:
-    assert list(shelf.books) == ["first"]
-    shelf.look()
+def test_a_new_run_is_opened_and_indexed(opened: OpenRuns, told: list[list[Kept]], tmp_path: Path) -> None:
+    assert list(opened.readers) == ["first"]
+    opened.look()
     write_run(tmp_path / "runs" / "deep" / "second", CASES, REPLIES)
-    shelf.look()
-    assert list(shelf.books) == ["first", "deep/second"]
+    opened.look()
+    assert list(opened.readers) == ["first", "deep/second"]
     assert [[kept.run.name for kept in runs] for runs in told] == [["first"], ["first", "second"]]
 
 
-def test_a_run_that_is_gone_or_begun_anew_is_not_shown_as_it_was(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_a_deleted_or_recreated_run_is_not_shown_from_the_old_file(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "first"
     shutil.rmtree(run)
-    shelf.look()
-    assert shelf.books == {}
+    opened.look()
+    assert opened.readers == {}
     write_run(run, CASES, REPLIES)
-    shelf.look()
-    assert shelf.books["first"].progress().results == 9
+    opened.look()
+    assert opened.readers["first"].progress().results == 9
     write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
     (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
-    shelf.look()
-    assert shelf.books["first"].progress().results == 1
+    opened.look()
+    assert opened.readers["first"].progress().results == 1
 
 
-def test_a_run_that_is_not_planned_yet_waits_without_being_called_broken(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_that_is_not_planned_yet_is_not_reported_as_broken(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "second"
     run.mkdir()
     with open_store(run, create=True) as store, patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
-        shelf.look()
-        assert (list(shelf.books), shelf.problems) == (["first"], {})
+        opened.look()
+        assert (list(opened.readers), opened.problems) == (["first"], {})
         store.plan({"repeats": "1"}, CASES)
-    shelf.look()
-    assert list(shelf.books) == ["first", "second"]
+    opened.look()
+    assert list(opened.readers) == ["first", "second"]
 
 
-def test_a_run_that_stays_unreadable_is_named_with_the_reason(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_that_stays_unreadable_is_reported_with_the_reason(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "broken"
     run.mkdir()
     (run / "run.sqlite").write_bytes(b"no database at all" * 100)
-    shelf.look()
-    assert shelf.problems == {}  # it may be half copied
+    opened.look()
+    assert opened.problems == {}  # it may be half copied
     with patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
-        shelf.look()
-        assert list(shelf.problems) == ["broken"]
-        assert "damaged" in shelf.problems["broken"]
+        opened.look()
+        assert list(opened.problems) == ["broken"]
+        assert "damaged" in opened.problems["broken"]
         shutil.rmtree(run)
-        shelf.look()
-        assert shelf.problems == {}
+        opened.look()
+        assert opened.problems == {}
 
 
-def test_what_is_wrong_at_the_beginning_is_said_at_once(tmp_path: Path) -> None:
+def test_errors_at_the_start_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "run.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(DataError, match="damaged"):
         OpenRuns([tmp_path], tmp_path / "cache", print).fill()
 
 
-def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / os.fsdecode("坏".encode("gbk"))
     run.mkdir()
     (run / "run.sqlite").write_bytes(b"not a database")
-    shelf.look()
+    opened.look()
     with patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
-        assert rb"\udcbb\udcb5" in msgspec.json.encode(shelf.problems).replace(rb"\\", b"\\")
+        assert rb"\udcbb\udcb5" in msgspec.json.encode(opened.problems).replace(rb"\\", b"\\")
 
 
-def test_a_run_that_is_damaged_while_it_is_open_hides_no_other_run(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_that_is_damaged_while_it_is_open_hides_no_other_run(opened: OpenRuns, tmp_path: Path) -> None:
     second = tmp_path / "runs" / "second"
     write_run(second, CASES, REPLIES)
-    shelf.look()
+    opened.look()
     path = second / "run.sqlite"
     whole = path.read_bytes()
     with open(path, "r+b") as file:  # the same file, as a failing disk or a careless copy leaves it
         file.write(b"noise" * (len(whole) // 5))
-    shelf.look()
-    assert list(shelf.books) == ["first"]
-    assert "damaged" in shelf.problems["second"]
+    opened.look()
+    assert list(opened.readers) == ["first"]
+    assert "damaged" in opened.problems["second"]
     with open(path, "r+b") as file:
         file.write(whole)
-    shelf.look()
-    assert (list(shelf.books), shelf.problems) == (["first", "second"], {})
+    opened.look()
+    assert (list(opened.readers), opened.problems) == (["first", "second"], {})
 
 
-def test_a_run_with_a_ledger_in_words_is_damaged(shelf: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_with_a_ledger_in_words_is_damaged(opened: OpenRuns, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "runs" / "first" / "run.sqlite")) as connection, connection:
         connection.execute("UPDATE ledger SET rows = 'many'")
-    shelf.look()
-    assert list(shelf.books) == []
-    assert "the ledger is damaged" in shelf.problems["first"]
+    opened.look()
+    assert list(opened.readers) == []
+    assert "the ledger is damaged" in opened.problems["first"]

@@ -9,24 +9,24 @@ from tests.cli.typed import type_command
 from tests.ui.viewer.runs import CASES, REPLIES, write_run
 
 
-def test_a_path_that_is_no_folder_is_named(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
-    assert "is no folder; name a run" in done.err
+    assert "is not a folder; name a run" in done.err
 
 
-def test_a_missing_library_is_named_with_the_command_that_brings_it(tmp_path: Path) -> None:
+def test_a_missing_library_is_reported_with_its_install_command(tmp_path: Path) -> None:
     with patch.dict(sys.modules, {"starlette": None}):
         done = type_command("view", str(tmp_path))
     assert (done.code, done.out) == (2, "")
     assert "pip install 'ragbed[serve]'" in done.err
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, REPLIES)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         done = type_command("view", str(tmp_path / "run"), "--port", str(taken.getsockname()[1]))
     assert done.code == 2
-    assert "name another with --port" in done.err
+    assert "choose another with --port" in done.err

@@ -37,7 +37,7 @@ def library(tmp_path: Path) -> Iterator[RunQueries]:
     write_run(tmp_path / "cup", CASES, REPLIES)
     opened = RunQueries({name: open_run(tmp_path / name) for name in ("many", "cup")})
     yield opened
-    for book in opened.books.values():
+    for book in opened.readers.values():
         book.close()
 
 
@@ -47,14 +47,14 @@ def listed(library: RunQueries, asked: TrialQuery) -> list[tuple[str, str, str]]
     return [(row.run, row.model, row.case) for row in rows]
 
 
-def test_pages_together_hold_every_trial_once(library: RunQueries) -> None:
+def test_the_pages_together_have_every_trial_once(library: RunQueries) -> None:
     everything = listed(library, TrialQuery())
     assert len(everything) == len(set(everything)) == 139
     wrong = listed(library, TrialQuery(wanted=CellFilter({"verdict": frozenset(["incorrect"])})))
     assert len(wrong) == len(set(wrong)) == 41 + 2  # 90 to 130 are answered wrongly, and two of the cup
 
 
-def test_the_numbers_beside_values_are_what_choosing_them_gives(library: RunQueries) -> None:
+def test_the_count_of_a_filter_value_is_the_result_of_selecting_it(library: RunQueries) -> None:
     wanted = CellFilter({"lang": frozenset(["en"])})
     facets = library.list_trials(TrialQuery(wanted=wanted), 0).facets
     assert set(facets) == {*FACETS, "run"}
@@ -72,7 +72,7 @@ def test_words_and_filters_go_together(library: RunQueries) -> None:
     assert listed(library, TrialQuery(query="Marlowe", wanted=wanted)) == [("cup", "made/good", CASES[0].case)]
 
 
-def test_documents_are_searched_after_questions_and_replies(library: RunQueries) -> None:
+def test_documents_are_searched_after_questions_and_responses(library: RunQueries) -> None:
     page = library.list_trials(TrialQuery(query="venn"), 0)  # the false answer of every trial, and in a document too
     assert [row.found for row in page.rows] == [None] * 3
     page = library.list_trials(TrialQuery(query="tolwell 2021"), 0)
@@ -89,7 +89,7 @@ def test_documents_are_searched_after_questions_and_replies(library: RunQueries)
     ]
 
 
-def test_a_document_of_many_cases_is_read_once_and_leads_to_all_of_them(tmp_path: Path) -> None:
+def test_a_document_is_indexed_once_and_finds_all_its_cases(tmp_path: Path) -> None:
     shared = CASES[0].documents
     cases = [replace(make_case(number), documents=shared[: number + 1]) for number in range(1, 3)]
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2")]})
@@ -103,7 +103,7 @@ def test_a_document_of_many_cases_is_read_once_and_leads_to_all_of_them(tmp_path
     book.close()
 
 
-def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
+def test_a_very_long_response_is_truncated_on_the_page(tmp_path: Path) -> None:
     case = replace(make_case(1), messages=(replace(make_case(1).messages[0], content="提示" * 400_000),))
     write_run(tmp_path / "run", [case], {f"made/{name}": [said("\x00gold-1 " * 200_000)] for name in "abc"})
     book = open_run(tmp_path / "run")
@@ -116,9 +116,9 @@ def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
     assert [trial["model"] for trial in told["trials"]] == ["made/a", "made/b", "made/c"]
 
 
-def test_what_is_not_there_is_named(library: RunQueries) -> None:
+def test_a_missing_trial_is_reported(library: RunQueries) -> None:
     for call in (ShownCall("cup", "x", "made/good", 0), ShownCall("../cup", CASES[0].case, "made/good", 0)):
-        with pytest.raises(UsageError, match="no such trial"):
+        with pytest.raises(UsageError, match="has no trial of"):
             make_page(library, call, [], "ada")
 
 

@@ -51,7 +51,7 @@ LABEL: dict[str, object] = {
 }
 
 
-def test_only_our_own_names_are_answered(served: Served) -> None:
+def test_only_requests_to_our_host_names_are_answered(served: Served) -> None:
     named = hosts(served.port)
     assert len(named) >= 25
     for host in named:
@@ -96,7 +96,7 @@ def test_the_cookie_is_for_this_site_and_no_script(served: Served) -> None:
     assert "SameSite=strict" in headers["set-cookie"]
 
 
-def test_every_answer_forbids_what_is_not_ours(served: Served) -> None:
+def test_every_response_has_a_strict_content_security_policy(served: Served) -> None:
     for path in ("/", "/static/look.css", "/api/overview", "/nothing"):
         _, headers, _ = served.ask("GET", path)
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -204,6 +204,6 @@ def test_other_sites_in_the_same_browser_read_and_change_nothing(
     other = context.new_page()
     other.goto(f"http://{EVIL_HOST}:{served.port}/")  # rebinding: the name of another site for our server
     assert "made" not in other.content()
-    assert "its own name" in other.inner_text("body")
+    assert "its own host name" in other.inner_text("body")
     context.close()
     assert not (run / "labels.jsonl").exists()

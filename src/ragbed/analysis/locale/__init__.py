@@ -1,4 +1,4 @@
-"""The words of figures, claims and the HTML report, in English and Chinese: text files, the same keys in both."""
+"""The texts of figures, claims and the HTML report in English and Chinese, with the same keys in both files."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from ragbed.schema import Lang
 
 @dataclass(frozen=True)
 class Locale:
-    """One language."""
+    """The texts of one language."""
 
     lang: Lang
     texts: MappingProxyType[str, str]
 
     def __call__(self, key: str, **values: object) -> str:
-        """A text by its key, as `figures.noise.title`, with values for what stands in braces."""
+        """Return a text by its key, e.g. `figures.noise.title`, with values for its placeholders."""
         return self.texts[key].format(**values)
 
     def section(self, name: str) -> dict[str, str]:
-        """All texts whose keys begin so, by the rest of their keys, in the order of the file."""
+        """Return all texts of a section by the rest of their keys, in the order of the file."""
         return {key.removeprefix(f"{name}."): text for key, text in self.texts.items() if key.startswith(f"{name}.")}
 
 
 @cache
 def read_words(lang: Lang) -> Locale:
-    """The words of a language."""
-    told = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
-    return Locale(lang, MappingProxyType(dict(_flat(told, ""))))
+    """Return the texts of a language."""
+    texts = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
+    return Locale(lang, MappingProxyType(dict(_flat(texts, ""))))
 
 
-def _flat(told: dict[str, object], before: str) -> Iterator[tuple[str, str]]:
-    for name, value in told.items():
+def _flat(texts: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, value in texts.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
+            yield from _flat(value, f"{prefix}{name}.")
         else:
-            yield f"{before}{name}", " ".join(str(value).split())
+            yield f"{prefix}{name}", " ".join(str(value).split())

@@ -50,6 +50,7 @@ class TrialColumns:
     repeat: Ints
     asked: Mask  # false for infeasible cases
     failed: Mask  # attempted, but without a response
+    filtered: Mask  # failed because the provider's content filter rejected the request
     count: Ints  # how many equal trials the entry represents (see partial_sums.py), otherwise 1
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
@@ -157,20 +158,35 @@ def full_name(name: str, track: str) -> str:
 
 def group_trials(trials: Iterable[Scored]) -> list[TrialColumns]:
     """Group trials by model, dataset, language and profile, in the order of their first trials."""
-    builders: dict[TrialGroup, _ColumnBuilder] = {}
+    groups = TrialGroups()
     for trial in trials:
+        groups.add(trial)
+    return groups.finish()
+
+
+class TrialGroups:
+    """Groups trials that arrive one by one; only their columns are kept."""
+
+    def __init__(self) -> None:
+        self._builders: dict[TrialGroup, _ColumnBuilder] = {}
+
+    def add(self, trial: Scored) -> None:
+        """Add a trial to its group."""
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
-        builder = builders.get(key)
+        builder = self._builders.get(key)
         if builder is None:
-            builder = builders[key] = _ColumnBuilder(key)
+            builder = self._builders[key] = _ColumnBuilder(key)
         builder.add(trial)
-    return [builder.finish() for builder in builders.values()]
+
+    def finish(self) -> list[TrialColumns]:
+        """Return the groups, in the order of their first trials."""
+        return [builder.finish() for builder in self._builders.values()]
 
 
 _TYPE_CODES = {
     **dict.fromkeys(("item", "cluster", "kind", "k", "slot", "seed", "repeat"), "q"),
     **dict.fromkeys(("noise", "noise_real", "correct"), "d"),
-    **dict.fromkeys(("asked", "failed"), "b"),
+    **dict.fromkeys(("asked", "failed", "filtered"), "b"),
 }
 
 
@@ -201,6 +217,7 @@ class _ColumnBuilder:
             trial.correct,
             trial.outcome != "infeasible",
             trial.outcome in ("error", "refused"),
+            trial.outcome == "refused",
         )
         for append, value in zip(self._appends, row, strict=True):
             append(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import NDArray
-from scipy import special
 
 from ragbed.analysis.statistics.rates import LEVEL, Interval, check_rate
 
@@ -20,7 +20,7 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
         ValueError: The counts are not a rate.
     """
     high = upper_bound(hits, n, (1 + level) / 2)
-    low = 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, (1 - level) / 2))
+    low = 0.0 if hits == 0 else float(scipy.special.betaincinv(hits, n - hits + 1, (1 - level) / 2))
     return Interval(hits / n, low, high)
 
 
@@ -31,7 +31,7 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
         ValueError: The counts are not a rate.
     """
     check_rate(hits, n)
-    return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))
+    return 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, level))
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
@@ -50,16 +50,16 @@ def probabilities(n: int, share: float) -> Floats:
     hits = np.arange(n + 1)
     if share in (0, 1):
         return np.asarray(hits == n * share, dtype=np.float64)
-    ways = special.gammaln(n + 1) - special.gammaln(hits + 1) - special.gammaln(n - hits + 1)
+    ways = scipy.special.gammaln(n + 1) - scipy.special.gammaln(hits + 1) - scipy.special.gammaln(n - hits + 1)
     return np.asarray(np.exp(ways + hits * math.log(share) + (n - hits) * math.log1p(-share)), np.float64)
 
 
 def lower_tail(hits: float, n: float, share: float) -> float:
     """Return the probability of at most this many hits in n trials, interpolated smoothly for fractional counts."""
-    return 1.0 if hits >= n else float(special.betainc(n - hits, hits + 1, 1 - share))
+    return 1.0 if hits >= n else float(scipy.special.betainc(n - hits, hits + 1, 1 - share))
 
 
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
     """Return the two-sided p value of wins and losses if both are equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)
-    return np.asarray(np.minimum(1.0, 2 * special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)
+    return np.asarray(np.minimum(1.0, 2 * scipy.special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
@@ -75,9 +75,9 @@ def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int6
         return Interval(value, np.nan, np.nan)
     near = 1e-12 * max(1.0, abs(value))  # the order of summation changes the last digits
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
-    bias = special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
+    bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
     ends = bias + two_sided(level) * np.array([-1.0, 1.0])
-    shares = special.ndtr(bias + ends / (1 - _acceleration(jackknife, counts) * ends))
+    shares = scipy.special.ndtr(bias + ends / (1 - _acceleration(jackknife, counts) * ends))
     low, high = np.quantile(drawn, np.clip(shares, 0, 1))
     return Interval(value, float(low), float(high))
 

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
 from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
@@ -114,13 +114,13 @@ def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None 
     It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
     """
     _, middle, error = _moments(differences, counts)
-    return min(1.0, 2 * float(special.ndtr((middle + least) / error)))
+    return min(1.0, 2 * float(scipy.special.ndtr((middle + least) / error)))
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
     """Return the p value of two one-sided tests (TOST): the null is a change of at least `margin`."""
     _, middle, error = _moments(differences, counts)
-    return float(special.ndtr((abs(middle) - margin) / error))
+    return float(scipy.special.ndtr((abs(middle) - margin) / error))
 
 
 def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
@@ -148,7 +148,7 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
     if varied == 0:
         return 1.0
     q = (conditions - 1) * conditions * float(((columns - columns.mean()) ** 2).sum()) / varied
-    return float(special.chdtrc(conditions - 1, q))
+    return float(scipy.special.chdtrc(conditions - 1, q))
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float]:

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike
-from scipy import special
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, two_sided
 
@@ -54,4 +54,4 @@ def clustered_slope(
     if error <= _ROUNDING * abs(slope):  # if all questions have the same slope, its error is unknown
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
     reach = two_sided(level) * error
-    return Trend(Interval(slope, slope - reach, slope + reach), float(special.ndtr(slope / error)))
+    return Trend(Interval(slope, slope - reach, slope + reach), float(scipy.special.ndtr(slope / error)))

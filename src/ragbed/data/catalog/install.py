@@ -15,7 +15,7 @@ from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_fo
 from ragbed.errors import DownloadError, RagbedError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import write_whole
-from ragbed.io.pins import is_right, pin_of
+from ragbed.io.pins import is_right, matches_pin, pin_of
 
 if TYPE_CHECKING:
     from ragbed.io.downloads import DownloadLimits, Watcher

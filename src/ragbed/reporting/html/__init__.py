@@ -1,7 +1,7 @@
-"""One HTML file that opens by double-click: everything of a report, and the cases behind it, with nothing remote.
+"""Write a report as one HTML file, with its cases and without remote resources.
 
-What is written beforehand stands in both languages, so that it can be read and printed without a script. The one
-script is allowed by its hash and nothing else can run; everything from outside is text (`pages/markup.py`, `dom.js`).
+The report is in the file in both languages, so that it can be read and printed without JavaScript. Only its own script
+can run, which is allowed by its hash, and all data is inserted as text (`pages/markup.py`, `dom.js`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.analysis.locale import Locale, read_words
-from ragbed.reporting.cause_charts import draw_causes
-from ragbed.reporting.figures import make_figures
+from ragbed.reporting.figures import draw_causes, make_figures
 from ragbed.reporting.html import sections
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.leaderboard import make_standings
@@ -30,19 +29,19 @@ from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
-# The scripts in `pages/static` use these two forms only, so that bundling needs no parser.
+# The scripts in `pages/static` only use these two forms, so bundling needs no parser.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        report: All that is counted.
-        packed: The cases.
-        opens_in: The language it shows first; None follows the reader's browser.
+        report: Content of the report.
+        packed: Cases.
+        opens_in: Language that is shown first; that of the browser if None.
     """
     bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
     data = [
@@ -54,13 +53,13 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
 
 
 def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
-    """A whole document whose one script and one style are allowed by their hashes, and nothing else.
+    """Return a complete document, in which only its own script and style are allowed, by their hashes.
 
     Args:
-        title: Of the window.
-        body: What it shows.
-        entry: The script, in `pages/static`; what it imports comes along.
-        lang: The language it shows first; None follows the reader's browser, and is English without a script.
+        title: Title of the window.
+        body: Content.
+        entry: Script in `pages/static`, which is bundled with its imports.
+        lang: Language that is shown first; that of the browser if None, or English without JavaScript.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
     script = raw("script", bundle(entry, read_static))
@@ -80,9 +79,9 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
 
 
 def to_json(value: object) -> str:
-    """JSON that can stand in a page: nothing in it looks like mark-up."""
-    told = msgspec.json.encode(value).decode()
-    return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", told)
+    """Return JSON without characters that could be read as markup."""
+    encoded = msgspec.json.encode(value).decode()
+    return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 
 def _hash(node: RawMarkup) -> str:
@@ -92,7 +91,6 @@ def _hash(node: RawMarkup) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
-    """The report in one language: what was found in sentences, then figures and numbers, then how to read them."""
     standings = [(row, None) for row in make_standings(report.shown, report.track)]
     charts = make_figures(report.shown, report.track, words)
     causes = list(draw_causes(report.shown_causes, words))
@@ -136,8 +134,8 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
 
 
 def head(title: str, track: str, words: Locale) -> Node:
-    """The title of a page, with its buttons."""
-    told = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
+    """Return the title of a page with its buttons."""
+    made = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
     return el(
         "div",
         el(
@@ -147,33 +145,29 @@ def head(title: str, track: str, words: Locale) -> Node:
             el("button", words("page.theme"), type="button", class_="theme screen-only"),
             class_="row top",
         ),
-        el("p", told, class_="quiet"),
+        el("p", made, class_="quiet"),
     )
 
 
 def _cases_note(packed: Packed, words: Locale) -> Node:
-    """What is to be said about the cases; the script draws them, with their heading, below."""
+    """Return the notes above the cases, which the script draws."""
     shown = len(msgspec.convert(packed.index["questions"], list))
-    told = words("page.some", shown=shown, all=packed.questions) if shown < packed.questions else None
-    return el(
-        "div",
-        el("p", told, class_="quiet") if told else None,
-        el("p", words("page.print"), class_="print-only"),
-    )
+    note = sections.rich(words("page.some", shown=shown, all=packed.questions)) if shown < packed.questions else None
+    return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
 def _browser() -> Node:
-    """Where the script draws the case browser; until then it says that it needs one."""
-    told = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
-    return el("div", told, id="cases", class_="page screen-only browser", tabindex="-1")
+    """Return the element of the case browser; its text is shown until the script replaces it."""
+    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
+    return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 
 
 def bundle(entry: str, read: Callable[[str], str]) -> str:
     """Return a module and the modules that it imports as one script.
 
     Args:
-        entry: The name of the module.
-        read: Returns the text of a module by its name.
+        entry: Name of the module.
+        read: Function that returns the text of a module.
 
     Raises:
         ValueError: A module imports or exports in another form, or the imports are circular.

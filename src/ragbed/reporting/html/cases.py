@@ -1,6 +1,6 @@
-"""The cases of a report, packed for a page: an index to filter by, and blocks that are unpacked when looked at.
+"""Pack the cases of a report for a page: an index for filters, and compressed blocks that are unpacked on demand.
 
-A document stands in many cases and again in their prompts; it is written once for each question.
+A document is in many cases and in their prompts; it is stored once per question.
 """
 
 from __future__ import annotations
@@ -20,20 +20,17 @@ from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_tr
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
-MOST_BYTES = 8_000_000
-"""Of all blocks as they are written, so that a report stays under 10 MB."""
-MOST_TRIALS = 20_000
-"""Read into memory for it."""
-_BLOCK_TRIALS = 200
-"""About what is unpacked in some milliseconds."""
+MOST_BYTES = 8_000_000  # Size of all blocks, so that a report stays below 10 MB.
+MOST_TRIALS = 20_000  # Trials that are read into memory.
+_BLOCK_TRIALS = 200  # Trials that a browser unpacks in some milliseconds.
 
 
+# Returns the judgements of a response, as `case.js` draws them.
 Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
-"""What judges said of a reply of a run, as `case.js` draws it."""
 
 
 class PackedQuestion(NamedTuple):
-    """What blocks are made of: all cases of one question, in whichever run it was asked."""
+    """A question, whose cases of all runs are in one block."""
 
     data: str
     item: str
@@ -41,17 +38,16 @@ class PackedQuestion(NamedTuple):
 
 @dataclass
 class Packed:
-    """What a page carries."""
+    """The packed cases; `questions` counts all questions, also those that had no room."""
 
     index: dict[str, object]
     blocks: list[str]
     questions: int
-    """Of all runs; those in the index are fewer where not all had room."""
 
 
 @dataclass
 class _Group:
-    """One question as it grows: texts once, cases that point to them, trials that point to their cases."""
+    """A question: its texts, cases that refer to them, and trials that refer to their cases."""
 
     texts: dict[str, int] = field(default_factory=dict)
     spans: list[object] = field(default_factory=list)
@@ -86,11 +82,11 @@ class _Group:
             documents.append({"text": place, **rest})
         own = [one.text for one in case.documents]
         messages = [{"role": one.role, "content": [*self._pieces(one.content, own)]} for one in case.messages]
-        told: dict[str, object] = msgspec.to_builtins(case)
-        return told | {"documents": documents, "messages": messages}
+        fields: dict[str, object] = msgspec.to_builtins(case)
+        return fields | {"documents": documents, "messages": messages}
 
     def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
-        """A prompt as stretches of its own and numbers of the documents between them."""
+        """Yield a prompt as its own texts and the numbers of the documents between them."""
         start = 0
         for text in documents:
             found = content.find(text, start) if text else -1
@@ -109,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Packs the trials of runs; where not all have room, those of questions drawn evenly, the same every time."""
+    """Pack the trials of runs; if there is not enough room, those of a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
@@ -118,9 +114,9 @@ def pack_cases(
             for stored in store.results():
                 group = groups.get(PackedQuestion(stored.case.data, stored.case.item))
                 if group is not None:
-                    name = (str(folder), stored.case.case, stored.model, stored.repeat)
-                    said = () if votes is None else votes(folder, stored)
-                    group.add(stored, known.get(name), said, (names or {}).get(stored.model, stored.model))
+                    cause = known.get((str(folder), stored.case.case, stored.model, stored.repeat))
+                    judged = () if votes is None else votes(folder, stored)
+                    group.add(stored, cause, judged, (names or {}).get(stored.model, stored.model))
     packer = _Packer(most_bytes)
     for group in groups.values():
         if not packer.take(group):
@@ -129,7 +125,7 @@ def pack_cases(
 
 
 def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
-    """Questions in an order that has nothing to do with what they are, up to the most trials."""
+    """Return questions in a random but fixed order, up to the limit of trials, and the number of all questions."""
     counts: dict[PackedQuestion, int] = {}
     for folder in runs:
         with open_scored(folder) as store:
@@ -148,7 +144,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
 
 
 class _Packer:
-    """Fills blocks and the index."""
+    """Fills the blocks and the index."""
 
     def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []
@@ -163,7 +159,7 @@ class _Packer:
         self._waiting: list[tuple[object, ...]] = []
 
     def take(self, group: _Group) -> bool:
-        """Adds a question; False if a full block had no room, and then it is left out whole."""
+        """Add a question, and return False if its full block had no room and was left out."""
         if not group.trials:
             return True
         head = group.heads[0]
@@ -172,14 +168,14 @@ class _Packer:
             (self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
         )
         texts = [*zip(group.texts, group.spans, strict=True)]
-        told = {"trials": group.trials, "types": group.types, "evidence": group.evidence, "judged": group.judged}
-        self._open.append({"texts": texts, "cases": group.shown, **told})
+        trials = {"trials": group.trials, "types": group.types, "evidence": group.evidence, "judged": group.judged}
+        self._open.append({"texts": texts, "cases": group.shown, **trials})
         for (case, trial), types in zip(group.trials, group.types, strict=True):
             self._waiting.append(self._row(place, group.heads[case], trial, types))
         return len(self._waiting) < _BLOCK_TRIALS or self._close()
 
     def index(self) -> dict[str, object]:
-        """What the page filters by; the last block is closed first."""
+        """Close the last block, and return the index for the filters."""
         if self._waiting:
             self._close()
         last = max((int(str(row[0])) for row in self._trials), default=-1)
@@ -214,5 +210,5 @@ class _Packer:
 
 
 def _name(stored: StoredResult) -> tuple[object, ...]:
-    """What tells cases of a question apart, also those of runs that put other instructions before it."""
+    """Return a key that distinguishes the cases of a question, also with other instructions."""
     return (stored.case.case, stored.case.rotation, stored.case.messages)

@@ -1,4 +1,4 @@
-"""A leaderboard of many runs as a site: one page with all models, and the report of every run beside it."""
+"""Write a leaderboard site: one page with all models, which links to the report of every run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from ragbed.schema import Lang
 
 
 class SiteEntry(NamedTuple):
-    """A run on the board."""
+    """A run on the leaderboard, with the file name of its report."""
 
     name: str
     page: str
-    """The file of its report, beside the board."""
     report: Report
 
 
 class LeftOut(NamedTuple):
-    """A run that is not on the board, and why."""
+    """A run that is not on the leaderboard, and the reason."""
 
     name: str
     reason: str
@@ -32,10 +31,10 @@ class LeftOut(NamedTuple):
 def write_board(
     entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None
 ) -> str:
-    """The page with all models.
+    """Return the page with all models.
 
-    Every run is counted by itself, so that one can stand beside an older one of the same model; what several models
-    of one run are compared by is in its own report.
+    Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
+    its report.
     """
     bodies = [
         _body(entries, left_out, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")

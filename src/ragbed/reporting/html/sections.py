@@ -1,4 +1,4 @@
-"""The parts of the page that are written beforehand, each in one language; scripts only add to them."""
+"""The sections of a report page, each in one language."""
 
 from __future__ import annotations
 
@@ -15,50 +15,48 @@ from ragbed.reporting.summary import Paragraph
 from ragbed.reporting.tables import Report, ReportTable, TableColumn
 from ragbed.schema import Estimate
 
-_SHORT = 8
-"""Characters of a cell that are not worth a second line."""
+_SHORT = 8  # Cells of at most this many characters are not wrapped.
 _TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
 
 
 def section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
-    """A part of the page with its heading, to be linked to."""
+    """Return a section with a heading and an anchor."""
     return el("section", el("h2", words(f"page.{name}")), *children, id=f"{words.lang}-{name}", class_=name)
 
 
 def rich(text: str) -> list[Child]:
-    """Our own text, with what stands between backticks set as code."""
+    """Return a text of our own, with code between backticks."""
     return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
 
 
 def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: Locale) -> Node:
-    """All models, to be sorted by a column; each perhaps with a link to more of it."""
+    """Return a sortable table of all models, each with an optional link."""
     heads = ["model", "lang", "asked"]
     columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
     rows: list[list[Child]] = []
     for row, link in standings:
         docs = words("board.documents", k=row.entrant.k)
-        of = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
-        told: list[Child] = [el("div", el("strong", row.entrant.model), " ", link, of), row.entrant.lang]
-        told.append(_asked(row.asked, row.errors, words))
-        cells = [_cell(row.cells.get(column.name), TableColumn("", column.metric)) for column in COLUMNS]
-        rows.append([*told, *cells])
+        setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
+        model = el("div", el("strong", row.entrant.model), " ", link, setting)
+        cells = [_cell(row.cells.get(column.name)) for column in COLUMNS]
+        rows.append([model, row.entrant.lang, _asked(row.asked, row.errors, words), *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
     return el("div", note, table(columns, rows, words("board.heading"), class_="sortable cards"))
 
 
 def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
-    """One card for each model, with a paragraph for each language of the data; None where there is nothing to say."""
+    """Return one card per model, with a paragraph per language of the data, or None if there are none."""
     cards: dict[str, list[Node]] = {}
     for one in paragraphs:
         lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
         cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text.replace(" %", "\u00a0%")))
     if not cards:
         return None
-    return el("div", [el("article", el("h3", model), told, class_="card model") for model, told in cards.items()])
+    return el("div", [el("article", el("h3", model), texts, class_="card model") for model, texts in cards.items()])
 
 
 def claims(findings: Sequence[ClaimFinding], words: Locale) -> Node:
-    """The claims that can be decided with their evidence; the others folded, one line each for open and for missing."""
+    """Return the decided claims with their evidence, and the others folded."""
     decided, unclear, missing = split_findings(findings)
     return el(
         "div",
@@ -95,7 +93,7 @@ def _claim(finding: ClaimFinding, words: Locale) -> Node:
 
 
 def figures(charts: Sequence[Chart], words: Locale) -> Node:
-    """Drawings, each with its description and its numbers."""
+    """Return charts with their descriptions and numbers."""
     return el("div", [_figure(chart, words) for chart in charts], class_="gallery")
 
 
@@ -108,7 +106,7 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 
 def tables(report: Report, words: Locale) -> Node:
-    """The tables of the other formats."""
+    """Return the tables of a report."""
     return el("div", el("p", words("page.rates")), [_table(one, words) for one in report.tables])
 
 
@@ -117,31 +115,28 @@ def _table(one: ReportTable, words: Locale) -> Node:
     columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
     rows: list[list[Child]] = []
     for row in one.rows:
-        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), row.data]
-        told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
+        model, n = row.key.model + (" †" if row.comparable else ""), _asked(row.asked, row.errors, words)
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
-        rows.append([*told, *cells])
+        rows.append([model, row.data, row.key.lang, str(row.docs or "–"), n, *cells])
     return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
 
 
+# Tables whose headings are numbers, the same in every language.
 _BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
-"""Tables whose headings are numbers, the same in every language."""
 
 
 def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
     return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
 
 
+# Definitions of what figures show and no table has.
 _OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
-"""What figures show that no table has, as it is defined."""
-_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}
-"""How metrics end that share a definition."""
+_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Endings of metrics that share a definition.
 _COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
-    """How to read a page: the metrics and the causes of errors that it shows, and how they are measured."""
-    told = [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals", "see")]
+    """Return the definitions of the metrics and causes of errors on a page, and the method."""
     texts, headings = words.section("definitions"), words.section("columns")
     metrics: list[list[Child]] = [
         [
@@ -162,12 +157,12 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
         [el("h3", words("method.metrics")), table(heads, metrics, words("method.metrics"))] if metrics else None,
         [el("h3", words("method.error_types")), table(kinds, types, words("method.error_types"))] if types else None,
         el("h3", words("method.heading")),
-        told,
+        [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals", "see")],
     )
 
 
 def shown_metrics(report: Report) -> set[str]:
-    """Return the names under which the metrics of the tables, the leaderboard and the figures are defined."""
+    """Return the names of the definitions for all tables, the leaderboard and the figures of a report."""
     shown = {column.metric for one in report.tables for column in one.columns}
     shown |= {column.metric for row in make_standings(report.shown, report.track)
               for column in COLUMNS if column.name in row.cells}  # fmt: skip
@@ -185,14 +180,14 @@ def table(
     class_: str | None = None,
     captioned: bool = False,
 ) -> Node:
-    """A table that scrolls where it is too wide; columns of numbers stand right.
+    """Return a table that scrolls if it is too wide; columns of numbers are aligned right.
 
     Args:
         columns: Headings.
         rows: Cells.
-        label: What it is of, for who cannot see what stands above it.
-        class_: Of the table; with `cards` a phone shows each row as a card, with the headings beside the cells.
-        captioned: Whether the label is shown.
+        label: Label for screen readers.
+        class_: CSS class; with `cards` a phone shows each row as a card, with the headings beside the cells.
+        captioned: Whether the label is also shown as a caption.
     """
     lines = [list(row) for row in rows]
     right = [bool(lines) and all(_is_number(line[place]) for line in lines) for place in range(len(columns))]
@@ -225,7 +220,6 @@ def table(
 
 
 def _class(cell: Child, *, is_number: bool) -> str | None:
-    """What is short stays on its line, as the name of a language."""
     if is_number:
         return "number"
     return "short" if isinstance(cell, str) and len(cell) <= _SHORT else None
@@ -237,11 +231,11 @@ def _is_number(cell: Child) -> bool:
     return cell == "–" or cell[:1].isdigit() or (cell[:1] in "-<" and cell[1:2] != "")
 
 
-def _cell(estimate: Estimate | None, column: TableColumn) -> Node:
-    """A number with its interval; how many cases it rests on is told where the pointer rests."""
+def _cell(estimate: Estimate | None, column: TableColumn | None = None) -> Node:
+    """Return a number with its interval; its tooltip shows n."""
     value, _, interval = show(estimate, column).partition(" ")
-    told = None if estimate is None else f"n = {estimate.n}"
-    return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=told,
+    title = None if estimate is None else f"n = {estimate.n}"
+    return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=title,
               data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""What is shown in a browser: the look, the scripts that draw, and how a page is served to this machine only.
+"""The scripts, styles and charts that all pages share.
 
-`static/` holds modern ES modules and one style sheet, written by hand and served or inlined as they are: no build
-step, no framework, nothing remote. A server's pages load them by name, the single-file report carries them inside.
+`static/` contains ES modules and a style sheet without a build step or a framework. Servers serve the files, and the
+single-file report contains them.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from importlib.resources import files
 
 @cache
 def read_static(name: str) -> str:
-    """One of the kit's files, by its name."""
+    """Return a static file."""
     return (files(__package__) / "static" / name).read_text(encoding="utf-8")

@@ -1,7 +1,4 @@
-"""HTML and SVG as trees: whatever is put in as text stays text, because only `write` makes mark-up.
-
-Everything shown comes from models, documents and file names, so there is no way to put mark-up in as a string.
-"""
+"""HTML and SVG as trees. Text from models, documents and file names stays text, because only `write` creates markup."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ Child: TypeAlias = "Node | str"
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+# Characters that XML does not allow, not even escaped.
 _UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document may hold, not even escaped."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +26,17 @@ class Node:
 
 @dataclass(frozen=True)
 class RawMarkup(Node):
-    """An element whose content is ours and is written as it is: a script, a style sheet, data for a script."""
+    """An element whose content is written unescaped: a script, a style sheet, or data for a script."""
 
 
 def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | float | bool | None) -> Node:
-    """An element.
+    """Return an element.
 
     Args:
-        tag: Its name.
-        children: Nodes and texts, also several in a list; None is left out.
-        attributes: `class_` and `for_` stand for the names that Python keeps, `data_x` for `data-x`. True writes the
-            name alone; None and False leave it out.
+        tag: Name of the element.
+        children: Nodes and texts, or lists of them; None is left out.
+        attributes: `class_` and `for_` are for reserved names, `data_x` for `data-x`. True writes the name alone;
+            None and False leave it out.
     """
     flat: list[Child] = []
     for child in children:
@@ -47,16 +44,16 @@ def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | 
             flat.append(child)
         elif child is not None:
             flat.extend(child)
-    told = []
-    for name, value in attributes.items():
+    pairs = []
+    for key, value in attributes.items():
         if value is not None and value is not False:
-            shown = name.rstrip("_").replace("_", "-")
-            told.append((shown, shown if value is True else _number(value)))
-    return Node(tag, tuple(told), tuple(flat))
+            name = key.rstrip("_").replace("_", "-")
+            pairs.append((name, name if value is True else _number(value)))
+    return Node(tag, tuple(pairs), tuple(flat))
 
 
 def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
-    """An element with content that a parser takes as it is.
+    """Return an element with unescaped content.
 
     Raises:
         ValueError: The content would end the element.
@@ -67,12 +64,12 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
 
 
 def write(node: Child) -> str:
-    """The tree as text, which is both HTML and, for SVG, XML."""
+    """Return the tree as text, which is valid HTML, and XML for SVG."""
     return "".join(_write(node))
 
 
 def clean(text: str) -> str:
-    """Text without what no document can hold."""
+    """Replace characters that no document can contain."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 
@@ -80,8 +77,8 @@ def _write(node: Child) -> Iterator[str]:
     if isinstance(node, str):
         yield _text(node)
         return
-    told = "".join(f' {name}="{_text(value)}"' for name, value in node.attributes)
-    yield f"<{node.tag}{told}>"
+    attributes = "".join(f' {name}="{_text(value)}"' for name, value in node.attributes)
+    yield f"<{node.tag}{attributes}>"
     if node.tag in _VOID:
         return
     for child in node.children:
@@ -97,5 +94,5 @@ def _text(text: str) -> str:
 
 
 def _number(value: str | float) -> str:
-    """Coordinates to a tenth: nobody sees more, and files stay small."""
+    """Round coordinates to a tenth, which keeps files small."""
     return value if isinstance(value, str) else f"{round(value, 1) + 0.0:g}"

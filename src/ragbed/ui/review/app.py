@@ -1,4 +1,4 @@
-"""The review as a web application: pages and their scripts, and what they ask for as JSON."""
+"""The web application of the review."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ragbed.ui.review.records import PointDecision
 from ragbed.ui.review.session import ReviewSession
 
 PAGE = 50
+# The filters of a list, and the states that each shows.
 SHOWN: dict[str, frozenset[str]] = {
     "all": frozenset({"open", "begun", "waiting", "disagreed", "accepted", "fixed", "rejected"}),
     "todo": frozenset({"open", "begun"}),
@@ -28,12 +29,11 @@ SHOWN: dict[str, frozenset[str]] = {
     "fixed": frozenset({"fixed"}),
     "rejected": frozenset({"rejected"}),
 }
-"""What a list can be narrowed down to, and the states that it then shows."""
-_Told = TypeVar("_Told", bound=Struct)
+_Body = TypeVar("_Body", bound=Struct)
 
 
 class _Seat(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Who speaks, and from which window."""
+    """The name of a rater, and the browser window in use."""
 
     rater: str
     window: str
@@ -47,48 +47,46 @@ class _Decision(_Seat, frozen=True, forbid_unknown_fields=True, kw_only=True):
     final: bool = False
 
 
-def make_app(desk: ReviewSession, provenance: Provenance) -> Starlette:
-    """The application over one review."""
+def make_app(session: ReviewSession, provenance: Provenance) -> Starlette:
+    """Return the application over one review."""
     reading: dict[str, Handler] = {
-        "/api/standing": lambda request: _standing(desk, request),
-        "/api/items": lambda request: _items(desk, request),
-        "/api/item": lambda request: _item(desk, provenance, request),
+        "/api/standing": lambda request: _standing(session, request),
+        "/api/items": lambda request: _items(session, request),
+        "/api/item": lambda request: _item(session, provenance, request),
     }
     changing: dict[str, Handler] = {
-        "/api/sit": lambda request: _sit(desk, request),
-        "/api/decide": lambda request: _decide(desk, request),
-        "/api/undo": lambda request: _undo(desk, request),
+        "/api/sit": lambda request: _sit(session, request),
+        "/api/decide": lambda request: _decide(session, request),
+        "/api/undo": lambda request: _undo(session, request),
     }
     return Starlette(routes=json_routes(reading, changing) + file_routes("ragbed.ui.review"))
 
 
-async def _standing(desk: ReviewSession, request: Request) -> bytes:
-    rater = _seated(desk, request)
-    told = {
-        "begun": desk.standing.begun,
-        "raters": desk.standing.raters,
-        "stale": len(desk.standing.stale),
-        "tallies": tally(desk.standing),
-        "concord": concord(desk.standing) if request.query_params.get("concord") == "1" else [],
-        "next": next_open(desk, rater),
+async def _standing(session: ReviewSession, request: Request) -> bytes:
+    rater, state = _check_seat(session, request), session.state
+    shown = {
+        "begun": state.settings,
+        "raters": state.raters,
+        "stale": len(state.stale),
+        "tallies": tally(state),
+        "concord": concord(state) if request.query_params.get("concord") == "1" else [],
+        "next": next_open(session, rater),
     }
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(shown)
 
 
-async def _items(desk: ReviewSession, request: Request) -> bytes:
-    """A page of the list, in the order in which items are looked at."""
-    rater = _seated(desk, request)
-    given = request.query_params
+async def _items(session: ReviewSession, request: Request) -> bytes:
+    rater, given = _check_seat(session, request), request.query_params
     show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
     if show not in SHOWN:
-        raise UsageError(f"show={show!r}: there are {', '.join(SHOWN)}.")
+        raise UsageError(f"show={show!r} is not one of {', '.join(SHOWN)}.")
     words = given.get("q", "").casefold()
     rows = []
-    for place, key in enumerate(desk.order):
-        entry = desk.docket.entries[key]
+    for place, key in enumerate(session.order):
+        entry = session.queue.entries[key]
         fits = data in ("", entry.data) and words in f"{key} {entry.question}".casefold()
         if fits and (entry.flags or not given.get("flagged")):
-            state = seen_state(desk, key, rater)
+            state = seen_state(session, key, rater)
             if state in SHOWN[show]:
                 rows.append((place, entry, state))
     shown = [
@@ -96,51 +94,48 @@ async def _items(desk: ReviewSession, request: Request) -> bytes:
          "state": state, "flags": [flag.rule for flag in entry.flags]}
         for place, entry, state in rows[offset : offset + PAGE]
     ]  # fmt: skip
-    return msgspec.json.encode({"total": len(rows), "offset": offset, "rows": shown, "data": list(desk.docket.data)})
+    return msgspec.json.encode({"total": len(rows), "offset": offset, "rows": shown, "data": list(session.queue.data)})
 
 
-async def _item(desk: ReviewSession, provenance: Provenance, request: Request) -> bytes:
-    rater = _seated(desk, request)
-    return msgspec.json.encode(make_item_page(desk, provenance, request.query_params.get("item", ""), rater))
+async def _item(session: ReviewSession, provenance: Provenance, request: Request) -> bytes:
+    rater = _check_seat(session, request)
+    return msgspec.json.encode(make_item_page(session, provenance, request.query_params.get("item", ""), rater))
 
 
-async def _sit(desk: ReviewSession, request: Request) -> bytes:
-    seat = await _told(request, _Seat)
-    desk.seats.take(seat.rater, seat.window)
-    return msgspec.json.encode({"next": next_open(desk, seat.rater)})
+async def _sit(session: ReviewSession, request: Request) -> bytes:
+    seat = await _read_body(request, _Seat)
+    session.seats.take(seat.rater, seat.window)
+    return msgspec.json.encode({"next": next_open(session, seat.rater)})
 
 
-async def _decide(desk: ReviewSession, request: Request) -> bytes:
-    told = await _told(request, _Decision)
-    desk.seats.take(told.rater, told.window)
-    desk.decide(told.rater, told.item, told.said, final=told.final)
-    return msgspec.json.encode({"doubts": _doubts(desk, told)})
+async def _decide(session: ReviewSession, request: Request) -> bytes:
+    sent = await _read_body(request, _Decision)
+    session.seats.take(sent.rater, sent.window)
+    session.decide(sent.rater, sent.item, sent.said, final=sent.final)
+    doubts: list[str] = []
+    if any(one.verdict == "fix" for one in sent.said):
+        # Earlier decisions count too: a passage is checked against the false answer as it was fixed.
+        item = session.state.of(sent.item)
+        sheet = item.settled if sent.final else item.sheets[sent.rater]
+        doubts = doubt_fixes(session.queue.read(sent.item), sheet.values())
+    return msgspec.json.encode({"doubts": doubts})
 
 
-def _doubts(desk: ReviewSession, told: _Decision) -> list[str]:
-    """About a fix, together with what was said before: a text is fixed to give the false answer as it was fixed."""
-    if not any(one.verdict == "fix" for one in told.said):
-        return []
-    standing = desk.standing.of(told.item)
-    sheet = standing.settled if told.final else standing.sheets[told.rater]
-    return doubt_fixes(desk.docket.read(told.item), sheet.values())
+async def _undo(session: ReviewSession, request: Request) -> bytes:
+    seat = await _read_body(request, _Seat)
+    session.seats.take(seat.rater, seat.window)
+    return msgspec.json.encode({"item": session.undo(seat.rater)})
 
 
-async def _undo(desk: ReviewSession, request: Request) -> bytes:
-    seat = await _told(request, _Seat)
-    desk.seats.take(seat.rater, seat.window)
-    return msgspec.json.encode({"item": desk.undo(seat.rater)})
-
-
-def _seated(desk: ReviewSession, request: Request) -> str:
+def _check_seat(session: ReviewSession, request: Request) -> str:
     """Return the name of the rater who reads; only a POST takes a seat."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
-    desk.seats.check(rater, window)
+    session.seats.check(rater, window)
     return rater
 
 
-async def _told(request: Request, kind: type[_Told]) -> _Told:
+async def _read_body(request: Request, kind: type[_Body]) -> _Body:
     try:
         return msgspec.json.decode(await request.body(), type=kind)
     except MALFORMED_JSON as error:
-        raise UsageError(f"that is not understood: {error}.") from None
+        raise UsageError(f"the request cannot be read: {error}.") from None

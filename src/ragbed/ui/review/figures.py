@@ -1,4 +1,4 @@
-"""What a review tells of the data: how many items are wrong at the most, and how far two raters agree."""
+"""Figures of a review: an upper bound on the share of wrong items, and the agreement of two raters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State, judge
 
 
 class ReviewCounts(Struct, frozen=True, kw_only=True):
-    """One dataset under review."""
+    """The review of one dataset.
+
+    `drawn` items are not flagged. Of these, in random order, `sampled` are decided without a gap, and `wrong` of them
+    had to be fixed or rejected. `bound` is the upper bound on the share of wrong items among all that are not flagged
+    (one-sided, 95 %). `more` items without an error are needed until the bound reaches the target.
+    """
 
     data: str
     items: int
@@ -23,43 +28,40 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
     flagged: int
     flagged_done: int
     drawn: int
-    """Items that are not flagged."""
     sampled: int
-    """Of these, in the order drawn, those decided up to the first that is not."""
     wrong: int
-    """Of these, those that had to be fixed or rejected."""
     bound: float | None
-    """The share of wrong items among all that are not flagged, at the most (one-sided, 95 %); none before the first."""
     more: int
-    """Items to look at before the bound is the target, if none of them is wrong."""
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """How far two raters agree on whether something can stay as it is; each figure with its interval."""
+    """The agreement of two raters on whether something can stay as it is, with intervals.
+
+    `kind` is a kind of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
+    Gwet's AC1 stays stable if nearly everything is accepted.
+    """
 
     kind: str
-    """Of point; `item` is the whole of it."""
     n: int
     agreed: Interval
     kappa: Interval
-    """Cohen's; nothing where both say the same of all, so that chance would too."""
     ac1: Interval
-    """Gwet's, which stays steady where nearly everything is accepted."""
 
 
-def tally(standing: ReviewState) -> list[ReviewCounts]:
-    """Every dataset."""
-    return [_tally(standing, name) for name in standing.docket.data]
+def tally(review: ReviewState) -> list[ReviewCounts]:
+    """Return the counts of every dataset."""
+    return [_tally(review, name) for name in review.queue.data]
 
 
-def _tally(standing: ReviewState, name: str) -> ReviewCounts:
-    entries = [entry for entry in standing.docket.entries.values() if entry.data == name]
-    states = {entry.key: standing.of(entry.key).state for entry in entries}
-    drawn = [states[entry.key] for entry in standing.docket.draw(name, standing.begun.seed)]
+def _tally(review: ReviewState, name: str) -> ReviewCounts:
+    entries = [entry for entry in review.queue.entries.values() if entry.data == name]
+    states = {entry.key: review.of(entry.key).state for entry in entries}
+    drawn = [states[entry.key] for entry in review.queue.draw(name, review.settings.seed)]
     flagged = [states[entry.key] for entry in entries if entry.flags]
-    # One that was passed over ends the sample: those who skip what is hard would else make the data look good.
+    # A skipped item ends the sample. Otherwise raters who skip difficult items would make the data look better.
     sampled = next((place for place, state in enumerate(drawn) if state not in DECIDED), len(drawn))
     wrong = sum(state in WRONG for state in drawn[:sampled])
+    bound = None if not sampled else wrong / sampled if sampled == len(drawn) else upper_bound(wrong, sampled)
     return ReviewCounts(
         data=name,
         items=len(entries),
@@ -69,32 +71,33 @@ def _tally(standing: ReviewState, name: str) -> ReviewCounts:
         drawn=len(drawn),
         sampled=sampled,
         wrong=wrong,
-        bound=_bound(wrong, sampled, len(drawn)),
-        more=max(0, min(trials_for_bound(wrong, standing.begun.target), len(drawn)) - sampled),
+        bound=bound,
+        more=max(0, min(trials_for_bound(wrong, review.settings.target), len(drawn)) - sampled),
     )
 
 
-def _bound(wrong: int, sampled: int, drawn: int) -> float | None:
-    if sampled == 0:
-        return None
-    return wrong / drawn if sampled == drawn else upper_bound(wrong, sampled)
-
-
-def concord(standing: ReviewState) -> list[RaterAgreement]:
-    """Items, and every kind of point that both raters have decided; before anything was settled."""
+def concord(review: ReviewState) -> list[RaterAgreement]:
+    """Return the agreement on items and on every kind of point that both raters have decided, before settlement."""
     rows: dict[str, list[tuple[int, bool, bool]]] = {}
-    for kind, item, first, second in _pairs(standing):
-        rows.setdefault(kind, []).append((item, first, second))
-    return [_concord(kind, pairs) for kind, pairs in rows.items()]
+    for kind, item, first_keeps, second_keeps in _pairs(review):
+        rows.setdefault(kind, []).append((item, first_keeps, second_keeps))
+    found = []
+    for kind, pairs in rows.items():
+        items, first, second = zip(*pairs, strict=True)
+        measured = agreement(first, second, items)
+        found.append(
+            RaterAgreement(kind=kind, n=measured.n, agreed=measured.agreed, kappa=measured.kappa, ac1=measured.ac1)
+        )
+    return found
 
 
-def _pairs(standing: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """What both raters say of each thing: whether it can stay as it is."""
-    names = standing.raters[:2]
-    if standing.begun.raters == 1 or len(names) < 2:
+def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
+    """Yield, for each item and point, whether each of both raters would keep it as it is."""
+    names = review.raters[:2]
+    if review.settings.raters == 1 or len(names) < 2:
         return
-    for number, key in enumerate(standing.docket.entries):
-        sheets = standing.of(key).whole
+    for number, key in enumerate(review.queue.entries):
+        sheets = review.of(key).whole
         if all(name in sheets for name in names):
             first, second = (sheets[name] for name in names)
             yield "item", number, judge(first) == "accepted", judge(second) == "accepted"
@@ -102,9 +105,3 @@ def _pairs(standing: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
                 if point in second:
                     verdicts = (first[point].verdict == "accept", second[point].verdict == "accept")
                     yield kind_of_point(point), number, *verdicts
-
-
-def _concord(kind: str, pairs: list[tuple[int, bool, bool]]) -> RaterAgreement:
-    items, first, second = zip(*pairs, strict=True)
-    told = agreement(first, second, items)
-    return RaterAgreement(kind=kind, n=told.n, agreed=told.agreed, kappa=told.kappa, ac1=told.ac1)

@@ -1,4 +1,4 @@
-"""Item × what was said of it → the item that comes of it, what was changed and what went."""
+"""Apply the decisions of a review to an item."""
 
 from __future__ import annotations
 
@@ -17,63 +17,61 @@ from ragbed.ui.review.records import PointDecision
 
 @dataclass
 class Fixed:
-    """What becomes of an item."""
+    """The result of a review for an item.
+
+    `item` is None if it was removed, and `why` then says whether it was rejected or two raters differ. `changes` has
+    each point with its old and new value. `gone` has each removed passage with the reason, or the reason alone for a
+    removed item.
+    """
 
     item: Item | None
-    """None: it goes."""
     changes: list[tuple[str, object, object]] = field(default_factory=list)
-    """The point, what it was and what it is."""
     gone: list[tuple[str, str]] = field(default_factory=list)
-    """Passages that went, and why; of an item that goes, only why."""
     why: Literal["item", "unsettled"] = "item"
-    """Of an item that goes: it was rejected, or nobody settled what two raters differ on."""
 
 
 def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
-    """Does what was said; an item that is none any more without its rejected passages goes too."""
+    """Apply decisions to an item; it is removed if it cannot do without its rejected passages."""
     fatal = [sheet[point.name] for point in points_of(item) if point.kind in FATAL and point.name in sheet]
-    if against := [said for said in fatal if said.verdict == "reject"]:
-        return Fixed(None, gone=[("", "; ".join(f"{said.point}: {said.reason}" for said in against))])
+    if rejected := [decision for decision in fatal if decision.verdict == "reject"]:
+        return Fixed(None, gone=[("", "; ".join(f"{one.point}: {one.reason}" for one in rejected))])
     done = Fixed(item)
     changed = _fix_texts(item, sheet, done)
     passages = _fix_passages(changed, sheet, done)
     if not done.changes and not done.gone:
         return done
-    # What an RGB record spelled is not what it says now.
+    # The original RGB record does not match the item any more.
     done.item = replace(changed, passages=passages, rgb=None)
-    if lack := _find_lack(item, done.item):
-        return Fixed(None, gone=[*done.gone, ("", lack)])
+    if problem := _find_problem(item, done.item):
+        return Fixed(None, gone=[*done.gone, ("", problem)])
     return done
 
 
-def doubt_fixes(item: Item, said: Iterable[PointDecision]) -> list[str]:
-    """What the builder's rules have against fixes of false answers and edits: people may know better, but are told."""
-    sheet = {one.point: one for one in said}
+def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
+    """Return warnings of the builder's rules about fixed false answers and edits; people may overrule them."""
+    sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
     fixed = fix_item(item, fixes).item if fixes else None
     if fixed is None or fixed.fake is None:
         return []
     doubts = []
-    is_other_answer = (fixed.answer, fixed.fake) != (item.answer, item.fake)
-    if is_other_answer:
+    has_new_answer = (fixed.answer, fixed.fake) != (item.answer, item.fake)
+    if has_new_answer:
         doubts += [f"fake: {fault}" for fault in check_fake(fixed, fixed.fake)]
     for index, passage in enumerate(fixed.passages):
-        is_other_edit = is_other_answer or passage not in item.passages
-        if passage.edit_of is not None and is_other_edit and f"passages[{index}]" not in gone:
+        is_new = has_new_answer or passage not in item.passages
+        if passage.edit_of is not None and is_new and f"passages[{index}]" not in gone:
             faults = check_edit(fixed, fixed.fake, fixed.passages[passage.edit_of].text, passage.text)
             doubts += [f"passages[{index}]: {fault}" for fault in faults]
     return doubts
 
 
 def _fix_texts(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> Item:
-    """Question, answer and false answer."""
     answers = {"answer": list(item.answer), "fake": list(item.fake or ())}
     question = item.question
     for point in points_of(item):
         fix = _fix_of(point, sheet)
-        if fix is None:
-            continue
         if point.kind == "question" and isinstance(fix, str):
             done.changes.append((point.name, question, fix))
             question = fix
@@ -85,7 +83,7 @@ def _fix_texts(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> I
 
 
 def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> tuple[Passage, ...]:
-    """The passages that stay, as they should be, each edit still beside the passage it was made from."""
+    """Return the passages that are kept, with fixes; each edit still refers to its original passage."""
     points: dict[int, list[ReviewPoint]] = {}
     for point in points_of(item):
         if point.kind not in FATAL:
@@ -94,15 +92,14 @@ def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -
     for index, passage in made.items():
         original = made[passage.edit_of] if passage and passage.edit_of is not None else passage
         if passage is not None and (original is None or (is_edit(passage) and original.stance != "supports")):
-            fate = "went" if original is None else "no longer supports the answer"
-            done.gone.append((f"passages[{index}]", f"passages[{passage.edit_of}], which it falsifies, {fate}"))
+            cause = "was removed" if original is None else "no longer supports the answer"
+            done.gone.append((f"passages[{index}]", f"passages[{passage.edit_of}], which it falsifies, {cause}"))
             made[index] = None
-    kept = [index for index, passage in made.items() if passage is not None]
-    places = {old: new for new, old in enumerate(kept)}
-    passages = [passage for passage in made.values() if passage is not None]
+    kept = {index: passage for index, passage in made.items() if passage is not None}
+    new_index = {old: new for new, old in enumerate(kept)}
     return tuple(
-        passage if passage.edit_of is None else replace(passage, edit_of=places[passage.edit_of])
-        for passage in passages
+        passage if passage.edit_of is None else replace(passage, edit_of=new_index[passage.edit_of])
+        for passage in kept.values()
     )
 
 
@@ -111,17 +108,17 @@ def _fix_passage(
 ) -> Passage | None:
     passage = item.passages[index]
     for point in points:
-        said = sheet.get(point.name)
-        if said is not None and said.verdict == "reject":
-            done.gone.append((f"passages[{index}]", f"{point.name.partition('.')[2]}: {said.reason}"))
+        decision = sheet.get(point.name)
+        if decision is not None and decision.verdict == "reject":
+            done.gone.append((f"passages[{index}]", f"{point.name.partition('.')[2]}: {decision.reason}"))
             return None
     fixes = [(point, fix) for point in points if isinstance(fix := _fix_of(point, sheet), str)]
-    if any(point.kind == "text" for point, _ in fixes):  # which has other stretches
+    if any(point.kind == "text" for point, _ in fixes):  # A new text has other edited spans.
         fixes = [(point, fix) for point, fix in fixes if point.kind == "text"]
-    for point, fix in reversed(fixes):  # from the end, so that the places before it stay
+    for point, fix in reversed(fixes):  # From the end, so that earlier offsets stay valid.
         if point.kind == "stance":
             was: str = passage.stance
-            passage = _take_stance(passage, fix, sheet[point.name].part)
+            passage = _set_stance(passage, fix, sheet[point.name].part)
         elif point.kind == "text":
             was = passage.text
             passage = replace(passage, text=fix, edits=find_fake(item, item.fake or (), fix), support=None)
@@ -133,39 +130,39 @@ def _fix_passage(
 
 
 def _fix_of(point: ReviewPoint, sheet: Mapping[str, PointDecision]) -> str | tuple[str, ...] | None:
-    said = sheet.get(point.name)
-    return said.fix if said is not None and said.verdict == "fix" else None
+    decision = sheet.get(point.name)
+    return decision.fix if decision is not None and decision.verdict == "fix" else None
 
 
 def _replace_span(passage: Passage, number: int, words: str) -> Passage:
-    """Other words at an edited stretch; those after it move."""
+    """Replace an edited span, and move the spans after it."""
     start, end = passage.edits[number]
-    grown = len(words) - (end - start)
+    shift = len(words) - (end - start)
     edits = tuple(
         (start, start + len(words)) if place == number
-        else (one + grown, other + grown) if one >= end
-        else (one, other)
-        for place, (one, other) in enumerate(passage.edits)
+        else (left + shift, right + shift) if left >= end
+        else (left, right)
+        for place, (left, right) in enumerate(passage.edits)
     )  # fmt: skip
     text = passage.text[:start] + words + passage.text[end:]
     return replace(passage, text=text, edits=edits, support=None)
 
 
-def _take_stance(passage: Passage, stance: str, part: int | None) -> Passage:
-    taken: Stance = "supports" if stance == "supports" else "contradicts" if stance == "contradicts" else "distracts"
-    # Its finer kind was that of the stance it had.
-    return replace(passage, stance=taken, part=part, support=None, kind="related", reviewed=True)
+def _set_stance(passage: Passage, name: str, part: int | None) -> Passage:
+    stance: Stance = "supports" if name == "supports" else "contradicts" if name == "contradicts" else "distracts"
+    # The finer kind belonged to the old label.
+    return replace(passage, stance=stance, part=part, support=None, kind="related", reviewed=True)
 
 
-def _find_lack(before: Item, after: Item) -> str | None:
-    """Why an item cannot test any more what it tested."""
+def _find_problem(before: Item, after: Item) -> str | None:
+    """Return why an item is no longer usable, or None if it is."""
     stances = [passage.stance for passage in after.passages]
     if "supports" not in stances:
         return "no supporting passage is left"
     if kind_of(before) == "integration":
         parts = {passage.part for passage in after.passages if passage.stance == "supports"}
-        if lacking := [part for part in range(len(after.answer)) if part not in parts]:
-            return f"no passage is left that supports part {lacking[0]}"
+        if missing := [part for part in range(len(after.answer)) if part not in parts]:
+            return f"no passage is left that supports part {missing[0]}"
     if kind_of(before) == "counterfactual" and "contradicts" not in stances:
         return "no passage is left that gives the false answer"
     return None

@@ -1,4 +1,4 @@
-"""What rules have against an item: people look at these first, all of them."""
+"""Flag items that may be wrong. All flagged items are reviewed first."""
 
 from __future__ import annotations
 
@@ -19,47 +19,46 @@ from ragbed.io.locations import check_regular, open_regular
 from ragbed.schema import Item
 from ragbed.ui.review.points import is_edit
 
+# The rules of `ragbed lint` that a reviewer can confirm or overrule; the others concern the file format.
 LINTED = (
     "gold-in-negative", "gold-part-in-negative", "negatives-hold-gold", "positive-without-gold",
     "slot-without-positive", "question-holds-gold", "one-document-holds-all", "fake-equals-gold", "fake-holds-gold",
     "gold-holds-fake", "edit-unchanged", "gold-in-edit", "edit-without-fake", "both-labels", "cross-label-duplicate",
     "duplicate-question", "unwinnable-slot",
 )  # fmt: skip
-"""The rules of `ragbed lint` that a person can overrule or confirm; the others are for who makes the file."""
-_KEPT = "flags.json"
+_CACHE = "flags.json"
 
 
 class Flag(Struct, frozen=True):
-    """Something that may be wrong with an item."""
+    """A possible error in an item; `where` is the field as in `ragbed lint`, or empty for the whole item."""
 
     rule: str
     where: str
-    """The field, as `ragbed lint` spells it; empty where it is the whole item."""
     message: str
 
 
-class _Kept(Struct, frozen=True):
+class _CachedFlags(Struct, frozen=True):
     ragbed: str
     data: dict[str, str]
     flags: dict[str, list[Flag]]
 
 
 def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, int], None]) -> dict[str, list[Flag]]:
-    """All flags, by the key of the item; kept in a folder, so that they are found only once.
+    """Return all flags by item key; they are stored in the folder, so that they are computed only once.
 
     Args:
-        datasets: What is looked at.
-        folder: Of the review.
-        watch: Told of each dataset how many items of it are done.
+        datasets: Datasets to check.
+        folder: Folder of the review.
+        watch: Called with the name of a dataset and the number of items checked so far.
     """
     data = {dataset.name: dataset.sha256() for dataset in datasets}
-    kept = _read(folder / _KEPT)
+    kept = _read(folder / _CACHE)
     if kept is not None and (kept.ragbed, kept.data) == (__version__, data):
         return kept.flags
     flags: dict[str, list[Flag]] = {}
     rules = choose_rules(LINTED, ())
     for dataset in datasets:
-        # Each by itself: a build asks some questions twice, with edited passages and with rewritten ones.
+        # Each dataset is checked alone: a build has some questions twice, with edited and with rewritten passages.
         for finding in DatasetCheck(dataset, rules).findings():
             if finding.item is not None:
                 flag = Flag(finding.rule, finding.where, finding.message)
@@ -68,14 +67,14 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
             if found := list(flag_item(item)):
                 flags.setdefault(f"{dataset.name}/{item.id}", []).extend(found)
             watch(dataset.name, number)
-    check_regular(folder / _KEPT)
-    with write_whole(folder / _KEPT) as sink:
-        sink.write(msgspec.json.encode(_Kept(__version__, data, flags)))
+    check_regular(folder / _CACHE)
+    with write_whole(folder / _CACHE) as sink:
+        sink.write(msgspec.json.encode(_CachedFlags(__version__, data, flags)))
     return flags
 
 
 def flag_item(item: Item) -> Iterator[Flag]:
-    """What the builder's own rules have against an item: labels that come out otherwise, false answers, edits."""
+    """Yield what the builder's own rules report about an item: labels, false answers and edits."""
     if item.fake is not None:
         for fault in check_fake(item, item.fake):
             yield Flag("false-answer", "fake", fault)
@@ -87,12 +86,12 @@ def flag_item(item: Item) -> Iterator[Flag]:
         elif passage.stance != "contradicts":
             found = label_again(item, passage, "support")
             if STANCES[found.label] != passage.stance:
-                yield Flag("label", where, f"by rules {found.label}, not {passage.stance}: {found.reason}")
+                yield Flag("label", where, f"the rules say {found.label}, not {passage.stance}: {found.reason}")
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _CachedFlags | None:
     try:
         with open_regular(path) as file:
-            return msgspec.json.decode(file.read(), type=_Kept)
-    except (OSError, msgspec.DecodeError):  # not there, or of an earlier version: it is made again
+            return msgspec.json.decode(file.read(), type=_CachedFlags)
+    except (OSError, msgspec.DecodeError):  # It is missing, or of an earlier version.
         return None

@@ -1,4 +1,4 @@
-"""The page of one item: all that is known of it, what is to be decided, and what was said as far as one may see it."""
+"""The page of one item: its content and origin, the points to decide, and the decisions that the rater may see."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ from ragbed.ui.review.state import State
 
 
 class MarkedSpan(Struct, frozen=True):
-    """A stretch of a text that is marked."""
+    """A highlighted span of a text."""
 
     start: int
     end: int
-    kind: str
-    """gold, fake or cue."""
+    kind: str  # gold, fake or cue
 
 
 class ShownPassage(Struct, frozen=True, kw_only=True):
-    """A passage as it is shown."""
+    """A passage with its label by rules; `sha256` is the hash of the page's bytes, if the build stored it."""
 
     passage: Passage
     is_edit: bool
     label: Labelling
-    """What the rules make of it now, and why."""
     spans: list[MarkedSpan]
     sha256: str | None
-    """Of the page's bytes, where a build's lock has it."""
 
 
 class ShownPoint(Struct, frozen=True, kw_only=True):
-    """Something to decide, and what was said of it."""
+    """A point with its decisions, as far as the rater may see them.
+
+    `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` is whether
+    they differ and nobody has settled it.
+    """
 
     name: str
     kind: str
     index: int
     span: int
     counts: PointDecision | None
-    """What holds, as far as this rater may know: the last word, their own, or what two agree on."""
     mine: PointDecision | None
     others: list[tuple[str, PointDecision]]
-    """Who and what: of two raters only after both are done."""
     final: tuple[str, PointDecision] | None
     differs: bool
-    """Two raters differ, and nobody has settled it."""
 
 
 class ItemPage(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """The content of the page.
+
+    A `closed` item can only be settled: both raters are done, or this rater is a third one. `at` is its position in the
+    order of the review, from 0, and `next_open` the next item that this rater has not decided.
+    """
 
     item: str
     data: str
@@ -74,20 +76,17 @@ class ItemPage(Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...]
     state: State
     closed: bool
-    """Both raters are done with it, or it is not this one's to rate: only what they differ on can be decided."""
     at: int
-    """Its place in the order, counted from 0."""
     total: int
     before: str | None
     after: str | None
     next_open: str | None
-    """The next one that this rater has not decided."""
 
 
-def make_item_page(desk: ReviewSession, provenance: Provenance, key: str, rater: str) -> ItemPage:
-    """The page of an item for a rater."""
-    item, entry = desk.docket.read(key), desk.docket.entries[key]
-    at = desk.order.index(key)
+def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rater: str) -> ItemPage:
+    """Return the page of an item for a rater."""
+    item, entry = session.queue.read(key), session.queue.entries[key]
+    order, at = session.order, session.order.index(key)
     return ItemPage(
         item=key,
         data=entry.data,
@@ -102,70 +101,66 @@ def make_item_page(desk: ReviewSession, provenance: Provenance, key: str, rater:
         origin=provenance.origin(item),
         hits=provenance.hits(item),
         passages=[_show_passage(item, passage, provenance) for passage in item.passages],
-        points=_show_points(desk, key, rater, item),
+        points=_show_points(session, key, rater, item),
         flags=entry.flags,
-        state=seen_state(desk, key, rater),
-        closed=desk.standing.of(key).both_done or desk.standing.is_third(rater),
+        state=seen_state(session, key, rater),
+        closed=session.state.of(key).both_done or session.state.is_third(rater),
         at=at,
-        total=len(desk.order),
-        before=desk.order[at - 1] if at else None,
-        after=desk.order[at + 1] if at + 1 < len(desk.order) else None,
-        next_open=next_open(desk, rater, at + 1),
+        total=len(order),
+        before=order[at - 1] if at else None,
+        after=order[at + 1] if at + 1 < len(order) else None,
+        next_open=next_open(session, rater, at + 1),
     )
 
 
-def next_open(desk: ReviewSession, rater: str, start: int = 0) -> str | None:
-    """The next item that somebody has to decide, from a place in the order on, and then from its beginning.
+def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
+    """Return the next item for a rater, from a position in the order, and then from its beginning.
 
-    After one's own come those on which two raters differ; to who is neither, only these.
+    A rater's own items come before those on which two raters differ. A third rater gets only the latter.
     """
-    turned = desk.order[start:] + desk.order[:start]
-    wanted = [("disagreed",)] if desk.standing.is_third(rater) else [("open", "begun"), ("disagreed",)]
+    rotated = session.order[start:] + session.order[:start]
+    wanted = [("disagreed",)] if session.state.is_third(rater) else [("open", "begun"), ("disagreed",)]
     for states in wanted:
-        for key in turned:
-            if seen_state(desk, key, rater) in states:
+        for key in rotated:
+            if seen_state(session, key, rater) in states:
                 return key
     return None
 
 
-def seen_state(desk: ReviewSession, key: str, rater: str) -> State:
-    """Where an item stands as a rater may know it: with two of them, nothing of the other's until both are done."""
-    one = desk.standing.of(key)
-    if desk.standing.begun.raters == 1 or one.both_done:
-        return one.state
-    if rater in one.whole:
+def seen_state(session: ReviewSession, key: str, rater: str) -> State:
+    """Return the state of an item as a rater may see it; the other rater's part is hidden until both are done."""
+    item = session.state.of(key)
+    if session.state.settings.raters == 1 or item.both_done:
+        return item.state
+    if rater in item.whole:
         return "waiting"
-    return "begun" if rater in one.sheets else "open"
+    return "begun" if rater in item.sheets else "open"
 
 
-def _show_points(desk: ReviewSession, key: str, rater: str, item: Item) -> list[ShownPoint]:
-    one = desk.standing.of(key)
-    is_open = desk.standing.begun.raters == 1 or one.both_done
-    own = one.sheets.get(rater, {})
-    counting = one.settled if is_open else own
-    shown = []
-    for point in points_of(item):
-        others = [
-            (name, sheet[point.name]) for name, sheet in one.sheets.items() if name != rater and point.name in sheet
-        ]
-        shown.append(
-            ShownPoint(
-                name=point.name,
-                kind=point.kind,
-                index=point.index,
-                span=point.span,
-                counts=None if point.name in one.differing else counting.get(point.name),
-                mine=own.get(point.name),
-                others=others if is_open else [],
-                final=one.finals.get(point.name),
-                differs=point.name in one.differing,
-            )
+def _show_points(session: ReviewSession, key: str, rater: str, item: Item) -> list[ShownPoint]:
+    state = session.state.of(key)
+    is_open = session.state.settings.raters == 1 or state.both_done
+    own = state.sheets.get(rater, {})
+    others = {name: sheet for name, sheet in state.sheets.items() if name != rater and is_open}
+    counting = state.settled if is_open else own
+    return [
+        ShownPoint(
+            name=point.name,
+            kind=point.kind,
+            index=point.index,
+            span=point.span,
+            counts=None if point.name in state.differing else counting.get(point.name),
+            mine=own.get(point.name),
+            others=[(name, sheet[point.name]) for name, sheet in others.items() if point.name in sheet],
+            final=state.finals.get(point.name),
+            differs=point.name in state.differing,
         )
-    return shown
+        for point in points_of(item)
+    ]
 
 
 def _show_passage(item: Item, passage: Passage, provenance: Provenance) -> ShownPassage:
-    spans = [MarkedSpan(one.start, one.end, "gold") for held in find_answer(item, passage.text) for one in held]
+    spans = [MarkedSpan(one.start, one.end, "gold") for found in find_answer(item, passage.text) for one in found]
     if is_edit(passage):
         false = passage.edits or (find_fake(item, item.fake, passage.text) if item.fake else ())
         spans += [MarkedSpan(start, end, "fake") for start, end in false]

@@ -16,21 +16,21 @@ from ragbed.ui.review.records import Line
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 _ENCODER = msgspec.json.Encoder()
-_START = b'{"line":"'
-"""Every line that is written here starts with these bytes."""
+_START = b'{"line":"'  # Every line starts with these bytes.
 
 
 class Log:
     """The log of a review. Reading it changes nothing; one process at a time may add to it.
 
+    After `read`, `torn` is the size of an incomplete last line, as a crash leaves it; it was never confirmed.
+
     Args:
-        path: The file; it is created with the first line.
+        path: File of the log; it is created with the first line.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.torn = 0
-        """Bytes of an incomplete last line found by `read`, as a crash leaves it; it was never confirmed."""
         self._is_checked = False
 
     def read(self) -> list[Line]:
@@ -64,19 +64,21 @@ class Log:
                 before = file.seek(0, os.SEEK_END)
                 _write(file.fileno(), ending + packed, before)
         except OSError as error:
-            raise RagbedError(f"{self.path} cannot be written: {error.strerror}; nothing was kept of this.") from error
-        except UsageError as error:  # the decision is not at fault
-            raise RagbedError(f"{str(error).rstrip('.')}; nothing was kept of this.") from error
+            raise RagbedError(
+                f"{self.path} cannot be written: {error.strerror}; the decision was not stored."
+            ) from error
+        except UsageError as error:  # The file is at fault, not the decision.
+            raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error
         self.torn = 0
         if not before:
             sync_folder(self.path.parent)
 
 
 def read_log(path: Path) -> Iterator[tuple[int, Line]]:
-    """The lines of a file, with their numbers.
+    """Yield the lines of a file with their numbers.
 
     Raises:
-        DataError: One of them is no line of a review.
+        DataError: A line is not a line of a review.
     """
     for number, packed in read_lines(path):
         yield number, _decode(path, number, packed)
@@ -86,12 +88,12 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
     try:
         return _DECODER.decode(packed)
     except MALFORMED_JSON as error:
-        problem = f"is no line of a review ({error}); fix it, or move the file away"
+        problem = f"is not a line of a review ({error}); fix it, or move the file away"
         raise DataError(path, problem, line=number) from error
 
 
 def pack(lines: Iterable[Line]) -> bytes:
-    """Lines as a file has them."""
+    """Return lines as they are stored."""
     return b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
 
 
@@ -102,13 +104,13 @@ def _write(handle: int, packed: bytes, before: int) -> None:
             left = left[os.write(handle, left) :]
         os.fsync(handle)
     except OSError:
-        os.ftruncate(handle, before)  # a full disk may have taken half of it
+        os.ftruncate(handle, before)  # A full disk may have written a part of it.
         raise
 
 
 def _is_torn(packed: bytes) -> bool:
     """Return whether the last line of a file is the beginning of one of ours, as a crash leaves it."""
-    written = packed.rstrip(b"\0")  # some file systems fill what they lost with zeros
+    written = packed.rstrip(b"\0")  # Some file systems fill lost data with zeros.
     if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
         return False
     try:

@@ -1,4 +1,4 @@
-"""From what a user names to a review at work: data, flags, log and lock."""
+"""Open a review: its data, flags, log and lock."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from msgspec.structs import replace
+
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.locations import open_regular, report_errors
 from ragbed.runs.lock import hold
 from ragbed.ui.review.flags import find_flags
 from ragbed.ui.review.log import Log
 from ragbed.ui.review.queue import ReviewQueue, find_datasets
-from ragbed.ui.review.records import Begun
+from ragbed.ui.review.records import ReviewSettings
 from ragbed.ui.review.session import ReviewSession, now
 
 NAME = "decisions.jsonl"
 
 
 @contextmanager
-def open_desk(
+def open_review(
     path: Path,
     raters: Literal[1, 2] | None,
     target: float | None,
@@ -32,58 +34,54 @@ def open_desk(
 ) -> Iterator[tuple[ReviewSession, Log]]:
     """Open the review of a build's folder or a dataset; one process at a time.
 
-    The log changes only where options set another number of raters or another target.
+    The log changes only if an option sets another number of raters or another target.
 
     Args:
-        path: The folder or the file.
-        raters: Who decide each item; None: as it was begun, or one.
-        target: The share of wrong items to rule out; None: as it was begun, or 5 %.
-        watch: Told of each dataset how many items are looked through for flags.
-        writes: Whether decisions may be added. If not, a copy of the log is read, so that the page may run meanwhile.
+        path: Folder of a build, or file of a dataset.
+        raters: Raters per item; None for the stored number, or one.
+        target: Share of wrong items to rule out; None for the stored share, or 5 %.
+        watch: Called with the name of a dataset and the number of items checked for flags.
+        writes: Whether decisions can be added. If not, a copy of the log is read, so that the page can run meanwhile.
 
     Raises:
-        UsageError: Something was decided already with another number of raters.
+        UsageError: There are decisions that were made with another number of raters.
     """
     datasets, folder = find_datasets(path)
     _make_room(folder)
     with hold(folder) if writes else nullcontext(), TemporaryDirectory() as scratch:
-        docket = ReviewQueue(datasets, find_flags(datasets, folder, watch))
+        queue = ReviewQueue(datasets, find_flags(datasets, folder, watch))
         log = Log(folder / NAME if writes else _copy(folder / NAME, Path(scratch)))
-        default = Begun(at=now(), data=docket.data)
-        desk = ReviewSession(docket, log, default)
-        before = desk.standing.begun
-        if raters not in (None, before.raters) and desk.standing.has_decisions():
+        default = ReviewSettings(at=now(), data=queue.data)
+        session = ReviewSession(queue, log, default)
+        before = session.state.settings
+        if raters not in (None, before.raters) and session.state.has_decisions():
             raise UsageError(
-                f"--raters {raters}: {log.path} has decisions made with --raters {before.raters}, which would count "
-                f"otherwise. Go on with --raters {before.raters}, or begin anew in a copy of the data without it."
+                f"--raters {raters}: {log.path} has decisions made with --raters {before.raters}, which cannot be "
+                f"combined. Continue with --raters {before.raters}, or start again in a copy of the data without it."
             )
-        asked = Begun(
-            at=before.at,
-            data=docket.data,
-            raters=raters or before.raters,
-            target=target or before.target,
-            seed=before.seed,
-        )
-        if before is default or asked != before:
-            desk.begin(Begun(at=now(), data=asked.data, raters=asked.raters, target=asked.target, seed=asked.seed))
-        if (asked.raters, asked.target) != (before.raters, before.target):
-            desk.save_settings()
-        yield desk, log
+        settings = replace(before, data=queue.data, raters=raters or before.raters, target=target or before.target)
+        if before is default or settings != before:
+            session.begin(replace(settings, at=now()))
+        if (settings.raters, settings.target) != (before.raters, before.target):
+            session.save_settings()
+        yield session, log
 
 
 def _copy(log: Path, folder: Path) -> Path:
-    """A copy of the log; a line that is being written at this moment is cut there, and not in the log."""
+    """Copy the log; a line that is being written now is then incomplete in the copy only."""
     with report_errors(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
         (folder / NAME).write_bytes(source.read())
     return folder / NAME
 
 
 def _make_room(folder: Path) -> None:
-    """The folder of the review, in which something can be kept."""
+    """Create the folder of the review and check that it is writable."""
     try:
         folder.mkdir(exist_ok=True)
         problem = None if os.access(folder, os.W_OK) else "not writable"
     except OSError as error:
         problem = error.strerror
     if problem is not None:
-        raise RagbedError(f"{folder}: {problem}. Decisions are kept beside the data; copy it to where you may write.")
+        raise RagbedError(
+            f"{folder}: {problem}. Decisions are stored beside the data; copy the data to a writable folder."
+        )

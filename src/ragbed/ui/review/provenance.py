@@ -1,4 +1,4 @@
-"""What a build's folder tells beyond its items: the article that a question was made from, and what a search found."""
+"""The origin of a built item: the article of its question, and its search results."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ class Origin(Struct, frozen=True):
 
 
 class _Hashes(Struct, frozen=True):
-    """What is read of a build's lock; the whole of it would bring the whole builder along."""
+    """The part of a build's lock file that is used here; reading all of it would import the whole builder."""
 
     sources: dict[str, str]
     pages: dict[str, str]
 
 
 class Provenance:
-    """Of the items of one folder; empty where there is no build.
+    """The origins of the items in one folder; empty if it is not the folder of a build.
 
     Args:
-        folder: Of the data.
+        folder: Folder of the data.
     """
 
     def __init__(self, folder: Path) -> None:
         steps = folder / "steps"
         self._origins = {one.id: one for one in _read(steps / "articles.jsonl", Origin)}
-        self._asked = {draft.question: draft.id for draft in _read(steps / "questions.jsonl", Draft)}
+        self._drafts = {draft.question: draft.id for draft in _read(steps / "questions.jsonl", Draft)}
         self._hits: dict[str, list[Hit]] = {}
         for hit in _read(steps / "hits.jsonl", Hit):
             self._hits.setdefault(hit.question, []).append(hit)
         self._pages = _page_hashes(folder)
 
     def origin(self, item: Item) -> Origin | None:
-        """The article that an item's question was made from."""
+        """Return the article that the question of an item was made from."""
         return self._origins.get(item.article or "")
 
     def hits(self, item: Item) -> list[Hit] | None:
-        """What a search found for an item's question, or for the parts of it; None where nothing is known of that."""
-        asked = [self._asked[one] for one in item.sub_questions or (item.question,) if one in self._asked]
-        return [hit for one in asked for hit in self._hits.get(one, ())] if asked else None
+        """Return the search results for the question of an item, or its parts; None if there was no search."""
+        drafts = [self._drafts[text] for text in item.sub_questions or (item.question,) if text in self._drafts]
+        return [hit for draft in drafts for hit in self._hits.get(draft, ())] if drafts else None
 
     def page_hash(self, url: str | None) -> str | None:
-        """The hash of the bytes of a page."""
+        """Return the hash of the bytes of a page."""
         return self._pages.get(url or "")
 
 
@@ -80,6 +80,6 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
 def _page_hashes(folder: Path) -> dict[str, str]:
     try:
         lock = msgspec.json.decode(read_regular(folder / "build.lock"), type=_Hashes)
-    except (OSError, *MALFORMED_JSON):  # none, or of another version: hashes are missing then, and nothing else
+    except (OSError, *MALFORMED_JSON):  # There is no lock file, or it has another version; only hashes are missing.
         return {}
     return lock.sources | lock.pages

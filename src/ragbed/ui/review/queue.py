@@ -1,9 +1,9 @@
-"""What is reviewed: the items of a build's folder or of one dataset file, each with what is flagged in it."""
+"""The items under review, of a build or of one dataset, with their flags and their order."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,34 +18,31 @@ from ragbed.text import storable_name
 from ragbed.ui.review.flags import Flag
 from ragbed.ui.review.points import points_of
 
-MOST_ITEMS = 50_000
-"""More than people look at, and still little memory; a larger file is a mistake, or to be cut first."""
+MOST_ITEMS = 50_000  # People review far fewer, and more would need too much memory.
 _DIGITS = 16
 _DECODER = msgspec.json.Decoder(Item)
 
 
 @dataclass(frozen=True)
 class QueueEntry:
-    """An item, as lists have it."""
+    """An item in a list; its key is the dataset and the id, and `points` are the names of its points."""
 
     key: str
-    """Dataset and id."""
     data: str
     kind: Kind
     lang: Lang
     question: str
     digest: str
     points: tuple[str, ...]
-    """The names of what there is to decide."""
     flags: tuple[Flag, ...]
 
 
 class ReviewQueue:
-    """Some datasets to be reviewed.
+    """The items of some datasets.
 
     Args:
-        datasets: Read whole, once.
-        flags: By the key of the item.
+        datasets: Datasets to review, which are read once.
+        flags: Flags by item key.
     """
 
     def __init__(self, datasets: Sequence[Dataset], flags: Mapping[str, Sequence[Flag]]) -> None:
@@ -53,9 +50,12 @@ class ReviewQueue:
         self.entries: dict[str, QueueEntry] = {}
         self._lines: dict[str, bytes] = {}
         self._drawn: dict[tuple[str, int], list[QueueEntry]] = {}
-        for key, item in read_items(datasets):
+        items = ((f"{dataset.name}/{item.id}", item) for dataset in datasets for item in dataset.items())
+        for key, item in items:
             if len(self.entries) >= MOST_ITEMS:
-                raise UsageError(f"there are more than {MOST_ITEMS:,} items; review a part of them (`head -n 1000`).")
+                raise UsageError(
+                    f"the data has more than {MOST_ITEMS:,} items; review a part of them (`head -n 1000`)."
+                )
             line = to_line(item)
             self._lines[key] = line
             self.entries[key] = QueueEntry(
@@ -64,23 +64,23 @@ class ReviewQueue:
                 kind=kind_of(item),
                 lang=item.lang,
                 question=item.question,
-                digest=digest_of(line),
+                digest=hashlib.sha256(line).hexdigest()[:_DIGITS],
                 points=tuple(point.name for point in points_of(item)),
                 flags=tuple(flags.get(key, ())),
             )
 
     def read(self, key: str) -> Item:
-        """An item by its key."""
+        """Return an item by its key."""
         try:
             return _DECODER.decode(self._lines[key])
         except KeyError:
-            raise UsageError(f"there is no item {key!r} here.") from None
+            raise UsageError(f"item {key!r} does not exist.") from None
 
     def order(self, seed: int) -> list[QueueEntry]:
-        """In which items are looked at: all that are flagged, then one of every dataset in turn, drawn at random.
+        """Return the order of the review: all flagged items, then random items, one of each dataset in turn.
 
-        The draw of a dataset depends on its own items alone, and its first n are a simple random sample of what is not
-        flagged there, which is what the bound on wrong items needs.
+        The random order of a dataset depends only on its own items. Its first n items are a simple random sample of
+        those that are not flagged, as the bound on wrong items requires.
         """
         flagged = [entry for entry in self.entries.values() if entry.flags]
         drawn = [self.draw(name, seed) for name in self.data]
@@ -88,7 +88,7 @@ class ReviewQueue:
         return flagged + [entries[turn] for turn in rounds for entries in drawn if turn < len(entries)]
 
     def draw(self, data: str, seed: int) -> list[QueueEntry]:
-        """The items of a dataset that are not flagged, in a random order that the seed fixes."""
+        """Return the items of a dataset that are not flagged, in a random order that depends on the seed."""
         if (data, seed) not in self._drawn:
             plain = [entry for entry in self.entries.values() if entry.data == data and not entry.flags]
             plain.sort(key=lambda entry: hashlib.sha256(f"{seed}\0{entry.key}".encode()).digest())
@@ -96,20 +96,8 @@ class ReviewQueue:
         return self._drawn[data, seed]
 
 
-def digest_of(line: bytes) -> str:
-    """By which an item is known again."""
-    return hashlib.sha256(line).hexdigest()[:_DIGITS]
-
-
-def read_items(datasets: Sequence[Dataset]) -> Iterator[tuple[str, Item]]:
-    """All items, by their keys."""
-    for dataset in datasets:
-        for item in dataset.items():
-            yield f"{dataset.name}/{item.id}", item
-
-
 def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
-    """The datasets at a path, and the folder beside them in which their review is kept.
+    """Return the datasets at a path, and the folder of their review beside them.
 
     Raises:
         UsageError: There is no dataset, or the folder of the review is a symbolic link.
@@ -117,8 +105,8 @@ def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
     if path.is_file():
         return [Dataset(storable_name(path.stem), path)], place_inside(path.parent, f"{path.stem}.review")
     if not path.is_dir():
-        raise UsageError(f"{path}: no such folder or file; name the folder of a build, or a dataset (*.jsonl).")
+        raise UsageError(f"{path} does not exist; name the folder of a build, or a dataset (*.jsonl).")
     files = sorted(path.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{path} has no files of items (*.jsonl); name the folder of a build, or a dataset.")
+        raise UsageError(f"{path} contains no dataset (*.jsonl); name the folder of a build, or a dataset.")
     return [Dataset(storable_name(file.stem), file) for file in files], place_inside(path, "review")

@@ -1,4 +1,4 @@
-"""Where decisions are taken in: who sits there, what they may say, and that it is kept before it counts."""
+"""A review in progress: check decisions, store them, and update the state."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from pathlib import Path
 
 from ragbed.errors import DataError, UsageError
 from ragbed.ui.review.log import Log, read_log
-from ragbed.ui.review.points import check_said
+from ragbed.ui.review.points import check_decisions
 from ragbed.ui.review.queue import ReviewQueue
-from ragbed.ui.review.records import Begun, Decided, Line, PointDecision, Undone
+from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSettings, Undone
 from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
-SILENCE_S = 20.0
-"""Seconds after which a window that no longer confirms its name has left it; pages confirm it every few seconds."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
-"""As `now` writes it, so that times are in order as texts."""
+SILENCE_S = 20.0  # A window that has not confirmed its name for this time loses it. Pages confirm every few seconds.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")  # As `now` writes it: sorts as text.
 
 
 @dataclass
 class Seats:
-    """Which window has which name: two at once would mix up who said what."""
+    """The window that uses each name. Two windows with one name would mix up the authors of decisions."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -41,7 +39,7 @@ class Seats:
         self._taken[name] = (window, self.clock())
 
     def check(self, name: str, window: str) -> None:
-        """Refuse a name that another window has; changes nothing, so that reading takes no seat.
+        """Check that a window can have a name, without taking it.
 
         Raises:
             UsageError: The name is not valid, or another window has it.
@@ -50,197 +48,182 @@ class Seats:
         holder, seen = self._taken.get(name, (window, 0.0))
         if holder != window and self.clock() - seen < SILENCE_S:
             raise UsageError(
-                f"{name} is at work in another window; take another name, or close that one and wait {SILENCE_S:.0f} s."
+                f"{name} is in use in another window; choose another name, or close that window and wait "
+                f"{SILENCE_S:.0f} s."
             )
 
 
 def check_name(name: str) -> None:
-    """Refuses what cannot be read as somebody's name.
+    """Check the name of a rater.
 
     Raises:
-        UsageError: It is no name.
+        UsageError: The name is not valid.
     """
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(f"{name!r} is no name: give 1 to {LONGEST_NAME} visible characters.")
+        raise UsageError(f"{name!r} is not a valid name: give 1 to {LONGEST_NAME} visible characters.")
 
 
 class ReviewSession:
-    """A review at work.
+    """A review in progress.
 
     Args:
-        docket: What is reviewed.
-        log: Where it is kept.
-        begun: How it is done, if the log does not say so already.
+        queue: Items to review.
+        log: Log of the decisions.
+        settings: Settings to use if the log has none.
     """
 
-    def __init__(self, docket: ReviewQueue, log: Log, begun: Begun) -> None:
-        self.docket, self._log = docket, log
-        self._settings: list[Line] = []
-        """How the review is done, where the log does not say so yet."""
+    def __init__(self, queue: ReviewQueue, log: Log, settings: ReviewSettings) -> None:
+        self.queue, self._log = queue, log
+        self._unsaved: list[Line] = []  # Settings that are not in the log yet.
         self.seats = Seats()
-        self.standing = ReviewState(docket, begun)
+        self.state = ReviewState(queue, settings)
         lines = log.read()
-        _refuse_other_data(docket, log.path, lines)
-        self.standing.add(lines)
-        self.order = [entry.key for entry in docket.order(self.standing.begun.seed)]
+        _refuse_other_data(queue, log.path, lines)
+        self.state.add(lines)
+        self.order = [entry.key for entry in queue.order(self.state.settings.seed)]
 
-    def begin(self, begun: Begun) -> None:
-        """Set how the review is done from now on; the log says so with the next decision, or after `save_settings`."""
-        self._settings = [begun]
-        self.standing.add([begun])
-        self.order = [entry.key for entry in self.docket.order(begun.seed)]
+    def begin(self, settings: ReviewSettings) -> None:
+        """Change the settings; they are stored with the next decision, or by `save_settings`."""
+        self._unsaved = [settings]
+        self.state.add([settings])
+        self.order = [entry.key for entry in self.queue.order(settings.seed)]
 
     def save_settings(self) -> None:
-        """Write how the review is done to the log."""
-        self._keep([])
+        """Store the settings in the log."""
+        self._store([])
 
-    def decide(self, rater: str, key: str, said: Sequence[PointDecision], *, final: bool = False) -> None:
-        """Keeps what somebody says of an item.
+    def decide(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool = False) -> None:
+        """Store decisions of a rater about an item.
 
         Raises:
-            UsageError: It cannot be said, or not any more, or not by this one.
+            UsageError: The decisions are not valid, or the rater may not make them now.
         """
-        if not said:
-            raise UsageError("nothing was decided.")
-        check_said(self.docket.read(key), said)
-        self._refuse_late(rater, key, said, final=final)
-        entry = self.docket.entries[key]
+        if not decisions:
+            raise UsageError("the request contains no decision.")
+        check_decisions(self.queue.read(key), decisions)
+        self._refuse_late(rater, key, decisions, final=final)
         line = Decided(
             act=secrets.token_hex(8),
-            at=max(now(), self.standing.latest),  # a clock that was set back does not make this the older word
+            at=max(now(), self.state.latest),  # A clock that was set back must not make this the older decision.
             rater=rater,
             item=key,
-            digest=entry.digest,
-            said=tuple(said),
+            digest=self.queue.entries[key].digest,
+            said=tuple(decisions),
             final=final,
         )
-        self._keep([line])
+        self._store([line])
 
     def undo(self, rater: str) -> str:
-        """Takes back what somebody did last; the item that it was about.
+        """Withdraw the last decision of a rater, and return the item that it was about.
 
         Raises:
-            UsageError: There is nothing, or the other rater has seen it by now.
+            UsageError: There is no decision, or the other rater can see it already.
         """
-        last = self.standing.last_act(rater)
+        last = self.state.last_act(rater)
         if last is None:
-            raise UsageError(f"{rater} has decided nothing that could be undone.")
-        if not last.final and self.standing.of(last.item).both_done:
-            raise UsageError(
-                f"both raters have decided {last.item}; what they differ on is settled among the disagreements."
-            )
-        self._keep([Undone(act=secrets.token_hex(8), at=now(), rater=rater, undoes=last.act)])
+            raise UsageError(f"{rater} has no decision to undo.")
+        if not last.final and self.state.of(last.item).both_done:
+            raise UsageError(f"both raters have decided {last.item}; settle it in the list of disagreements.")
+        self._store([Undone(act=secrets.token_hex(8), at=now(), rater=rater, undoes=last.act)])
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Adds the decisions of another file, all of them or none; how many were new.
+        """Import the decisions of another file, all or none, and return the number of new ones.
 
         Raises:
-            DataError: One of them is about something else than what is reviewed here, or it was reviewed otherwise.
+            DataError: The file is about other items, or was made with another number of raters.
         """
         added: list[Line] = []
         acts: set[str] = set()
-        raters = self.standing.begun.raters
+        raters = self.state.settings.raters
         for number, line in read_log(path):
-            if isinstance(line, Begun):
+            if isinstance(line, ReviewSettings):
                 raters = line.raters
                 continue
-            if problem := self._unfit(line, acts):
-                raise DataError(path, f"{problem}; nothing was taken", line=number)
+            if problem := self._find_problem(line, acts):
+                raise DataError(path, f"{problem}; nothing was imported", line=number)
             acts.add(line.act)
             if not self._has(line):
                 added.append(line)
-        self._refuse_other_raters(path, raters)
-        self._refuse_more(path, added)
+        self._check_raters(path, raters, added)
         if added:
-            self._keep(added)
+            self._store(added)
         return len(added)
 
-    def _refuse_other_raters(self, path: Path, raters: int) -> None:
-        """What one rater says last and what two say unseen are not added up."""
-        if raters != self.standing.begun.raters:
+    def _check_raters(self, path: Path, raters: int, added: Sequence[Line]) -> None:
+        """Refuse decisions made with another number of raters, and a third rater in a review by two."""
+        ours = self.state.settings.raters
+        if raters != ours:
             raise DataError(
                 path,
-                f"was made with --raters {raters}, and this review is done with --raters {self.standing.begun.raters}; "
-                f"nothing was taken. Take it in with --raters {raters}, into a copy of the data if something is "
-                "decided here",
+                f"was made with --raters {raters}, but this review uses --raters {ours}; nothing was imported. Import "
+                f"it with --raters {raters}, into a copy of the data if this review has decisions",
             )
-
-    def _refuse_more(self, path: Path, added: Sequence[Line]) -> None:
-        """Of a review by two raters, the decisions of others are not taken in."""
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
-        names = list(dict.fromkeys([*self.standing.raters, *new]))
-        if self.standing.begun.raters == 2 and len(names) > 2:
-            raise DataError(path, f"with it there would be {len(names)} raters ({', '.join(names)}); two rate here")
+        names = list(dict.fromkeys([*self.state.raters, *new]))
+        if ours == 2 and len(names) > 2:
+            raise DataError(path, f"would make {len(names)} raters ({', '.join(names)}) in a review by two")
 
-    def _unfit(self, line: Decided | Undone, acts: set[str]) -> str | None:
-        """Why a line from elsewhere does not belong here."""
+    def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
+        """Return why an imported line does not fit, or None if it does."""
         if not _TIME.fullmatch(line.at):
-            return f"{line.at!r} is no time as the log has it (2026-11-15T12:00:00.000+00:00)"
+            return f"{line.at!r} is not a time of the form 2026-11-15T12:00:00.000+00:00"
         try:
             check_name(line.rater)
-            return self._unfit_undo(line, acts) if isinstance(line, Undone) else self._unfit_decision(line)
+            if isinstance(line, Decided):
+                return self._find_problem_of_decision(line)
         except UsageError as error:
             return str(error).rstrip(".")
+        is_known = line.undoes in acts or self.state.has(line.undoes)
+        return None if is_known else f"undoes {line.undoes}, which does not exist"
 
-    def _unfit_undo(self, line: Undone, acts: set[str]) -> str | None:
-        known = line.undoes in acts or self.standing.has(line.undoes)
-        return None if known else f"undoes {line.undoes}, which is not there"
-
-    def _unfit_decision(self, line: Decided) -> str | None:
-        entry = self.docket.entries.get(line.item)
+    def _find_problem_of_decision(self, line: Decided) -> str | None:
+        entry = self.queue.entries.get(line.item)
         if entry is None:
-            return f"there is no item {line.item!r} here"
+            return f"item {line.item!r} does not exist"
         if entry.digest != line.digest:
-            return (
-                f"{line.item} is not what it was when this was decided (its hash is {entry.digest}, not {line.digest})"
-            )
-        check_said(self.docket.read(line.item), line.said)
+            return f"{line.item} has changed since this decision (its hash is {entry.digest}, not {line.digest})"
+        check_decisions(self.queue.read(line.item), line.said)
         return None
 
     def _has(self, line: Decided | Undone) -> bool:
-        return self.standing.has(line.act) if isinstance(line, Decided) else self.standing.is_undone(line.undoes)
+        return self.state.has(line.act) if isinstance(line, Decided) else self.state.is_undone(line.undoes)
 
-    def _refuse_late(self, rater: str, key: str, said: Sequence[PointDecision], *, final: bool) -> None:
-        """With two raters, each decides an item once, unseen; after that only what they differ on is open."""
-        if self.standing.begun.raters == 1:
+    def _refuse_late(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool) -> None:
+        """With two raters, let each decide an item once; after that, only their differences can be settled."""
+        if self.state.settings.raters == 1:
             if final:
-                raise UsageError("there is one rater, and nothing to settle.")
-            return
-        if final:
-            unsettled = self.standing.of(key).differing
-            if any(one.point not in unsettled for one in said):
-                raise UsageError("only what two raters differ on can be settled.")
-            return
-        self._refuse_third(rater)
-        if self.standing.of(key).both_done:
-            raise UsageError(f"both raters have decided {key}; what they differ on is settled among the disagreements.")
+                raise UsageError("a review with one rater has nothing to settle.")
+        elif final:
+            unsettled = self.state.of(key).differing
+            if any(decision.point not in unsettled for decision in decisions):
+                raise UsageError("only points on which two raters differ can be settled.")
+        elif self.state.is_third(rater):
+            names = " and ".join(self.state.raters)
+            raise UsageError(f"this review has two raters, {names}; {rater} can only settle their differences.")
+        elif self.state.of(key).both_done:
+            raise UsageError(f"both raters have decided {key}; settle it in the list of disagreements.")
 
-    def _refuse_third(self, rater: str) -> None:
-        if self.standing.is_third(rater):
-            names = " and ".join(self.standing.raters)
-            raise UsageError(f"this review has its two raters, {names}; {rater} can settle what they differ on.")
-
-    def _keep(self, lines: Sequence[Line]) -> None:
-        self._log.add([*self._settings, *lines])
-        self._settings = []
-        self.standing.add(lines)
+    def _store(self, lines: Sequence[Line]) -> None:
+        self._log.add([*self._unsaved, *lines])
+        self._unsaved = []
+        self.state.add(lines)
 
 
 def now() -> str:
-    """The time, as the log has it."""
+    """Return the time as the log stores it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _refuse_other_data(docket: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
-    """A log in which nothing is about these items is another dataset's."""
+def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
+    """Refuse a log that is about none of these items."""
     decided = [line for line in lines if isinstance(line, Decided)]
-    fits = any(line.item in docket.entries and docket.entries[line.item].digest == line.digest for line in decided)
+    fits = any(line.item in queue.entries and queue.entries[line.item].digest == line.digest for line in decided)
     if decided and not fits:
-        begun = next((line for line in lines if isinstance(line, Begun)), None)
-        was = ", ".join(f"{name} {digest[:12]}" for name, digest in begun.data.items()) if begun else "unknown"
-        here = ", ".join(f"{name} {digest[:12]}" for name, digest in docket.data.items())
+        settings = next((line for line in lines if isinstance(line, ReviewSettings)), None)
+        was = ", ".join(f"{name} {digest[:12]}" for name, digest in settings.data.items()) if settings else "unknown"
+        here = ", ".join(f"{name} {digest[:12]}" for name, digest in queue.data.items())
         raise DataError(
             path,
-            f"is the log of other data ({was}); here is {here}. Move it away to begin anew, or review what it is of",
+            f"is the log of other data ({was}), not of {here}. Move it away to start again, or review its own data",
         )

@@ -1,67 +1,70 @@
-"""How a review stands: what follows from its log for every item, and who may see it."""
+"""The state of a review: the result of its log for every item."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from ragbed.ui.review.points import FATAL, kind_of_point
 from ragbed.ui.review.queue import ReviewQueue
-from ragbed.ui.review.records import Begun, Decided, Line, PointDecision, Undone
+from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSettings, Undone
 
 State: TypeAlias = Literal["open", "begun", "waiting", "disagreed", "accepted", "fixed", "rejected"]
 DECIDED: frozenset[State] = frozenset({"accepted", "fixed", "rejected"})
 WRONG: frozenset[State] = frozenset({"fixed", "rejected"})
-Sheet: TypeAlias = dict[str, PointDecision]
-"""What was said, by point."""
+Sheet: TypeAlias = dict[str, PointDecision]  # Decisions by point.
+
+_time_of = attrgetter("at")
 
 
 @dataclass(frozen=True)
 class ItemState:
-    """What follows from the log for one item."""
+    """The result of the log for one item.
+
+    `sheets` has the decisions of each rater, and `whole` those of raters who have decided everything. `finals` has the
+    settling decision of each point and its author. `differing` has the points on which two raters differ and that
+    nobody has settled. `settled` has the decisions that count: the last ones of a single rater, or what two raters
+    agree on and what was settled. If `both_done`, each of two raters can see the decisions of the other.
+    """
 
     sheets: dict[str, Sheet]
-    """What each rater says of it."""
     whole: dict[str, Sheet]
-    """What those say who have decided all there is to decide."""
     finals: dict[str, tuple[str, PointDecision]]
-    """What settles disagreements, by point, and who said it; the last word counts."""
     differing: list[str]
-    """Points on which two raters who are both done differ, and which nobody has settled."""
     settled: Sheet
-    """What counts: of one rater the last word; of two what both say, and else what settles it."""
     state: State
     both_done: bool
-    """With two raters: whether both have decided it, so that each may see what the other said."""
 
 
 class ReviewState:
-    """Adds the lines of a log up.
+    """Applies the lines of a log.
+
+    `stale` has the decisions about items that are missing or have changed; they stay in the log but do not count.
+    `latest` is the time of the last decision.
 
     Args:
-        docket: What is reviewed.
-        begun: How.
+        queue: Items to review.
+        settings: Settings to use until the log changes them.
     """
 
-    def __init__(self, docket: ReviewQueue, begun: Begun) -> None:
-        self.docket, self.begun = docket, begun
+    def __init__(self, queue: ReviewQueue, settings: ReviewSettings) -> None:
+        self.queue, self.settings = queue, settings
         self.stale: dict[str, Decided] = {}
-        """Of items that are not here, or are not what they were: they stay in the log and do not count."""
         self.latest = ""
-        """When something was decided last."""
         self._acts: dict[str, Decided] = {}
         self._by_item: dict[str, list[Decided]] = {}
         self._undone: set[str] = set()
-        self._items: dict[str, ItemState] = {}  # made when asked for, until something is added about the item
+        self._items: dict[str, ItemState] = {}  # Cached until there is a new line about the item.
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Takes lines in; what was said last counts, and that is not what came in last if it was said elsewhere."""
+        """Apply lines; the latest decision counts, even if an earlier one is imported after it."""
         self._raters = None
         for line in lines:
-            if isinstance(line, Begun):
-                self.begun = line
+            if isinstance(line, ReviewSettings):
+                self.settings = line
                 self._items.clear()
             elif isinstance(line, Undone):
                 self._undone.add(line.undoes)
@@ -71,88 +74,72 @@ class ReviewState:
                 self._acts[line.act] = line
                 self.latest = max(self.latest, line.at)
                 self._items.pop(line.item, None)
-                entry = self.docket.entries.get(line.item)
+                entry = self.queue.entries.get(line.item)
                 if entry is None or entry.digest != line.digest:
                     self.stale[line.act] = line
                 else:
                     self._by_item.setdefault(line.item, []).append(line)
 
     def has(self, act: str) -> bool:
-        """Whether an act is in the log."""
+        """Return whether a decision is in the log."""
         return act in self._acts
 
     def has_decisions(self) -> bool:
-        """Whether somebody has decided something and has not taken it back."""
+        """Return whether there is a decision that was not withdrawn."""
         return any(act not in self._undone for act in self._acts)
 
     def is_undone(self, act: str) -> bool:
-        """Whether an act was taken back."""
+        """Return whether a decision was withdrawn."""
         return act in self._undone
 
     @property
     def raters(self) -> list[str]:
-        """Who has decided something, in the order in which they began."""
+        """Return the raters in the order of their first decisions."""
         if self._raters is None:
             acts = sorted((act for act in self._acts.values() if not act.final and self._counts(act)), key=_time_of)
             self._raters = list(dict.fromkeys(act.rater for act in acts))
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Whether two others rate, so that this one can only settle what they differ on."""
-        return self.begun.raters == 2 and len(self.raters) >= 2 and name not in self.raters
+        """Return whether two others are the raters, so that this one can only settle their differences."""
+        return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:
-        """What a rater did last and did not take back."""
+        """Return the last decision of a rater that was not withdrawn."""
         acts = (act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act))
         return max(acts, key=_time_of, default=None)
 
     def of(self, key: str) -> ItemState:
-        """How one item stands."""
+        """Return the state of an item."""
         if key not in self._items:
             self._items[key] = self._make(key)
         return self._items[key]
 
     def _make(self, key: str) -> ItemState:
-        points = self.docket.entries[key].points
+        points = self.queue.entries[key].points
         acts = sorted((act for act in self._by_item.get(key, ()) if act.act not in self._undone), key=_time_of)
         finals = {one.point: (act.rater, one) for act in acts if act.final for one in act.said}
         sheets: dict[str, Sheet] = {}
         last: Sheet = {}
         for act in acts:
             if not act.final:
-                said = {one.point: one for one in act.said}
-                sheets.setdefault(act.rater, {}).update(said)
-                last |= said
+                decisions = {one.point: one for one in act.said}
+                sheets.setdefault(act.rater, {}).update(decisions)
+                last |= decisions
         whole = {rater: sheet for rater, sheet in sheets.items() if is_whole(points, sheet)}
-        if self.begun.raters == 1:
+        if self.settings.raters == 1:
             state = "open" if not sheets else judge(last) if is_whole(points, last) else "begun"
             return ItemState(sheets, whole, finals, [], last, state, both_done=False)
         differing = _differing(list(whole.values())[:2], finals)
-        settled = _merge(whole.values()) | {point: said for point, (_, said) in finals.items()}
-        state = _state_of_two(sheets, whole, differing, settled)
+        settled = {point: one for sheet in whole.values() for point, one in sheet.items()}
+        settled |= {point: one for point, (_, one) in finals.items()}
+        state = "waiting" if whole else "begun" if sheets else "open"
+        if len(whole) >= 2:
+            state = "disagreed" if differing else judge(settled)
         return ItemState(sheets, whole, finals, differing, settled, state, both_done=len(whole) >= 2)
 
     def _counts(self, act: Decided) -> bool:
         return act.act not in self._undone and act.act not in self.stale
-
-
-def _time_of(act: Decided) -> str:
-    return act.at
-
-
-def _state_of_two(
-    sheets: Mapping[str, Sheet], whole: Mapping[str, Sheet], differing: Sequence[str], settled: Sheet
-) -> State:
-    if len(whole) < 2:
-        return "waiting" if whole else "begun" if sheets else "open"
-    return "disagreed" if differing else judge(settled)
-
-
-def _merge(sheets: Iterable[Sheet]) -> Sheet:
-    merged: Sheet = {}
-    for sheet in sheets:
-        merged |= sheet
-    return merged
 
 
 def _differing(whole: Sequence[Sheet], settled: Container[str]) -> list[str]:
@@ -163,22 +150,22 @@ def _differing(whole: Sequence[Sheet], settled: Container[str]) -> list[str]:
 
 
 def is_whole(points: Sequence[str], sheet: Mapping[str, PointDecision]) -> bool:
-    """Whether everything is decided: every point, or that the item must go."""
+    """Return whether everything is decided: every point, or that the item is removed."""
     return is_rejected(sheet) or all(point in sheet for point in points)
 
 
 def is_rejected(sheet: Mapping[str, PointDecision]) -> bool:
-    """Whether an item must go."""
-    return any(said.verdict == "reject" and kind_of_point(point) in FATAL for point, said in sheet.items())
+    """Return whether an item is removed."""
+    return any(one.verdict == "reject" and kind_of_point(point) in FATAL for point, one in sheet.items())
 
 
 def judge(sheet: Mapping[str, PointDecision]) -> State:
-    """What becomes of an item about which everything is decided."""
+    """Return the state of an item whose points are all decided."""
     if is_rejected(sheet):
         return "rejected"
-    return "accepted" if all(said.verdict == "accept" for said in sheet.values()) else "fixed"
+    return "accepted" if all(one.verdict == "accept" for one in sheet.values()) else "fixed"
 
 
 def _differ(one: PointDecision, other: PointDecision | None) -> bool:
-    """Reasons may differ; a point that the other did not come to is no disagreement."""
+    """Compare two decisions; different reasons, or a point that the other did not decide, are no disagreement."""
     return other is not None and (one.verdict, one.fix, one.part) != (other.verdict, other.fix, other.part)

@@ -1,6 +1,5 @@
-"""The viewer: every case of one or many runs in the browser, also while they are at work.
+"""The viewer: browse every case of one or many runs, also while they are in progress.
 
-`shelf` keeps the runs of some folders open; `indexing` reads a run and writes its `index`, a file that can be thrown
-away; `library` answers from the indexes which trials fit a filter or words and reads them from the runs; `app` serves
-that to the pages in `static/`.
+`open_runs` keeps the runs of some folders open. `indexing` writes the `index` of a run, a cache file. `queries` finds
+the trials that match a filter or a search, and `app` serves them to the pages in `static/`.
 """

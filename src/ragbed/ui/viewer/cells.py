@@ -1,7 +1,7 @@
-"""Cells: what trials are counted and filtered by. A million trials have a few thousand of them.
+"""Cells: the groups by which the viewer counts and filters trials. A million trials have a few thousand cells.
 
-A filter chooses cells, which are held in memory; the trials of a cell lie together in the index. So any filter, any
-page and all counts cost the same however many trials there are.
+A filter selects cells, which are in memory, and the index stores the trials of a cell together. So filters, pages and
+counts take the same time for any number of trials.
 """
 
 from __future__ import annotations
@@ -20,55 +20,51 @@ from ragbed.scoring import score
 from ragbed.scoring.disagreements import SCORES
 from ragbed.testbeds import TESTBEDS
 
+# Scores that every response has. A cell stores them as bits.
 COUNTED = (
     *("correct", "refused", "flagged", "misled"),
     *("code.correct", "code.refused", "code.flagged"),
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
-"""Scores that every reply has; a cell keeps them as bits."""
-MOST_VALUES = 200
-"""Of one facet that are offered: the most frequent ones; others can still be filtered by in the address."""
-_MASK = {name: 1 << place for place, name in enumerate(COUNTED)}
-_ORDER = {name: place for place, name in enumerate(TESTBEDS)}
-_LAST = 99
-"""The place of what has none."""
+MOST_VALUES = 200  # Values of a facet that are offered, the most frequent ones. The URL can name others.
+_MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
+_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
+_LAST = 99  # Position of unknown values.
 
 
 class TrialCell(Condition, frozen=True, array_like=True):
-    """One condition of one model, and one way in which trials of it ended."""
+    """A condition of one model, with the outcome and scores that its trials have in common."""
 
     outcome: str
-    error: str | None = None
-    """Kind of error."""
+    error: str | None = None  # Kind of error.
     verdict: str | None = None
     bits: int = 0
-    types: tuple[str, ...] = ()
-    """Why it is wrong, where that was diagnosed."""
+    types: tuple[str, ...] = ()  # Types of error that `ragbed diagnose` found.
 
     @property
     def condition(self) -> tuple[Any, ...]:
-        """What it has in common with the other cells of its row in the overview."""
+        """Return the condition, which the cells of a row in the overview share."""
         return structs.astuple(self)[: len(Condition.__struct_fields__)]
 
     def has(self, name: str) -> bool:
-        """Whether its trials have a score."""
+        """Return whether its trials have a score."""
         return bool(self.bits & _MASK[name])
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """The tracks that see its trials otherwise than the robust one."""
+        """Return the tracks that score its trials differently from the robust track."""
         return _differing(self.bits, self.verdict == "unscored") if self.outcome == "ok" else ()
 
     @property
     def place(self) -> tuple[object, ...]:
-        """Where it stands in lists: by model, data, testbed, noise, and what went wrong before what went well."""
-        went = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
-        where = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
-        return (*where, self.correct, self.k, self.arm, self.profile, *went, self.types)
+        """Return the sort key: by model, data, testbed and noise, and failures first."""
+        result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
+        at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
+        return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types)
 
 
 def cell_of(stored: StoredResult) -> TrialCell:
-    """The cell of a trial; here it is scored."""
+    """Score a trial and return its cell."""
     case, completion = stored.case, stored.completion
     condition = structs.asdict(condition_of(stored.model, case))
     if completion.outcome != "ok":
@@ -80,11 +76,12 @@ def cell_of(stored: StoredResult) -> TrialCell:
 
 @cache
 def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
-    seen = [name for name in SCORES if name != "correct" or not is_unscored]
-    pairs = {track: [(_MASK[name], _MASK[f"{track}.{name}"]) for name in seen] for track in ("code", "paper")}
+    names = [name for name in SCORES if name != "correct" or not is_unscored]
+    pairs = {track: [(_MASK[name], _MASK[f"{track}.{name}"]) for name in names] for track in ("code", "paper")}
     return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
+# The filters, and the values of a cell for each. To add a filter, add a line.
 FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "model": lambda cell: (cell.model,),
     "data": lambda cell: (cell.data,),
@@ -99,28 +96,27 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "type": lambda cell: cell.types,
     "differs": lambda cell: cell.differs,
 }
-"""What can be filtered by, and the values that a cell has there. To add one: one line."""
 
 
 @lru_cache(maxsize=65_536)
 def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """The values of a cell for every facet; every request asks for all of them."""
+    """Return the values of a cell for every facet; cached, because every request needs all of them."""
     return {name: values(cell) for name, values in FACETS.items()}
 
 
 @dataclass(frozen=True)
 class CellFilter:
-    """A filter: of each facet that it names, one of the values must be there."""
+    """A filter: for each facet that it names, a cell must have one of the values."""
 
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def misses(self, cell: TrialCell) -> list[str]:
-        """The facets by which a cell is left out."""
+        """Return the facets that exclude a cell."""
         return [name for name, wanted in self.values.items() if wanted.isdisjoint(facet_values(cell)[name])]
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """For each facet, how many trials each of its values would give, all other facets being as they are."""
+    """Return, for each value of each facet, the number of trials if it were selected and all other facets kept."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)
@@ -131,21 +127,18 @@ def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> 
             counted = counts[name]
             for value in values[name]:
                 counted[value] = counted.get(value, 0) + trials
-    return {name: _in_order(name, _most(counted)) for name, counted in counts.items()}
-
-
-def _most(counted: dict[str, int]) -> dict[str, int]:
-    if len(counted) <= MOST_VALUES:
-        return counted
-    return dict(sorted(counted.items(), key=lambda pair: -pair[1])[:MOST_VALUES])
+    return {name: _in_order(name, counted) for name, counted in counts.items()}
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
+    """Return the most frequent values of a facet, in the order in which they are shown."""
+
     def place(value: str) -> tuple[float, str]:
         if name == "noise":
             return (_LAST if value == "none" else float(value)), value
-        if name == "type":  # E2 before E10
+        if name == "type":  # E2 comes before E10.
             return len(value), value
         return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
 
-    return dict(sorted(counted.items(), key=lambda pair: place(pair[0])))
+    most = sorted(counted, key=counted.__getitem__, reverse=True)[:MOST_VALUES]
+    return {value: counted[value] for value in sorted(most, key=place)}

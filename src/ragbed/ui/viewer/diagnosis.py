@@ -1,8 +1,9 @@
-"""Why answers are wrong, as `ragbed diagnose` wrote it beside a run."""
+"""Read the types of error that `ragbed diagnose` wrote beside a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,59 +13,41 @@ from ragbed.errors import MALFORMED_JSON
 from ragbed.io.locations import open_regular
 
 FOLDER = "diagnose"
+_MAX_LINE_BYTES = (
+    1_000_000  # A record has a few kilobytes. A longer line is skipped, so that it cannot fill the memory.
+)
 
 
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why an error is of a type."""
+    """The reason for a type of error.
+
+    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if it is about the response.
+    `asked` is a qualifier of the question, and `found` the one that the document has instead. `what_zh` is `what` in
+    Chinese, which older files lack. `confirmed` is whether removing the cause gave the expected response.
+    """
 
     type: str
     what: str
     what_zh: str = ""
-    """The same in Chinese; older files have it in English only."""
     document: int | None = None
-    """Counted from 0; None where it is about the reply."""
     start: int | None = None
     end: int | None = None
     cue: str | None = None
     asked: str | None = None
     found: str | None = None
-    """A qualifier of the question, and what stands in its place."""
     part: int | None = None
     bound_to: int | None = None
-    """Sub-questions, counted from 0."""
     confirmed: bool | None = None
-    """Whether asking again without the cause gave what was wanted."""
 
 
 class Diagnosed(NamedTuple):
-    """The types of error of one reply; an empty model means every model's reply to the case."""
+    """The types of error of one response; an empty model means the responses of all models to the case."""
 
     case: str
     model: str
     repeat: int
     types: tuple[str, ...]
     evidence: tuple[ShownEvidence, ...]
-
-
-def stamp_of(run: Path) -> str:
-    """Changes when the records do."""
-    told = []
-    for path in sorted((run / FOLDER).glob("*.jsonl")):
-        stat = path.stat()
-        told.append(f"{path.name} {stat.st_size} {stat.st_mtime_ns}")
-    return "; ".join(told)
-
-
-def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """All records of a run that name a `case` and its `types`, and perhaps `model`, `repeat` and `evidence`.
-
-    Read leniently, since a newer ragbed may write more: other fields, and lines of another shape, are passed over.
-    """
-    for path in sorted((run / FOLDER).glob("*.jsonl")):
-        with open_regular(path) as lines:
-            for line in lines:
-                if found := _read(line):
-                    yield found
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -75,14 +58,31 @@ class _Line(msgspec.Struct, frozen=True):
     evidence: tuple[ShownEvidence, ...] = ()
 
 
-def _read(line: bytes) -> Diagnosed | None:
-    try:
-        told = msgspec.json.decode(line, type=_Line)
-    except MALFORMED_JSON:
-        return None
-    return Diagnosed(told.case, told.model, told.repeat, tuple(sorted(set(told.types), key=_place)), told.evidence)
+def stamp_of(run: Path) -> str:
+    """Return a text that changes when the records of a run change."""
+    stats = [(path.name, path.stat()) for path in sorted((run / FOLDER).glob("*.jsonl"))]
+    return "; ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
 
-def _place(name: str) -> tuple[int, str]:
-    """E2 stands before E10."""
-    return len(name), name
+def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
+    """Yield all records of a run that name a `case` and its `types`.
+
+    Unknown fields, lines of another shape and overlong lines are skipped, because a newer version may write more.
+    """
+    for path in sorted((run / FOLDER).glob("*.jsonl")):
+        for line in _lines(path):
+            with suppress(*MALFORMED_JSON):
+                record = msgspec.json.decode(line, type=_Line)
+                types = sorted(set(record.types), key=lambda name: (len(name), name))  # E2 comes before E10.
+                yield Diagnosed(record.case, record.model, record.repeat, tuple(types), record.evidence)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, except overlong ones, in bounded memory."""
+    with open_regular(path) as source:
+        is_rest = False  # Whether the next piece belongs to an overlong line.
+        while piece := source.readline(_MAX_LINE_BYTES):
+            is_cut = len(piece) == _MAX_LINE_BYTES and not piece.endswith(b"\n")
+            if not is_rest and not is_cut:
+                yield piece
+            is_rest = is_cut or (is_rest and not piece.endswith(b"\n"))

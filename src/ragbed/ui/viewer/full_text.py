@@ -1,8 +1,8 @@
 """Full-text search in English and Chinese.
 
-A text is indexed by its words; every Chinese character is a word of its own, so that one character is found as well
-as ten. What is searched for must all be there: words anywhere, the last one perhaps unfinished, Chinese characters
-that stand together, and what stands in quotation marks, next to each other.
+Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text
+matches a query if it contains all its words anywhere. The last word can be incomplete. Adjacent Chinese characters and
+quoted words must be adjacent in the text.
 """
 
 from __future__ import annotations
@@ -16,36 +16,34 @@ _HAN_RUN = re.compile(rf"[{_HAN}]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
-_BEFORE, _AFTER = 60, 140
-"""Characters that an excerpt has around what was found."""
+_BEFORE, _AFTER = 60, 140  # Characters of an excerpt around a match.
+# Parts of words at the edges of an excerpt.
 _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
-"""What may be half a word at the edges of an excerpt."""
 
 
-class _Part(NamedTuple):
-    """Words that stand together."""
+class _Phrase(NamedTuple):
+    """Adjacent words; the last word of an open phrase can be incomplete."""
 
     words: list[str]
     is_open: bool
-    """Whether the last may be unfinished."""
 
 
 def spaced(text: str) -> str:
-    """A text with room around every Chinese character, for SQLite's tokenizer."""
+    """Return a text with spaces around every Chinese character, for SQLite's tokenizer."""
     return _HAN_RUN.sub(lambda run: f" {' '.join(run[0])} ", text)
 
 
 def to_match(query: str) -> str | None:
-    """What a person typed as an expression for SQLite; None if there is no word in it."""
-    # Only words go in, and inside quotation marks, so that nothing of it is an operator.
+    """Return a query as an expression for SQLite, or None if it contains no word."""
+    # Only words are used, and they are quoted, so that none of them is an operator.
     parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
     return " AND ".join(parts) or None
 
 
 def excerpt(query: str, texts: Iterable[str]) -> str | None:
-    """The surroundings of what a person typed, in the first of the texts that holds all of it.
+    """Return an excerpt around the match in the first text that contains the whole query.
 
-    SQLite has found it already; a spelling that only SQLite takes for the same, as with other accents, gives None.
+    It is None if only SQLite considers the spellings equal, e.g. with other accents.
     """
     patterns = [_pattern(part) for part in _parse(query)]
     for text in texts:
@@ -61,17 +59,17 @@ def excerpt(query: str, texts: Iterable[str]) -> str | None:
     return None
 
 
-def _parse(query: str) -> list[_Part]:
+def _parse(query: str) -> list[_Phrase]:
     parts = []
     for found in _QUOTED.finditer(query):
         words = _WORD.findall(found[1] or found[2] or found[3] or "")
         if words:
             is_open = found.end() == len(query) and found[3] is not None and not _HAN_RUN.match(words[-1])
-            parts.append(_Part(words, is_open))
+            parts.append(_Phrase(words, is_open))
     return parts
 
 
-def _pattern(part: _Part) -> re.Pattern[str]:
+def _pattern(part: _Phrase) -> re.Pattern[str]:
     inside = r"[\W_]*".join(map(re.escape, part.words))
     before = "" if _HAN_RUN.match(part.words[0]) else f"(?<!{_LETTER})"
     after = "" if part.is_open or _HAN_RUN.match(part.words[-1]) else f"(?!{_LETTER})"

@@ -1,7 +1,7 @@
-"""The index of one run: which trial is in which cell, and the words of its question, answer, reply and documents.
+"""The index of one run: the cell of each trial, and the words of its question, answer, response and documents.
 
-It is derived: when it is deleted, it is created again. It is kept in the user's cache, so that looking at a run changes
-nothing in its folder.
+It is a cache: a deleted index is created again. It is in the user's cache folder, so that viewing a run changes nothing
+in the folder of the run.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import time
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
-
-from ragbed.ui.viewer.documents import TABLES as DOCUMENTS
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
 _VERSION = 3
+# `passages` and `shown` keep which cases show a document, so that each text is indexed once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
@@ -36,6 +34,10 @@ CREATE INDEX of_twin ON items (twin) WHERE twin IS NOT NULL;
 CREATE INDEX of_item ON asked (item);
 CREATE INDEX of_case ON trials (asked, cell);
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
+CREATE TABLE passages (id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE);
+CREATE TABLE shown (passage INTEGER NOT NULL, asked INTEGER NOT NULL, PRIMARY KEY (passage, asked)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE documents USING fts5 (
+  text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
 """
 
 
@@ -49,41 +51,39 @@ def remove_unused(cache_folder: Path) -> None:
     """Delete indexes that no viewer has opened for a month, among them those of deleted runs."""
     oldest = time.time() - _UNUSED_S
     for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
-        with suppress(OSError):  # another viewer removes it too
+        with suppress(OSError):  # Another viewer may delete it at the same time.
             if file.stat().st_mtime < oldest:
                 file.unlink()
 
 
 def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
-    """Opens an index for writing; one of another run, of other scorers, or damaged, is begun anew."""
+    """Open an index for writing; a damaged one, or one of another run or scorer, is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stamp = f"{_VERSION} {_scorers()} {run_stamp}"
-    try:
+    with suppress(sqlite3.DatabaseError):
         connection = _connect(path)
         if read_meta(connection, "stamp") == stamp:
             os.utime(path)
             return connection
         connection.close()
-    except sqlite3.DatabaseError:
-        pass
-    for old in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
-        old.unlink(missing_ok=True)
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
     connection = _connect(path)
-    connection.executescript(f"BEGIN; {_TABLES} {DOCUMENTS} COMMIT;")
+    connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
     write_meta(connection, stamp=stamp)
     connection.commit()
     return connection
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Opens an index that another process writes."""
+    """Open an index that another process writes."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.execute("PRAGMA busy_timeout = 2000")
     return connection
 
 
 def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    """A note of the index; None if there is none, or no index yet."""
+    """Return a note of the index, or None if there is no such note or no index yet."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return None
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -91,14 +91,14 @@ def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
-    """Notes, in the transaction that is open."""
+    """Write notes in the open transaction."""
     rows = [(key, str(value)) for key, value in notes.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
-    # A power cut may cost the last batches, which are made again; a reader never waits for the writer.
+    # A power failure can lose the last batches, which are then indexed again. Readers never wait for the writer.
     for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
@@ -106,18 +106,6 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @cache
 def _scorers() -> str:
-    """A hash of the code that scores: an index holds its verdicts."""
-    digest = hashlib.sha256()
-    for source in _sources(files("ragbed.scoring")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _sources(folder: Traversable) -> list[Traversable]:
-    found: list[Traversable] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            found += _sources(entry)
-        elif entry.name.endswith(".py"):
-            found.append(entry)
-    return found
+    """Return a hash of the scoring code, because an index contains its verdicts."""
+    sources = sorted(Path(str(files("ragbed.scoring"))).rglob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

@@ -1,11 +1,12 @@
-"""Fills the index of a run piece by piece, and follows a run that is at work.
+"""Fill the index of a run in batches, and keep it up to date while the run is in progress.
 
-Every piece is one transaction that begins where the last one ended, so that a viewer that is stopped, or a second one
-on the same run, does no harm.
+Each batch is one transaction that starts where the last one ended. So a viewer can be stopped at any time, and two
+viewers can index the same run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import sqlite3
@@ -26,25 +27,24 @@ from ragbed.schema import Case
 from ragbed.text import storable_name
 from ragbed.ui.viewer.cells import TrialCell, cell_of
 from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
-from ragbed.ui.viewer.documents import add_documents
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 
-PIECE = 2_000
-"""Trials of one transaction: some tenths of a second, after which a page shows them."""
+PIECE = 2_000  # Trials of one transaction: some tenths of a second, after which a page shows them.
 _LOOK_EVERY_S = 0.5
-_AGAIN_AFTER_S = 5.0
-"""After which a run that could not be read is tried again."""
-_LONGEST_INDEXED = 20_000
-"""Characters of a reply whose words are indexed, so that a runaway reply does not fill the disk."""
+_AGAIN_AFTER_S = 5.0  # A run that could not be read is tried again after this time.
+# Characters that are indexed, so that an endless response or a document as long as a book does not fill the disk.
+_LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 
 
 class Indexer:
     """Keeps the index of one run up to date.
 
+    Before a run is planned (`is_planned`) it has neither settings nor cases.
+
     Args:
-        run: The folder of the run.
-        path: The file of the index.
+        run: Folder of the run.
+        path: File of the index.
     """
 
     def __init__(self, run: Path, path: Path) -> None:
@@ -52,24 +52,23 @@ class Indexer:
         planned = [value for (value,) in self._store.read("SELECT value FROM meta WHERE key = 'planned'")]
         self._index = open_index(path, " ".join(map(str, planned)))
         self.is_planned = bool(planned)
-        """Before that a run has neither settings nor cases."""
         self._numbers: dict[TrialCell, int] = {}
 
     def close(self) -> None:
-        """Closes both files."""
+        """Close the run and the index."""
         self._store.connection.close()
         self._index.close()
 
     def step(self) -> bool:
-        """Does a piece of what is to be done; False if there is nothing to do."""
+        """Index a batch, and return whether there was anything to do."""
         done = self._count_plan() or self._add_results() or self._replace_errors()
         done = done or self._add_documents() or self._add_types()
         if done and self._note("problem"):
-            self.tell_problem("")
+            self.note_problem("")
         return done
 
-    def tell_problem(self, problem: str) -> None:
-        """Notes for the pages why it does not go on."""
+    def note_problem(self, problem: str) -> None:
+        """Store why indexing stopped, for the pages."""
         with self._transaction():
             write_meta(self._index, problem=problem)
 
@@ -79,7 +78,8 @@ class Indexer:
             return False
         counts: Counter[tuple[str, bool]] = Counter()
         for case in self._store.cases():
-            counts[_condition(case), case.feasible] += 1
+            condition = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+            counts[msgspec.json.encode(condition).decode(), case.feasible] += 1
         with self._transaction():
             self._index.execute("DELETE FROM plan")
             rows = [(name, counts[name, True], counts[name, False]) for name in {name for name, _ in counts}]
@@ -89,8 +89,7 @@ class Indexer:
 
     def _add_results(self) -> bool:
         with self._transaction():
-            last = int(self._note("last") or 0)
-            found = list(self._store.results_after(last, PIECE))
+            found = list(self._store.results_after(self._count("last"), PIECE))
             if found:
                 self._add(found)
                 write_meta(self._index, last=found[-1][0])
@@ -98,37 +97,45 @@ class Indexer:
 
     def _add_documents(self) -> bool:
         with self._transaction():
-            last = int(self._note("documents") or 0)
-            found = list(self._store.cases_after(last, PIECE))
+            found = list(self._store.cases_after(self._count("documents"), PIECE))
+            for number, case in found:
+                for document in case.documents:
+                    pair = (self._passage(document.text), number)
+                    self._index.execute("INSERT INTO shown VALUES (?, ?) ON CONFLICT DO NOTHING", pair)
             if found:
-                add_documents(self._index, found)
                 write_meta(self._index, documents=found[-1][0])
         return bool(found)
 
+    def _passage(self, text: str) -> int:
+        """Return the number of a document, which is indexed once however many cases show it."""
+        hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+        found = self._index.execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        number = self._index.execute("INSERT INTO passages (hash) VALUES (?)", (hashed,)).lastrowid
+        row = (number, spaced(text[:_LONGEST_DOCUMENT]))
+        self._index.execute("INSERT INTO documents (rowid, text) VALUES (?, ?)", row)
+        return int(number or 0)
+
     def _replace_errors(self) -> bool:
-        """Takes up what a later session asked again: only an error can have become something else."""
+        """Index the results that replaced an error in a later session; no other result can change."""
         ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
-        if self._note("seals") == str(seals) or self._note("looked") == str(seals):
+        if str(seals) in (self._note("seals"), self._note("looked")):
             return False
         with self._transaction():
-            changed = [row for row in self._errors() if self._seal(row[1]) != row[3]]
-            for trial, result, cell, seal in changed:
-                self._index.execute("DELETE FROM trials WHERE id = ?", (trial,))
-                self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (cell,))
-                self._add_up(-1, -seal)
-                self._add(self._store.results_after(result - 1, 1))
+            errors = self._index.execute(
+                "SELECT id, result, cell, seal FROM trials "
+                "WHERE cell IN (SELECT id FROM cells WHERE cell ->> 9 = 'error')"
+            ).fetchall()
+            for trial, result, cell, seal in errors:
+                ((new_seal,),) = self._store.read("SELECT seal FROM results WHERE rowid = ?", (result,))
+                if int(new_seal) != seal:
+                    self._index.execute("DELETE FROM trials WHERE id = ?", (trial,))
+                    self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (cell,))
+                    self._add_up(-1, -seal)
+                    self._add(self._store.results_after(result - 1, 1))
             write_meta(self._index, looked=seals)
         return True
-
-    def _errors(self) -> list[tuple[int, int, int, int]]:
-        query = (
-            "SELECT id, result, cell, seal FROM trials WHERE cell IN (SELECT id FROM cells WHERE cell ->> 9 = 'error')"
-        )
-        return self._index.execute(query).fetchall()
-
-    def _seal(self, result: int) -> int:
-        ((seal,),) = self._store.read("SELECT seal FROM results WHERE rowid = ?", (result,))
-        return int(seal)
 
     def _add(self, results: Iterable[tuple[int, StoredResult, int]]) -> None:
         cells: Counter[int] = Counter()
@@ -147,17 +154,17 @@ class Indexer:
         self._add_up(cells.total(), seals)
 
     def _add_up(self, rows: int, seals: int) -> None:
-        write_meta(self._index, rows=int(self._note("rows") or 0) + rows, seals=int(self._note("seals") or 0) + seals)
+        write_meta(self._index, rows=self._count("rows") + rows, seals=self._count("seals") + seals)
 
     def _number(self, cell: TrialCell) -> int:
         if cell not in self._numbers:
-            told = msgspec.json.encode(cell).decode()
-            self._index.execute("INSERT INTO cells (cell, trials) VALUES (?, 0) ON CONFLICT DO NOTHING", (told,))
-            self._numbers[cell] = self._index.execute("SELECT id FROM cells WHERE cell = ?", (told,)).fetchone()[0]
+            encoded = msgspec.json.encode(cell).decode()
+            self._index.execute("INSERT INTO cells (cell, trials) VALUES (?, 0) ON CONFLICT DO NOTHING", (encoded,))
+            self._numbers[cell] = self._index.execute("SELECT id FROM cells WHERE cell = ?", (encoded,)).fetchone()[0]
         return self._numbers[cell]
 
     def _asked(self, result: int, case: Case) -> int:
-        """The number of a trial's case, of which the index then knows the question."""
+        """Return the number of a trial's case, and add its question to the index."""
         ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
         if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
             name = item_name(case.data, case.item)
@@ -169,44 +176,42 @@ class Indexer:
         return int(number)
 
     def _add_types(self) -> bool:
-        """Puts trials into the cells of what was diagnosed, and those that no longer are, back."""
+        """Move trials into the cells of their diagnosed types of error, and out of outdated ones."""
         stamp = stamp_of(self._run)
         if stamp == (self._note("diagnosed") or ""):
             return False
         with self._transaction():
             self._index.execute("DELETE FROM evidence")
-            for number, cell in self._typed():
-                plain = self._number(msgspec.structs.replace(cell, types=()))
-                self._move(plain, "cell = ?", (number,))
+            for number, cell in self._index.execute("SELECT id, cell FROM cells WHERE cell ->> 13 <> '[]'").fetchall():
+                self._index.execute("UPDATE trials SET cell = ? WHERE cell = ?", (self._with_types(cell, ()), number))
             for found in read_diagnosed(self._run):
-                for trial, number in self._trials_of(found.case, found.model, found.repeat):
-                    (told,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (number,)).fetchone()
-                    cell = msgspec.json.decode(told, type=TrialCell)
-                    self._move(self._number(msgspec.structs.replace(cell, types=found.types)), "id = ?", (trial,))
-                    told = msgspec.json.encode(found.evidence).decode()
-                    self._index.execute("INSERT OR REPLACE INTO evidence VALUES (?, ?)", (trial, told))
+                evidence = msgspec.json.encode(found.evidence).decode()
+                for trial, cell in self._trials_of(found.case, found.model, found.repeat):
+                    row = (self._with_types(cell, found.types), trial)
+                    self._index.execute("UPDATE trials SET cell = ? WHERE id = ?", row)
+                    self._index.execute("INSERT OR REPLACE INTO evidence VALUES (?, ?)", (trial, evidence))
             self._index.execute("UPDATE cells SET trials = (SELECT COUNT(*) FROM trials WHERE trials.cell = cells.id)")
             write_meta(self._index, diagnosed=stamp)
         return True
 
-    def _typed(self) -> list[tuple[int, TrialCell]]:
-        rows = self._index.execute("SELECT id, cell FROM cells WHERE cell ->> 13 <> '[]'").fetchall()
-        return [(number, msgspec.json.decode(told, type=TrialCell)) for number, told in rows]
+    def _with_types(self, cell: str, types: tuple[str, ...]) -> int:
+        """Return the number of the cell that differs from this one only in its types of error."""
+        return self._number(msgspec.structs.replace(msgspec.json.decode(cell, type=TrialCell), types=types))
 
-    def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, int]]:
+    def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:
         rows = self._store.read(
             """SELECT r.rowid FROM cases c JOIN results r ON r.item = c.id JOIN models m ON m.id = r.model
             WHERE c.name = ? AND r.repeat = ? AND m.name IN (?, CASE ? WHEN '' THEN m.name END)""",
             (case, repeat, model, model),
         )
-        found = "SELECT id, cell FROM trials WHERE result = ?"
-        return [pair for (result,) in rows for pair in self._index.execute(found, (result,))]
-
-    def _move(self, cell: int, where: str, values: tuple[int, ...]) -> None:
-        self._index.execute(f"UPDATE trials SET cell = ? WHERE {where}", (cell, *values))  # noqa: S608 - ours
+        found = "SELECT t.id, c.cell FROM trials t JOIN cells c ON c.id = t.cell WHERE t.result = ?"
+        return [pair for (result,) in rows for pair in self._index.execute(found, (result,)).fetchall()]
 
     def _note(self, key: str) -> str | None:
         return read_meta(self._index, key)
+
+    def _count(self, key: str) -> int:
+        return int(self._note(key) or 0)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -216,7 +221,7 @@ class Indexer:
             self._index.commit()
         except BaseException:
             self._index.rollback()
-            self._numbers.clear()  # those of new cells went with it
+            self._numbers.clear()  # The numbers of new cells were rolled back too.
             raise
 
 
@@ -226,24 +231,22 @@ def item_name(data: str, item: str) -> str:
 
 
 class Kept(NamedTuple):
-    """A run whose index is kept."""
+    """A run, the path of its index, and the device and inode of the run, which change if it is created again."""
 
     run: Path
     path: Path
-    """Of the index."""
     file: tuple[int, int]
-    """The run's, by the system's numbers: others mean that it was begun anew."""
 
 
 def keep_indexes(inbox: Connection, parent: int) -> None:
-    """Keeps the indexes of runs up to date, as a process of its own, until the one that began it is gone.
+    """Keep the indexes of runs up to date, as a separate process, until the parent process is gone.
 
     Args:
-        inbox: Brings the list of runs, and another one whenever it changes.
-        parent: The process that serves.
+        inbox: Receives the list of runs whenever it changes.
+        parent: Process that serves the pages.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
-    os.nice(5)  # who reads a page goes first
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which terminates this process.
+    os.nice(5)  # Pages are served first.
     wanted: list[Kept] = []
     opened: dict[Kept, Indexer] = {}
     resting: dict[Kept, float] = {}
@@ -261,7 +264,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
 
 
 def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]) -> bool:
-    """Does a piece of a run's index; one that cannot be read rests for a while."""
+    """Index a batch of a run; if it cannot be read, try it again later."""
     try:
         if kept not in opened:
             opened[kept] = Indexer(kept.run, kept.path)
@@ -269,18 +272,13 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # the index itself may be what cannot be written
-                opened[kept].tell_problem(storable_name(str(error)))
+            with suppress(sqlite3.Error):  # The index itself may be what cannot be written.
+                opened[kept].note_problem(storable_name(str(error)))
         return False
-
-
-def _condition(case: Case) -> str:
-    told = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
-    return msgspec.json.encode(told).decode()
 
 
 def _words(stored: StoredResult) -> str:
     case = stored.case
     answers = (alias for aliases in (*case.answer, *(case.fake or ())) for alias in aliases)
-    reply = (stored.completion.reply or "")[:_LONGEST_INDEXED]
-    return spaced("\n".join((case.question, *answers, reply)))
+    response = (stored.completion.reply or "")[:_LONGEST_RESPONSE]
+    return spaced("\n".join((case.question, *answers, response)))

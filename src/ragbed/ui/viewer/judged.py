@@ -1,4 +1,4 @@
-"""What judges said of a reply, as their runs beside the run have it."""
+"""Read the judgements of a response from the judges' runs beside its run."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Vote(Struct, frozen=True):
 
 
 def has_votes(run: Path) -> bool:
-    """Whether anybody judged replies of a run."""
+    """Return whether a run has judgements."""
     return (run / FOLDER).is_dir()
 
 
 def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
-    """All judgements of a reply; a judge's run that cannot be read says so in its place."""
+    """Return all judgements of a response; if a judge's run cannot be read, the error takes their place."""
     votes: list[Vote] = []
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         try:
-            with suppress(EmptyRun):  # the judge was killed while its file was created
+            with suppress(EmptyRun):  # The judge was killed while its file was created.
                 votes += _read(place_inside(run, FOLDER, path.parent.name), stored)
         except RagbedError as error:
             votes.append(Vote(path.parent.name, "", "error", str(error)))
@@ -55,5 +55,5 @@ def _read(folder: Path, stored: StoredResult) -> Iterator[Vote]:
             return
         for found in store.results_of(judge_case(criterion, stored).case, _MOST_VOTES):
             verdict = verdict_of(found.completion, criterion.read)
-            word = {True: "yes", False: "no"}.get(verdict, verdict) if isinstance(verdict, bool) else verdict
-            yield Vote(found.model, criterion.name, str(word), found.completion.reply or found.completion.error)
+            shown = str(verdict) if not isinstance(verdict, bool) else "yes" if verdict else "no"
+            yield Vote(found.model, criterion.name, shown, found.completion.reply or found.completion.error)

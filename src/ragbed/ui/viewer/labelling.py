@@ -1,4 +1,4 @@
-"""What a person says of a reply, kept beside the run as `ragbed judge --labels` reads it."""
+"""Labels that people give to responses, stored beside the run in the format of `ragbed judge --labels`."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ _WAIT_S = 5.0  # how long to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A criterion that a reply can be labelled on, and what was said."""
+    """A criterion on which a response can be labelled, and its labels; `wanted` if it was drawn and has none yet."""
 
     criterion: str
     asks: str
     mine: bool | None
     others: list[tuple[str, bool]]
     wanted: bool
-    """Whether it was drawn to be labelled, and nobody did yet."""
 
 
 def read_all(run: Path) -> list[Label]:
-    """Every line of the label file; none if there is no file.
+    """Return all lines of the label file of a run; none if there is no file.
 
     Raises:
-        UsageError: It holds something else, which labelling would lose.
+        UsageError: The file contains something else, which labelling would delete.
     """
     path = run / NAME
     check_regular(path)
@@ -50,18 +49,18 @@ def read_all(run: Path) -> list[Label]:
 
 
 def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:
-    """All that a person can say of a reply."""
-    asked = []
+    """Return all criteria on which a response can be labelled."""
+    questions = []
     for criterion in CRITERIA.values():
-        # The paper's own judges ask what ours ask, less clearly; one label serves neither better.
+        # The judge prompts of the paper have no words of their own: our criteria ask the same more clearly.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
-        said = [(label.rater, label.label) for label in here if label.label is not None]
-        mine = next((value for name, value in said if name == rater), None)
-        others = [(name, value) for name, value in said if name != rater]
-        asked.append(LabelQuestion(criterion.name, criterion.asks, mine, others, bool(here) and not said))
-    return asked
+        given = [(label.rater, label.label) for label in here if label.label is not None]
+        mine = next((value for name, value in given if name == rater), None)
+        others = [(name, value) for name, value in given if name != rater]
+        questions.append(LabelQuestion(criterion.name, criterion.asks, mine, others, bool(here) and not given))
+    return questions
 
 
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
@@ -71,12 +70,11 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
     on the disk when this returns, whatever other viewers of the run write meanwhile.
     """
     if criterion not in CRITERIA:
-        raise UsageError(f"there is no criterion {criterion!r}.")
+        raise UsageError(f"criterion {criterion!r} does not exist.")
     with _locked(run):
         kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
         with write_whole(run / NAME) as sink:
-            for line in kept:
-                sink.write(msgspec.json.encode(line) + b"\n")
+            sink.writelines(msgspec.json.encode(line) + b"\n" for line in kept)
         sync_folder(run)
 
 
@@ -97,10 +95,10 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
 
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
-    """Hold the lock of the label file; another viewer may have it for the moment of one label.
+    """Hold the lock of the label file, which another viewer has only while it writes a label.
 
     Raises:
-        RagbedError: Another process still has it after the wait.
+        RagbedError: Another process still has the lock after the wait.
     """
     path = run / _LOCK
     with report_errors(path, "opened"):

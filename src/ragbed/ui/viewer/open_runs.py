@@ -1,40 +1,41 @@
-"""The runs in the places that a user named, open for reading, as they come and go."""
+"""Keep the runs of some folders open for reading, as they appear and disappear."""
 
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ragbed.errors import RagbedError
 from ragbed.runs.database import NAME
+from ragbed.runs.engines.spawning import SafeSpawnContext
 from ragbed.text import storable_name
 from ragbed.ui.viewer.find_runs import find_runs
-from ragbed.ui.viewer.index import index_path
-from ragbed.ui.viewer.indexing import Indexer, Kept
+from ragbed.ui.viewer.index import index_path, remove_unused
+from ragbed.ui.viewer.indexing import Indexer, Kept, keep_indexes
 from ragbed.ui.viewer.run_reader import RunReader
 
-_REST_S = 1.0
-"""Between two looks at the folders, and so many times what a look took, so that a large tree is no burden."""
-_REST_TIMES = 20
-_PATIENCE_S = 5.0
-"""For which a new run may be unreadable without being called so: it is being laid out."""
+# Time between two searches of the folders, and the multiple of the time of a search, for large folder trees.
+_REST_S, _REST_TIMES = 1.0, 20
+_PATIENCE_S = 5.0  # A new run may be unreadable for this time while it is planned.
+_READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
 class OpenRuns:
-    """Keeps the open runs of some places.
+    """The open runs of some folders: their readers by name, which `look` updates.
 
     Args:
         paths: Runs, and folders of runs.
-        cache_folder: For the indexes of the runs.
-        tell: Told of all runs whose indexes are to be kept, whenever they change.
+        cache_folder: Folder for the indexes of the runs.
+        tell: Called with all runs whose indexes are to be kept up to date, whenever they change.
     """
 
     def __init__(self, paths: Sequence[Path], cache_folder: Path, tell: Callable[[list[Kept]], None]) -> None:
-        self.books: dict[str, RunReader] = {}
-        """By name; looking changes it."""
+        self.readers: dict[str, RunReader] = {}
         self._paths, self._cache_folder, self._tell = paths, cache_folder, tell
         self._kept: dict[str, Kept] = {}
         self._trouble: dict[str, tuple[float, str]] = {}
@@ -42,28 +43,28 @@ class OpenRuns:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Why runs that are there are not shown."""
-        late = time.monotonic() - _PATIENCE_S
-        return {name: problem for name, (since, problem) in self._trouble.items() if since < late}
+        """Return why runs cannot be shown, by name."""
+        latest = time.monotonic() - _PATIENCE_S
+        return {name: problem for name, (since, problem) in self._trouble.items() if since < latest}
 
     def fill(self) -> None:
-        """Opens all runs there are; raises what is wrong with the first that cannot be."""
+        """Open all runs, or raise the error of the first one that cannot be read."""
         for name, run in find_runs(self._paths).items():
             self._open(name, run)
         self._tell(list(self._kept.values()))
 
     def look(self) -> None:
-        """Opens runs that have appeared and closes those that are gone; at most now and then."""
+        """Open new runs and close deleted ones, unless the folders were searched a moment ago."""
         started = time.monotonic()
         if started < self._look_at:
             return
         before = dict(self._kept)
         found = find_runs(self._paths, {name: kept.run for name, kept in self._kept.items()})
         self._forget([name for name in before if name not in found or _file(found[name]) != before[name].file])
-        self._trouble = {name: told for name, told in self._trouble.items() if name in found}
+        self._trouble = {name: problem for name, problem in self._trouble.items() if name in found}
         self._close_damaged()
         for name, run in found.items():
-            if name not in self.books:
+            if name not in self.readers:
                 self._try(name, run)
         if self._kept != before:
             self._tell(list(self._kept.values()))
@@ -71,13 +72,13 @@ class OpenRuns:
         self._look_at = now + max(_REST_S, _REST_TIMES * (now - started))
 
     def close(self) -> None:
-        """Closes all of them."""
-        self._forget(list(self.books))
+        """Close all runs."""
+        self._forget(list(self.readers))
 
     def _try(self, name: str, run: Path) -> None:
         try:
             self._open(name, run)
-        except (RagbedError, sqlite3.Error, OSError) as error:
+        except _READ_ERRORS as error:
             since, _ = self._trouble.get(name, (time.monotonic(), ""))
             self._trouble[name] = (since, storable_name(str(error)))
         else:
@@ -85,38 +86,55 @@ class OpenRuns:
 
     def _close_damaged(self) -> None:
         """Close runs that were damaged while they were open, so that the others are still shown."""
-        for name, book in list(self.books.items()):
+        for name, reader in list(self.readers.items()):
             try:
-                book.check()
-            except (RagbedError, sqlite3.Error, OSError) as error:
+                reader.check()
+            except _READ_ERRORS as error:
                 self._trouble[name] = (-math.inf, storable_name(str(error)))
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Opens a run; one that is not planned yet has nothing to show, and is tried again."""
+        """Open a run; one that is not planned yet has nothing to show and is tried again later."""
         index, file = index_path(run, self._cache_folder), _file(run)
-        indexer = Indexer(run, index)
-        is_planned = indexer.is_planned
-        indexer.close()
-        if is_planned:
-            book = RunReader(name, run, index)
-            try:
-                book.check()
-            except BaseException:
-                book.close()
-                raise
-            self.books[name] = book
-            self._kept[name] = Kept(run, index, file)
+        with closing(Indexer(run, index)) as indexer:
+            if not indexer.is_planned:
+                return
+        reader = RunReader(name, run, index)
+        try:
+            reader.check()
+        except BaseException:
+            reader.close()
+            raise
+        self.readers[name] = reader
+        self._kept[name] = Kept(run, index, file)
 
     def _forget(self, names: Sequence[str]) -> None:
         for name in names:
-            self.books.pop(name).close()
+            self.readers.pop(name).close()
             del self._kept[name]
+
+
+@contextmanager
+def open_runs(paths: Sequence[Path], cache_folder: Path) -> Iterator[OpenRuns]:
+    """Open the runs of some folders, with a process that keeps their indexes up to date."""
+    remove_unused(cache_folder)
+    spawn = SafeSpawnContext()
+    inbox, outbox = spawn.Pipe(duplex=False)
+    child = spawn.Process(target=keep_indexes, args=(inbox, os.getpid()), daemon=True)
+    opened = OpenRuns(paths, cache_folder, outbox.send)
+    child.start()
+    try:
+        opened.fill()  # Errors are raised here, before a page is opened.
+        yield opened
+    finally:
+        child.terminate()
+        child.join()
+        opened.close()
 
 
 def _file(run: Path) -> tuple[int, int]:
     try:
         stat = (run / NAME).stat()
-    except OSError:  # gone between two looks
+    except OSError:  # It was deleted since the search.
         return (0, 0)
     return stat.st_dev, stat.st_ino

@@ -1,33 +1,85 @@
-"""Many runs as one: which trials fit a filter, words or labels, page by page."""
+"""Queries over all open runs: the overview, and the trials that match a filter, a search or a label state."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragbed.analysis.metrics.trial_columns import full_name
+from ragbed.analysis.statistics.rates import wilson
+from ragbed.runs.condition import Condition
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
-from ragbed.ui.viewer.cells import CellFilter, TrialCell, count_facets
+from ragbed.testbeds import wanted_scores
+from ragbed.ui.viewer.cells import COUNTED, CellFilter, TrialCell, count_facets
 from ragbed.ui.viewer.full_text import excerpt, to_match
 from ragbed.ui.viewer.labelling import read_all
-from ragbed.ui.viewer.overview import MOST_ROWS, OverviewRow, overview_rows
 from ragbed.ui.viewer.run_reader import RunReader, TrialLocation
 
 PAGE = 50
-MOST_FOUND = 1_000
-"""Hits of a search that are counted and can be leafed through; more are to be narrowed down."""
-SEARCH_S = 0.2
-"""For which a search may go on; what it has found by then is shown, and that it was cut."""
-_EXCERPT = 240
-"""Characters of a question or reply in a list."""
+MOST_ROWS = 1_500  # A longer overview is neither small nor readable; filters show the other rows.
+MOST_FOUND = 1_000  # Hits of a search that are counted and can be browsed.
+SEARCH_S = 0.2  # Time limit of a search; the page shows the hits so far, and that there may be more.
+_EXCERPT = 240  # Characters of a question or response in a list.
+
+_Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
+
+
+class ShownRate(Struct, frozen=True, array_like=True):
+    """A rate with Wilson's interval over trials; `ragbed report` has intervals over questions."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class OverviewRow(Condition, frozen=True, kw_only=True):
+    """One condition of one model; `differs` counts responses that the tracks score differently."""
+
+    run: str
+    asked: int
+    planned: int
+    infeasible: int
+    errors: int
+    unscored: int
+    differs: int
+    rates: dict[str, ShownRate]
+    wanted: tuple[str, ...]  # the scores of which a higher rate is better
+
+
+@dataclass
+class _Sum:
+    cell: TrialCell
+    asked: int = 0
+    errors: int = 0
+    unscored: int = 0
+    differs: int = 0
+    hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+
+    def add(self, cell: TrialCell, trials: int) -> None:
+        self.asked += trials
+        self.errors += trials if cell.outcome != "ok" else 0
+        self.unscored += trials if cell.verdict == "unscored" else 0
+        self.differs += trials if cell.differs else 0
+        for name in COUNTED if cell.bits else ():
+            if cell.has(name):
+                self.hits[name] += trials
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
-    """A trial in a list."""
+    """A trial in a list.
+
+    For an item of a minimal pair, `dial` is what was perturbed, `twin` the other item of the pair, and `is_plain`
+    whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document; it is empty if
+    the document has another spelling.
+    """
 
     run: str
     case: str
@@ -47,91 +99,121 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     question: str
     reply: str
     dial: str | None = None
-    """Of an item of a minimal pair: what was perturbed."""
     twin: str | None = None
-    """The other item of the pair, which asks the same question."""
     is_plain: bool = False
-    """Whether the other item of the pair is the perturbed one."""
     found: str | None = None
-    """The surroundings of what was searched for, where a document has it; empty where it has it in another spelling."""
 
 
 class ResultPage(Struct, frozen=True, kw_only=True):
-    """A stretch of a list."""
+    """A page of a list; `is_exact` is False if a search found more than is counted, or ran out of time."""
 
     total: int
     is_exact: bool
-    """False where a search found more than is counted, or its time was up."""
     offset: int
     rows: list[TrialRow]
     facets: dict[str, dict[str, int]]
-    names: dict[str, str]
-    """Under which models are shown, by model string."""
+    names: dict[str, str]  # Display names by model string.
 
 
 class TrialQuery(Struct, frozen=True, kw_only=True):
-    """What a list is to hold: all of the conditions must be met."""
+    """A query, all of whose conditions must be met."""
 
-    runs: frozenset[str] = frozenset()
-    """Empty for all."""
+    runs: frozenset[str] = frozenset()  # All if empty.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""
-    """`wanted`: drawn to be labelled and not labelled yet; `done`: labelled."""
+    label: str = ""  # `wanted`: drawn for labelling and not labelled yet; `done`: labelled.
 
 
 class RunQueries:
-    """The runs of one viewer.
+    """Queries over the open runs.
 
     Args:
-        books: By name; they may come and go between two questions.
+        readers: Readers by name of the run; they can change between two queries.
     """
 
-    def __init__(self, books: Mapping[str, RunReader]) -> None:
-        self.books = books
+    def __init__(self, readers: Mapping[str, RunReader]) -> None:
+        self.readers = readers
 
     def names(self) -> dict[str, str]:
-        """Return the names under which the models of all runs are shown, by model string."""
-        models = [name for book in self.books.values() for name, _ in book.store.models().values()]
-        given = [book.store.names() for book in self.books.values()]
+        """Return the display names of the models of all runs, by model string."""
+        models = [name for reader in self.readers.values() for name, _ in reader.store.models().values()]
+        given = [reader.store.names() for reader in self.readers.values()]
         return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
-        """Every condition of every model, and how many there are; at most so many as a page can hold."""
-        rows = [row for book in self.books.values() for row in overview_rows(book, track)]
+        """Return the rows of the overview, at most as many as a page can show, and the number of all rows."""
+        rows = [row for reader in self.readers.values() for row in _overview_rows(reader, track)]
         return rows[:MOST_ROWS], len(rows)
 
-    def list_trials(self, asked: TrialQuery, offset: int) -> ResultPage:
-        """A page of the trials that are asked for."""
-        books = [book for book in self.books.values() if not asked.runs or book.name in asked.runs]
-        chosen = [(book, _chosen(book, asked.wanted)) for book in books]
-        match = to_match(asked.query)
-        if match is None and not asked.label:
+    def list_trials(self, query: TrialQuery, offset: int) -> ResultPage:
+        """Return a page of the trials that match a query."""
+        readers = [reader for reader in self.readers.values() if not query.runs or reader.name in query.runs]
+        chosen = [(reader, _matching(reader, query.wanted)) for reader in readers]
+        match = to_match(query.query)
+        places: Iterable[tuple[RunReader, TrialLocation]]
+        if match is None and not query.label:
             total, is_exact = sum(trials for _, cells in chosen for _, trials in cells.values()), True
-            places = _leaf(chosen, offset)
+            places = _page(chosen, offset)
         else:
-            found, is_exact = _found(chosen, asked, match)
+            found, is_exact = _search(chosen, query, match)
             total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
-            places = iter(found[:MOST_FOUND][offset : offset + PAGE])
-        rows = [_found_row(book, place, asked.query) for book, place in places]
-        return ResultPage(total=total, is_exact=is_exact, offset=offset, rows=rows,
-                    facets=self._facets(books, asked.wanted), names=self.names())  # fmt: skip
+            places = found[:MOST_FOUND][offset : offset + PAGE]
+        rows = [_found_row(reader, place, query.query) for reader, place in places]
+        facets = self._facets(readers, query.wanted)
+        return ResultPage(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=facets, names=self.names())
 
-    def _facets(self, books: Iterable[RunReader], wanted: CellFilter) -> dict[str, dict[str, int]]:
-        facets = count_facets(((cell, trials) for book in books for _, cell, trials in book.cells), wanted)
-        if len(self.books) > 1:
-            counts = {name: _chosen(book, wanted).values() for name, book in self.books.items()}
-            facets["run"] = {name: sum(trials for _, trials in chosen) for name, chosen in counts.items()}
+    def _facets(self, readers: Iterable[RunReader], wanted: CellFilter) -> dict[str, dict[str, int]]:
+        facets = count_facets(((cell, trials) for reader in readers for _, cell, trials in reader.cells), wanted)
+        if len(self.readers) > 1:
+            counts = {name: _matching(reader, wanted).values() for name, reader in self.readers.items()}
+            facets["run"] = {name: sum(trials for _, trials in cells) for name, cells in counts.items()}
         return facets
 
 
-def light_row(book: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
-    """A trial as lists have it."""
+def _overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
+    """Yield the rows of one run, in the order of lists."""
+    sums: dict[tuple[object, ...], _Sum] = {}
+    for _, cell, trials in reader.cells:
+        sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
+    repeats = reader.store.repeats()
+    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in reader.plan()}
+    # Planned conditions without a result have a row too, if the model has results on the same data.
+    for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
+        for condition in plan:
+            if condition[0] == data and (model, *condition) not in sums:
+                sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], TrialCell))
+    for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
+        planned, infeasible = plan.get(condition[1:], (total.asked, 0))
+        yield OverviewRow(
+            *total.cell.condition,
+            run=reader.name,
+            asked=total.asked,
+            planned=planned,
+            infeasible=infeasible,
+            errors=total.errors,
+            unscored=total.unscored,
+            differs=total.differs,
+            wanted=wanted_scores(total.cell.testbed),
+            rates=_rates(total, track),
+        )
+
+
+def _rates(total: _Sum, track: str) -> dict[str, ShownRate]:
+    rates = {}
+    for name in ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ())):
+        n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
+        if n:
+            rates[name] = ShownRate(*wilson(total.hits[full_name(name, track)], n), n)
+    return rates
+
+
+def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
+    """Return the row of a trial in a list."""
     case, completion = stored.case, stored.completion
-    perturbed = None if case.twin is not None else book.perturbed(case)
+    perturbed = None if case.twin is not None else reader.perturbed(case)
     twin, dial = (case.twin, case.dial) if perturbed is None else perturbed
     return TrialRow(
-        run=book.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
+        run=reader.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
         lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
         verdict=cell.verdict, misled=cell.has("misled"), types=cell.types, differs=cell.differs,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
@@ -139,69 +221,62 @@ def light_row(book: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRo
     )  # fmt: skip
 
 
-def read_row(book: RunReader, place: TrialLocation) -> TrialRow:
-    """A trial of the index as lists have it."""
-    return light_row(book, book.cell(place), book.read(place))
+def read_row(reader: RunReader, place: TrialLocation) -> TrialRow:
+    """Return the row of an indexed trial in a list."""
+    return light_row(reader, reader.cell(place), reader.read(place))
 
 
-def _found_row(book: RunReader, place: TrialLocation, query: str) -> TrialRow:
-    """A trial as a search shows it."""
-    stored = book.read(place)
-    row = light_row(book, book.cell(place), stored)
+def _found_row(reader: RunReader, place: TrialLocation, query: str) -> TrialRow:
+    stored = reader.read(place)
+    row = light_row(reader, reader.cell(place), stored)
     if not place.in_document:
         return row
-    return replace(row, found=excerpt(query, (one.text for one in stored.case.documents)) or "")
+    return replace(row, found=excerpt(query, (document.text for document in stored.case.documents)) or "")
 
 
-def _chosen(book: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCell, int]]:
-    return {number: (cell, trials) for number, cell, trials in book.cells if not wanted.misses(cell)}
+def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCell, int]]:
+    return {number: (cell, trials) for number, cell, trials in reader.cells if not wanted.misses(cell)}
 
 
-def _leaf(
-    chosen: Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]], offset: int
-) -> Iterator[tuple[RunReader, TrialLocation]]:
-    """The trials of one page: their cells follow from the counts alone."""
+def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocation]]:
+    """Yield the trials of one page, whose cells follow from the counts alone."""
     left = PAGE
-    for book, cells in chosen:
+    for reader, cells in chosen:
         for number, (_, trials) in cells.items():
             if offset >= trials:
                 offset -= trials
                 continue
-            for place in book.in_cell(number, offset, left):
-                yield book, place
+            for place in reader.in_cell(number, offset, left):
+                yield reader, place
                 left -= 1
             offset = 0
             if not left:
                 return
 
 
-def _found(
-    chosen: Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]], asked: TrialQuery, match: str | None
+def _search(
+    chosen: _Chosen, query: TrialQuery, match: str | None
 ) -> tuple[list[tuple[RunReader, TrialLocation]], bool]:
-    """What words or labels lead to, and whether that is all."""
+    """Return the trials that match words or a label state, and whether these are all."""
     found: list[tuple[RunReader, TrialLocation]] = []
     is_all = True
     deadline = time.monotonic() + SEARCH_S
-    for book, cells in chosen:
-        labelled = _labelled(book, asked.label) if asked.label else None
+    for reader, cells in chosen:
+        labelled = _labelled(reader, query.label) if query.label else None
         if match is None:
             places = [place for place in (labelled or {}).values() if place.cell in cells]
         else:
-            inside = cells if asked.wanted.values else None
-            places, is_whole = book.search(match, inside, MOST_FOUND + 1, deadline)
-            is_all = is_all and is_whole
+            inside = cells if query.wanted.values else None
+            places, is_complete = reader.search(match, inside, MOST_FOUND + 1, deadline)
+            is_all = is_all and is_complete
             if labelled is not None:
                 places = [place for place in places if place.id in labelled]
-        found += islice(((book, place) for place in places), MOST_FOUND + 1)
+        found += [(reader, place) for place in places[: MOST_FOUND + 1]]
     return found, is_all
 
 
-def _labelled(book: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Trials that are to be labelled, or that are."""
-    places = {}
-    for label in read_all(book.folder):
-        if (label.label is None) == (state == "wanted"):
-            place = book.of_call(label.model, label.case, label.repeat)
-            if place is not None:
-                places[place.id] = place
-    return places
+def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
+    """Return the trials that are to be labelled, or that are labelled, by their number."""
+    labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
+    places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
+    return {place.id: place for place in places if place is not None}

@@ -20,41 +20,38 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_LOOK_EVERY = 10_000
-"""Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
-# CROSS JOIN keeps SQLite to the order in which the words lead; contentless tables give their rows in order.
+_CHECK_EVERY = 10_000  # Instructions of SQLite between two checks of the clock: some tenths of a millisecond.
+# CROSS JOIN makes SQLite start from the words; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index."""
+    """A trial in the index; `in_document` if a search matched only one of its documents."""
 
     id: int
     result: int
     cell: int
     in_document: bool = False
-    """Whether what was searched for was found in one of its documents only."""
 
 
 class RunReadProgress(NamedTuple):
-    """How far a run is, and its index."""
+    """The progress of a run and of its index; `process` is the one that writes the run now."""
 
     results: int
     indexed: int
     process: str | None
-    """The one that writes the run at this moment."""
     problem: str | None
 
 
 class RunReader:
-    """Answers for one run; everything is read when it is asked for, so that it is as new as the run.
+    """Reads one run and its index on demand, so that the content is as new as the run.
 
     Args:
-        name: By which it is known to the pages.
-        folder: Of the run.
-        index: The file of its index.
+        name: Name of the run on the pages.
+        folder: Folder of the run.
+        index: File of its index.
     """
 
     def __init__(self, name: str, folder: Path, index: Path) -> None:
@@ -77,54 +74,53 @@ class RunReader:
         self.store.names()
 
     def close(self) -> None:
-        """Closes both files."""
+        """Close the run and the index."""
         self.store.connection.close()
         self._index.close()
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Number, cell and trials, in the order of lists; read again when the index changed."""
+        """Return the number, cell and number of trials of all cells in list order; cached until the index changes."""
         (version,) = self._index.execute("PRAGMA data_version").fetchone()
         if version != self._version:
             rows = self._index.execute("SELECT id, cell, trials FROM cells WHERE trials > 0")
-            cells = [(number, msgspec.json.decode(told, type=TrialCell), trials) for number, told, trials in rows]
+            cells = [(number, msgspec.json.decode(cell, type=TrialCell), trials) for number, cell, trials in rows]
             self._cells = sorted(cells, key=lambda row: row[1].place)
             self._by_number = {number: cell for number, cell, _ in cells}
             self._version = version
         return self._cells
 
     def cell(self, place: TrialLocation) -> TrialCell:
-        """The cell of a trial; it may be newer than those that were read last."""
+        """Return the cell of a trial, which may be newer than the cached ones."""
         if place.cell not in self._by_number:
-            (told,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
-            self._by_number[place.cell] = msgspec.json.decode(told, type=TrialCell)
+            (cell,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
+            self._by_number[place.cell] = msgspec.json.decode(cell, type=TrialCell)
         return self._by_number[place.cell]
 
     def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
-        """Every condition without its model: how many cases are asked, and how many cannot be."""
-        for told, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
-            yield tuple(msgspec.json.decode(told)), planned, infeasible
+        """Yield every condition, without the model, with its numbers of feasible and infeasible cases."""
+        for condition, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
+            yield tuple(msgspec.json.decode(condition)), planned, infeasible
 
     def progress(self) -> RunReadProgress:
-        """How far it is."""
+        """Return the progress of the run and of its index."""
         results = self.store.result_count()
         indexed = int(read_meta(self._index, "rows") or 0)
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 
     def in_cell(self, cell: int, offset: int, limit: int) -> list[TrialLocation]:
-        """Trials of one cell."""
-        query = "SELECT id, result, cell FROM trials WHERE cell = ? ORDER BY id LIMIT ? OFFSET ?"
-        return [TrialLocation(*row) for row in self._index.execute(query, (cell, limit, offset))]
+        """Return trials of one cell."""
+        return self._locate("trials t WHERE t.cell = ? ORDER BY t.id LIMIT ? OFFSET ?", (cell, limit, offset))
 
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """The first trials with these words, in these cells or in all; and whether those are all.
+        """Return the first trials that contain all words, in some cells or in all, and whether these are all.
 
-        First come those that have all of them in question, answers and reply, then those that have them in a document.
+        Matches in the question, the answers and the response come before matches in a document.
         """
         found: dict[int, TrialLocation] = {}
-        self._index.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_EVERY)
+        self._index.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
         try:
             for source in (_IN_TRIALS, _IN_DOCUMENTS):
                 for row in self._search(source, match, cells):
@@ -137,7 +133,9 @@ class RunReader:
             return list(found.values()), False
         finally:
             self._index.set_progress_handler(None, 0)
-        return list(found.values()), self._has_documents()
+        ((last_case,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
+        are_documents_indexed = int(read_meta(self._index, "documents") or 0) >= int(last_case)
+        return list(found.values()), are_documents_indexed
 
     def _search(self, source: str, match: str, cells: Collection[int] | None) -> Iterator[tuple[int, int, int]]:
         inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
@@ -146,43 +144,40 @@ class RunReader:
         with closing(self._index.execute(query, (match, *wanted))) as rows:
             yield from rows
 
-    def _has_documents(self) -> bool:
-        """Whether the documents of all cases are in the index."""
-        ((last,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
-        return int(read_meta(self._index, "documents") or 0) >= int(last)
-
     def of_question(self, stored: StoredResult, limit: int) -> list[TrialLocation]:
-        """Trials of the same question under any condition."""
-        query = """SELECT t.id, t.result, t.cell FROM items i JOIN asked a ON a.item = i.id
-            JOIN trials t ON t.asked = a.id WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?"""
-        return [
-            TrialLocation(*row)
-            for row in self._index.execute(query, (item_name(stored.case.data, stored.case.item), limit))
-        ]
+        """Return trials of the same question under any condition."""
+        return self._locate(
+            """items i JOIN asked a ON a.item = i.id JOIN trials t ON t.asked = a.id
+            WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?""",
+            (item_name(stored.case.data, stored.case.item), limit),
+        )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the item that asks the same question of perturbed documents, and what was perturbed; None if none."""
+        """Return the item that asks the same question of perturbed documents, and what was perturbed, if any."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
 
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
-        """The trial of one call."""
+        """Return the trial of one call, or None if it is not indexed."""
         rows = self.store.read(
             """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
             ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",
             (model, repeat, case),
         )
-        query = "SELECT id, result, cell FROM trials WHERE result = ?"
-        found = [place for (result,) in rows for place in self._index.execute(query, (result,))]
-        return TrialLocation(*found[0]) if found else None
+        found = [place for row in rows for place in self._locate("trials t WHERE t.result = ?", row)]
+        return found[0] if found else None
+
+    def _locate(self, source: str, values: tuple[object, ...]) -> list[TrialLocation]:
+        query = f"SELECT t.id, t.result, t.cell FROM {source}"  # noqa: S608 - ours
+        return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:
-        """Why a trial is wrong, where that was diagnosed."""
+        """Return the evidence for the errors of a trial, if it was diagnosed."""
         row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
 
     def read(self, place: TrialLocation) -> StoredResult:
-        """A trial as the run has it."""
+        """Return a trial from the run."""
         _, stored, _ = next(iter(self.store.results_after(place.result - 1, 1)))
         return stored

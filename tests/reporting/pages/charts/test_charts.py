@@ -20,12 +20,8 @@ from ragbed.reporting.pages.charts import (
     safe_name,
     stacks,
 )
-from ragbed.reporting.pages.charts.bars import BarTexts as BarWords
-from ragbed.reporting.pages.charts.curves import CurveTexts as CurveWords
 from ragbed.reporting.pages.charts.heat import HeatRow
-from ragbed.reporting.pages.charts.heat import HeatTexts as HeatWords
-from ragbed.reporting.pages.charts.layout import WIDTH, fit, fit_names, spread
-from ragbed.reporting.pages.charts.stacks import StackTexts as StackWords
+from ragbed.reporting.pages.charts.layout import WIDTH, ChartTexts, fit, fit_names, spread
 from ragbed.reporting.pages.images import PICTURES
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -33,7 +29,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 def _curves(*names: str) -> Chart:
     points = (CurvePoint(0.0, 0.9, 0.8, 0.95, 50), CurvePoint(0.8, 0.5, 0.4, 0.6, 50))
-    words = CurveWords("Noise", "How it falls", "noise", "right", "no documents", "model")
+    words = ChartTexts("Noise", "How it falls", "model", "noise", "right", "no documents")
     level = CurvePoint(0.0, 0.1, None, None, 50)
     return curves("noise", words, [Series(name, points, level) for name in names])
 
@@ -43,12 +39,12 @@ def _all() -> list[Chart]:
         _curves("a/b", "中文模型"),
         stacks(
             "s",
-            StackWords("S", "d", "model"),
+            ChartTexts("S", "d", "model"),
             [StackSegment("right", 1), StackSegment("wrong", 2)],
             [Stack("m", (0.75, 0.25), 8)],
         ),
-        bars("b", BarWords("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
-        heat("h", HeatWords("H", "d", "model", "slot"), ["1.", "2."], [HeatRow("m", "noise 0", [0.25, None])]),
+        bars("b", ChartTexts("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
+        heat("h", ChartTexts("H", "d", "model", "slot"), ["1.", "2."], [HeatRow("m", "noise 0", [0.25, None])]),
     ]
 
 
@@ -71,14 +67,14 @@ def test_nothing_is_drawn_outside_the_sheet(chart: Chart) -> None:
         assert 0 <= float(mark.get("y", 0)) <= height
 
 
-def test_a_file_of_its_own_has_its_colours_written_in() -> None:
+def test_an_svg_file_contains_its_colours() -> None:
     plain, themed = (_curves("m").as_file(follows_theme=follows) for follows in (False, True))
     assert "var(" not in plain + themed
     assert "prefers-color-scheme" not in plain
     assert "prefers-color-scheme:dark" in themed
 
 
-def test_every_point_says_its_numbers() -> None:
+def test_every_point_has_its_numbers() -> None:
     root = ElementTree.fromstring(_curves("m").as_file(follows_theme=False))
     told = [circle.findtext(f"{_SVG}title") for circle in root.iter(f"{_SVG}circle")]
     assert told == ["m, 0: 90.0 [80.0, 95.0] %, n = 50", "m, 0.8: 50.0 [40.0, 60.0] %, n = 50"]

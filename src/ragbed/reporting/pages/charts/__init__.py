@@ -1,18 +1,20 @@
-"""Charts: pure functions from numbers and words to SVG, one file per shape."""
+"""Charts: pure functions from numbers and texts to SVG, one file per shape."""
 
 from __future__ import annotations
 
 from ragbed.reporting.pages.charts.bars import Bar, bars
 from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
-from ragbed.reporting.pages.charts.heat import heat
-from ragbed.reporting.pages.charts.layout import Chart, Grid, safe_name
+from ragbed.reporting.pages.charts.heat import HeatRow, heat
+from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, Grid, safe_name
 from ragbed.reporting.pages.charts.stacks import Stack, StackSegment, stacks
 
 __all__ = [
     "Bar",
     "Chart",
+    "ChartTexts",
     "CurvePoint",
     "Grid",
+    "HeatRow",
     "Series",
     "Stack",
     "StackSegment",

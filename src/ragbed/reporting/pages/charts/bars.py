@@ -1,18 +1,28 @@
-"""Bars with intervals: several shares of the same things, grouped by what they are of."""
+"""Bar charts with intervals, in groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, fit, hue, percent, sheet, tell
+from ragbed.reporting.pages.charts.layout import (
+    WIDTH,
+    Chart,
+    ChartTexts,
+    Grid,
+    fit,
+    format_share,
+    hue,
+    make_chart,
+    percent,
+)
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):
-    """One share of a group."""
+    """A bar of a group: a share with its interval."""
 
     series: str
     value: float
@@ -21,17 +31,8 @@ class Bar(NamedTuple):
     n: int
 
 
-class BarTexts(NamedTuple):
-    """What is written on a chart of bars."""
-
-    title: str
-    description: str
-    groups: str
-    """What groups are: the heading of the table's first column."""
-
-
-def bars(name: str, words: BarTexts, groups: Sequence[tuple[str, Sequence[Bar]]]) -> Chart:
-    """Draws one bar a series in every group, with a legend at the foot."""
+def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]]]) -> Chart:
+    """Draw one bar per series in every group, with a legend below."""
     series = list(dict.fromkeys(bar.series for _, group in groups for bar in group))
     most = max([0.1, *(bar.high for _, group in groups for bar in group)])
     marks: list[Node] = []
@@ -46,18 +47,17 @@ def bars(name: str, words: BarTexts, groups: Sequence[tuple[str, Sequence[Bar]]]
         marks.append(el("rect", class_=f"{hue(number)} block pale", x=8, y=top, width=14, height=14))
         marks.append(el("text", fit(one, WIDTH - 40), x=28, y=top + 11.5))
         top += 20
-    columns = (words.groups, *series)
+    columns = (texts.rows, *series)
     rows = tuple((label, *(_cell(group, one) for one in series)) for label, group in groups)
-    drawing = sheet(words.title, words.description, top + 6, marks)
-    return Chart(name, words.title, words.description, drawing, Grid(columns, rows))
+    return make_chart(name, texts, top + 6, marks, Grid(columns, rows))
 
 
 def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     whole = WIDTH - _LEFT - _RIGHT
     at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", bar.low), ("h", bar.high))}
-    told = el("title", f"{bar.series}: {tell(bar.value, bar.low, bar.high)} %, n = {bar.n}")
+    title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high)} %, n = {bar.n}")
     width = at["v"] - _LEFT
-    yield el("rect", told, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
+    yield el("rect", title, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
     middle = top + (_BAR - 2) / 2
     yield el("path", class_="whisker", d=f"M{at['l']:.1f} {middle:.1f}H{at['h']:.1f}")
     yield el("text", f"{percent(bar.value, 1)} %", class_="faint", x=at["h"] + 8, y=top + 11.5)
@@ -65,4 +65,4 @@ def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
 
 def _cell(group: Sequence[Bar], series: str) -> str:
     found = next((bar for bar in group if bar.series == series), None)
-    return "–" if found is None else f"{tell(found.value, found.low, found.high)} (n = {found.n})"
+    return "–" if found is None else f"{format_share(found.value, found.low, found.high)} (n = {found.n})"

@@ -1,21 +1,32 @@
-"""Curves with bands: a share along a scale, one line a series, each named where it ends."""
+"""Curves with interval bands, one line per series, with its name at its end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, dash, fit_names, hue, percent, sheet, spread, tell
+from ragbed.reporting.pages.charts.layout import (
+    WIDTH,
+    Chart,
+    ChartTexts,
+    Grid,
+    dash,
+    fit_names,
+    format_share,
+    hue,
+    make_chart,
+    percent,
+    spread,
+)
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 184, 56, 48
-_LINE = 15
-"""Height of a label."""
+_LINE = 15  # Height of a label.
 _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share at one place of the scale."""
+    """A share with its interval, at a position on the scale."""
 
     at: float
     value: float | None
@@ -25,28 +36,15 @@ class CurvePoint(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One curve; `level` is a share to be seen beside it, drawn as a dotted line."""
+    """One curve; `level` is a share drawn as a dotted line."""
 
     name: str
     points: tuple[CurvePoint, ...]
     level: CurvePoint | None = None
 
 
-class CurveTexts(NamedTuple):
-    """What is written on a chart of curves."""
-
-    title: str
-    description: str
-    across: str
-    up: str
-    level: str
-    """What a dotted line is."""
-    series: str
-    """What series are: the heading of the table's first column."""
-
-
 class _Scale(NamedTuple):
-    """From numbers to places on the sheet."""
+    """Maps numbers to positions in the drawing."""
 
     first: float
     last: float
@@ -60,25 +58,19 @@ class _Scale(NamedTuple):
         return _TOP + (1 - value) * self.height
 
 
-def curves(name: str, words: CurveTexts, series: Sequence[Series]) -> Chart:
-    """Draws curves from 0 to 100 %."""
+def curves(name: str, texts: ChartTexts, series: Sequence[Series]) -> Chart:
+    """Draw curves from 0 to 100 %."""
     places = sorted({point.at for one in series for point in one.points})
     scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)))
     height = _TOP + scale.height + _BOTTOM
-    marks = [*_axes(scale, places, words)]
+    marks = [*_axes(scale, places, texts)]
     for number, one in enumerate(series):
         marks += _marks(scale, number, one)
     marks += _names(scale, series)
-    return Chart(
-        name,
-        words.title,
-        words.description,
-        sheet(words.title, words.description, height, marks),
-        _grid(words, places, series),
-    )
+    return make_chart(name, texts, height, marks, _grid(texts, places, series))
 
 
-def _axes(scale: _Scale, places: Sequence[float], words: CurveTexts) -> Iterator[Node]:
+def _axes(scale: _Scale, places: Sequence[float], texts: ChartTexts) -> Iterator[Node]:
     right, bottom = WIDTH - _RIGHT, _TOP + scale.height
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         yield el("path", class_="rule", d=f"M{_LEFT} {scale.y(share):.1f}H{right}")
@@ -86,8 +78,8 @@ def _axes(scale: _Scale, places: Sequence[float], words: CurveTexts) -> Iterator
     yield el("path", class_="axis", d=f"M{_LEFT} {bottom:.1f}H{right}")
     for place in places:
         yield el("text", f"{place:.3g}", class_="faint", x=scale.x(place), y=bottom + 16, text_anchor="middle")
-    yield el("text", words.across, class_="faint", x=(_LEFT + right) / 2, y=bottom + 36, text_anchor="middle")
-    yield el("text", words.up, class_="faint", x=_LEFT - 40, y=_TOP - 12)
+    yield el("text", texts.across, class_="faint", x=(_LEFT + right) / 2, y=bottom + 36, text_anchor="middle")
+    yield el("text", texts.up, class_="faint", x=_LEFT - 40, y=_TOP - 12)
 
 
 def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:
@@ -104,8 +96,8 @@ def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:
     if len(spots) > 1:
         yield el("path", class_=f"{hue(number)} line", d=_path(spots), stroke_dasharray=dash(number))
     for point, (x, y) in zip(known, spots, strict=True):
-        told = f"{series.name}, {point.at:.3g}: {tell(point.value, point.low, point.high)} %, n = {point.n}"
-        yield el("circle", el("title", told), class_=hue(number), cx=x, cy=y, r=3.2)
+        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high)} %, n = {point.n}"
+        yield el("circle", el("title", title), class_=hue(number), cx=x, cy=y, r=3.2)
 
 
 def _names(scale: _Scale, series: Sequence[Series]) -> Iterator[Node]:
@@ -128,9 +120,9 @@ def _path(spots: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
 
 
-def _grid(words: CurveTexts, places: Sequence[float], series: Sequence[Series]) -> Grid:
+def _grid(texts: ChartTexts, places: Sequence[float], series: Sequence[Series]) -> Grid:
     has_level = any(one.level is not None for one in series)
-    columns = (words.series, *(f"{place:.3g}" for place in places), *((words.level,) if has_level else ()))
+    columns = (texts.rows, *(f"{place:.3g}" for place in places), *((texts.level,) if has_level else ()))
     rows = []
     for one in series:
         by_place = {point.at: point for point in one.points}
@@ -140,4 +132,4 @@ def _grid(words: CurveTexts, places: Sequence[float], series: Sequence[Series]) 
 
 
 def _cell(point: CurvePoint | None) -> str:
-    return "–" if point is None else f"{tell(point.value, point.low, point.high)} (n = {point.n})"
+    return "–" if point is None else f"{format_share(point.value, point.low, point.high)} (n = {point.n})"

@@ -1,26 +1,16 @@
-"""Heat maps: a share for every pair of a row and a column, told by a number and by how dark its field is."""
+"""Heat maps: a share for every row and column, as a number and a shade."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, fit, fit_names, percent, sheet
+from ragbed.reporting.pages.charts.layout import WIDTH, Chart, ChartTexts, Grid, fit, fit_names, make_chart, percent
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
 _WIDEST = 96
-_DARK = 0.8
-"""The share from which on a number is written in the colour of the paper."""
-
-
-class HeatTexts(NamedTuple):
-    """What is written on a heat map."""
-
-    title: str
-    description: str
-    rows: str
-    columns: str
+_DARK = 0.8  # Numbers on darker fields have the background colour.
 
 
 class HeatRow(NamedTuple):
@@ -31,10 +21,10 @@ class HeatRow(NamedTuple):
     values: Sequence[float | None]
 
 
-def heat(name: str, words: HeatTexts, columns: Sequence[str], rows: Sequence[HeatRow]) -> Chart:
-    """Draw the map; a field without a number stays empty."""
+def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[HeatRow]) -> Chart:
+    """Draw the map; a field without a number has a dash."""
     width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
-    marks: list[Node] = [el("text", fit(words.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
+    marks: list[Node] = [el("text", fit(texts.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
     for number, column in enumerate(columns):
         middle = _LEFT + width * (number + 0.5)
         marks.append(el("text", fit(column, width - 4), class_="faint", x=middle, y=_TOP + 14, text_anchor="middle"))
@@ -42,22 +32,13 @@ def heat(name: str, words: HeatTexts, columns: Sequence[str], rows: Sequence[Hea
     for number, (label, row) in enumerate(zip(labels, rows, strict=True)):
         marks += _row(label, row, width, _TOP + _HEAD + _ROW * number)
     bottom = _TOP + _HEAD + _ROW * len(rows)
-    marks.append(
-        el(
-            "text",
-            words.columns,
-            class_="faint",
-            x=_LEFT + width * len(columns) / 2,
-            y=bottom + 16,
-            text_anchor="middle",
-        )
-    )
+    middle = _LEFT + width * len(columns) / 2
+    marks.append(el("text", texts.across, class_="faint", x=middle, y=bottom + 16, text_anchor="middle"))
     grid = Grid(
-        (words.rows, *columns),
+        (texts.rows, *columns),
         tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.values)) for row in rows),
     )
-    drawing = sheet(words.title, words.description, bottom + 26, marks)
-    return Chart(name, words.title, words.description, drawing, grid)
+    return make_chart(name, texts, bottom + 26, marks, grid)
 
 
 def _row(label: str, row: HeatRow, width: float, top: float) -> Iterator[Node]:

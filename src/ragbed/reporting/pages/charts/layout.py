@@ -1,4 +1,4 @@
-"""What all charts share: the sheet with its title and description, axes, and text that is fitted by eye measure."""
+"""Helpers for all charts: the frame, the title, and texts that fit a width."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from zlib import crc32
 from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
-WIDTH = 540
-"""Narrow enough that a phone, which shows all of it, leaves letters of eight pixels."""
-_CHARACTER = 6.4
-"""Width of a Latin letter at 12 pixels, on the wide side; a Chinese one takes two."""
-_NAME = 7.2
-"""The same where names stand, which a phone shows at 13.5 pixels."""
+WIDTH = 540  # On a phone, which scales it down, letters still have eight pixels.
+_CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese one takes two.
+_NAME = 7.2  # The same for names, which a phone shows at 13.5 pixels.
 _LONGEST_NAME = 80
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
 
 class Grid(NamedTuple):
-    """The numbers of a chart as a table, for those who cannot or will not look at it."""
+    """The numbers of a chart as a table."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -31,27 +28,42 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with its words and its numbers."""
+    """A drawing with its texts and numbers; its name is that of the file and of the element on a page."""
 
     name: str
-    """Names the file, and the element on a page."""
     title: str
     description: str
     drawing: Node
     grid: Grid
 
     def as_file(self, *, follows_theme: bool) -> str:
-        """The drawing as a file of its own; one that follows the theme of its reader, or one on white."""
-        told = written_rules("light")
+        """Return the drawing as an SVG file that follows the theme of its reader, or has a white background."""
+        style = written_rules("light")
         if follows_theme:
-            told += f"\n@media (prefers-color-scheme:dark){{{written_rules('dark')}}}"
+            style += f"\n@media (prefers-color-scheme:dark){{{written_rules('dark')}}}"
         attributes = (("xmlns", "http://www.w3.org/2000/svg"), *self.drawing.attributes)
         title, description, *rest = self.drawing.children
-        return write(Node("svg", attributes, (title, description, raw("style", told), *rest))) + "\n"
+        return write(Node("svg", attributes, (title, description, raw("style", style), *rest))) + "\n"
+
+
+class ChartTexts(NamedTuple):
+    """The texts of a chart: `rows` heads the first column of its table, `across` and `up` are its axes."""
+
+    title: str
+    description: str
+    rows: str
+    across: str = ""
+    up: str = ""
+    level: str = ""  # Meaning of a dotted line.
+
+
+def make_chart(name: str, texts: ChartTexts, height: float, marks: Iterable[Child], grid: Grid) -> Chart:
+    """Return a chart with its title and description."""
+    return Chart(name, texts.title, texts.description, sheet(texts.title, texts.description, height, marks), grid)
 
 
 def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -> Node:
-    """The paper with a title at its head; a screen reader is told title and description."""
+    """Return an SVG image with a title; screen readers read the title and the description."""
     return el(
         "svg",
         el("title", title),
@@ -68,28 +80,28 @@ def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -
 
 
 def safe_name(text: str) -> str:
-    """A name for a file or an element: letters, digits, dashes; a name that had others gets a tag of its own."""
+    """Return a name of letters, digits and dashes for a file or an element; a changed name gets a hash."""
     kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:_LONGEST_NAME]
     return kept if kept and kept == text else f"{kept}-{crc32(text.encode(errors='surrogatepass')):08x}"
 
 
 def hue(number: int) -> str:
-    """The class of the colour of a series, counted from 0."""
+    """Return the CSS class of the colour of a series, counted from 0."""
     return f"s{number % HUES + 1}"
 
 
 def dash(number: int) -> str | None:
-    """The dash of a series, so that it can be told from another of the same colour, and in print without colours."""
+    """Return the dash of a series, which distinguishes series of the same colour and in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
 def measure(text: str, letter: float = _CHARACTER) -> float:
-    """About how wide a text is."""
+    """Return the approximate width of a text."""
     return sum(letter * (2 if east_asian_width(character) in "WF" else 1) for character in text)
 
 
 def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
-    """A text that is not wider than so, cut inside: models are told apart by how they end. The table has it whole."""
+    """Shorten a text to a width, in its middle, because model names differ at their ends."""
     text = " ".join(text.split())
     if measure(text, letter) <= width:
         return text
@@ -100,9 +112,9 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Return names that are not wider than so, and that differ wherever the names do.
+    """Shorten names to a width, so that different names stay different.
 
-    Names that would look alike once they are cut lose what all of them begin with.
+    If shortened names would be equal, their common prefix is removed.
     """
     fitted = [fit(name, width, _NAME) for name in names]
     if len(set(fitted)) == len(set(names)):
@@ -114,7 +126,7 @@ def fit_names(names: Sequence[str], width: float) -> list[str]:
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
-    """Heights for labels, as near as can be to those wanted and no two closer than `least`."""
+    """Return heights of labels, close to the wanted ones and at least `least` apart."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = list(wanted)
     edge = top - least
@@ -127,11 +139,11 @@ def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> 
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """A share as a number of per cent, or a dash."""
+    """Return a share in per cent, or a dash."""
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 
-def tell(value: float | None, low: float | None, high: float | None) -> str:
-    """A share with its interval, in per cent."""
+def format_share(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a share with its interval, in per cent."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return percent(value, 1) + interval

@@ -1,21 +1,30 @@
-"""Stacked bars: what all of something divides into, one bar a row, every part in per cent of the whole."""
+"""Stacked bars, one per row, with each part in per cent of the whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, fit, fit_names, measure, percent, sheet
+from ragbed.reporting.pages.charts.layout import (
+    WIDTH,
+    Chart,
+    ChartTexts,
+    Grid,
+    fit,
+    fit_names,
+    make_chart,
+    measure,
+    percent,
+)
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
 _RIGHT = 64
-_LEAST = 26
-"""Width from which on a number fits into its part."""
+_LEAST = 26  # Smallest width of a part that has room for its number.
 
 
 class StackSegment(NamedTuple):
-    """A kind of outcome: its name, its colour, and whether it is drawn pale."""
+    """A part: its name, its colour, and whether it is drawn pale."""
 
     name: str
     hue: int
@@ -23,26 +32,16 @@ class StackSegment(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """One bar: the share of every part, and of how many."""
+    """A bar: the share of each part, n, and a note that distinguishes bars with the same name."""
 
     name: str
     shares: tuple[float, ...]
     n: int
     note: str = ""
-    """A second line under the name, where rows of one name differ."""
 
 
-class StackTexts(NamedTuple):
-    """What is written on a chart of stacked bars."""
-
-    title: str
-    description: str
-    rows: str
-    """What rows are: the heading of the table's first column."""
-
-
-def stacks(name: str, words: StackTexts, parts: Sequence[StackSegment], rows: Sequence[Stack]) -> Chart:
-    """Draws the bars under each other, with a legend below."""
+def stacks(name: str, texts: ChartTexts, parts: Sequence[StackSegment], rows: Sequence[Stack]) -> Chart:
+    """Draw the bars, with a legend below."""
     used = [part for part, *shares in zip(parts, *(row.shares for row in rows), strict=True) if any(shares)]
     legend = list(_legend(used or parts, _TOP + _ROW * len(rows) + 12))
     height = _TOP + _ROW * len(rows) + 12 + _LEGEND * max(line for line, _ in legend) + _LEGEND + 6
@@ -54,7 +53,7 @@ def stacks(name: str, words: StackTexts, parts: Sequence[StackSegment], rows: Se
     ]
     marks += [mark for _, mark in legend]
     grid = Grid(
-        (words.rows, *(part.name for part in parts), "n"),
+        (texts.rows, *(part.name for part in parts), "n"),
         tuple(
             (
                 f"{row.name}, {row.note}" if row.note else row.name,
@@ -64,8 +63,7 @@ def stacks(name: str, words: StackTexts, parts: Sequence[StackSegment], rows: Se
             for row in rows
         ),
     )
-    drawing = sheet(words.title, words.description, height, marks)
-    return Chart(name, words.title, words.description, drawing, grid)
+    return make_chart(name, texts, height, marks, grid)
 
 
 def _row(label: str, parts: Sequence[StackSegment], row: Stack, top: float) -> Iterator[Node]:
@@ -78,9 +76,9 @@ def _row(label: str, parts: Sequence[StackSegment], row: Stack, top: float) -> I
     for part, share in zip(parts, row.shares, strict=True):
         width = share * whole
         if width > 0:
-            told = el("title", f"{row.name} {row.note}: {part.name} {percent(share, 1)} %")
+            title = el("title", f"{row.name} {row.note}: {part.name} {percent(share, 1)} %")
             shade = f"s{part.hue} block" + (" pale" if part.pale else "")
-            yield el("rect", told, class_=shade, x=left, y=top, width=width, height=_BAR)
+            yield el("rect", title, class_=shade, x=left, y=top, width=width, height=_BAR)
         if width >= _LEAST:
             ink = "strong" if part.pale else "inside"
             yield el("text", percent(share), class_=ink, x=left + width / 2, y=top + 14, text_anchor="middle")
@@ -88,7 +86,6 @@ def _row(label: str, parts: Sequence[StackSegment], row: Stack, top: float) -> I
 
 
 def _legend(parts: Sequence[StackSegment], top: float) -> Iterator[tuple[int, Node]]:
-    """Swatches with names, as many on a line as fit; each with the number of its line."""
     left, line = 8.0, 0
     for part in parts:
         width = 24 + measure(part.name) + 14

@@ -1,8 +1,8 @@
-/* Asks the server. The token behind the `#` of the printed address is handed in once and then taken out of sight. */
+/* Requests to the server. The token after the `#` of the printed URL is sent once and then removed from the URL. */
 
 let write = "";
 
-/** Opens the door: with the token of the address if it has one, else with the cookie. */
+/** Authenticate with the token of the URL, or else with the cookie. */
 export async function enter() {
   const token = location.hash.slice(1);
   if (token) history.replaceState(null, "", location.pathname + location.search);
@@ -12,14 +12,14 @@ export async function enter() {
   ({ write } = await answer.json());
 }
 
-/** What the server has under a path. */
+/** Return the JSON of a path. */
 export async function get(path, params, signal) {
   const answer = await fetch(`${path}?${params ?? ""}`, { signal });
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
 }
 
-/** Changes something; what the server says to it. */
+/** Send a change, and return the response as JSON. */
 export async function post(path, body) {
   const answer = await fetch(path, {
     method: "POST", headers: { "Content-Type": "application/json", "X-Ragbed-Write": write }, body: JSON.stringify(body),

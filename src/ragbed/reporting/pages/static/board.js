@@ -1,4 +1,4 @@
-/* The board: language, light or dark, sorting. Everything else is written into the page. */
+/* The leaderboard: language, theme and sorting. The page contains everything else. */
 
 import { keepLanguage, keepTheme, makeSortable, openForPrint } from "./paper.js";
 

@@ -1,8 +1,8 @@
-/* Draws one case and what models said of it (`reporting/case_view.py` has the fields).
+/* Draw one case and the responses of models (`reporting/case_view.py` has the fields).
  *
- * `drawCase(shown)` is the question, the answers, the documents with their stance and the prompt as it was sent;
- * `drawTrial(trial, shown)` a reply with its verdicts. `markTrial(element, shown, trial)` marks in the documents what
- * that reply says, beside the gold and the false answer.
+ * `drawCase(shown)` draws the question, the answers, the documents with their relevance labels and the prompt;
+ * `drawTrial(trial, shown)` a response with its verdicts. `markTrial(element, shown, trial)` highlights in the documents
+ * what the response repeats, and the gold and the false answer.
  */
 
 import { el, fill, marked } from "./dom.js";
@@ -18,41 +18,41 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the doc
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
-  E5: "Ignoring", E6: "Misalignment", E7: "As in noise robustness", E8: "Instruction not followed",
-  E9: "Trusts false documents", E10: "Refuses needlessly",
-  E11: "Right, not counted by the paper", E12: "Error in the data", E13: "No usable reply",
+  E5: "Ignoring", E6: "Misalignment", E7: "Error as in noise robustness", E8: "Instruction not followed",
+  E9: "Trusts false documents", E10: "False refusal",
+  E11: "Correct, but not counted by the paper", E12: "Error in the data", E13: "No usable response",
 };
 
-/** An error type with its name. */
+/** Return an error type with its name. */
 export function typeName(type) {
   return TYPE_TITLES[type] ? `${type} ${say(TYPE_TITLES[type])}` : type;
 }
 
-/** A word on a tint; data keeps its own words, names of the interface are translated. */
+/** Draw a coloured tag; texts of the interface are translated, data is not. */
 export function tag(word, tone = TONE[word]) {
   return el("span", { class: `tag ${tone ?? ""}` }, say(word));
 }
 
-/** A text under test, in its own language. */
+/** Draw a text of the data, in its own language. */
 export function quote(lang, children, extra = "") {
   return el("div", { class: `text ${lang === "zh" ? "zh" : ""} ${extra}`, lang: lang === "zh" ? "zh-Hans" : "en", dir: "auto" }, ...children);
 }
 
-/** What the condition of a case is, in words. */
+/** Describe the condition of a case. */
 export function condition(shown) {
-  if (shown.testbed.startsWith("own-")) return say("own retrieval");
+  if (shown.testbed.startsWith("own-")) return say("end-to-end RAG");
   if (shown.noise === null || shown.noise === undefined) return say("closed book");
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
-  return real === asked ? say("noise {0}", asked) : say("noise {0} (real {1})", asked, real);
+  return real === asked ? say("noise {0}", asked) : say("noise {0} (actual {1})", asked, real);
 }
 
-/** An answer: parts on lines, other spellings after a stroke. */
+/** Return an answer as text: one part per line, with its aliases after slashes. */
 export function answerText(answer) {
   return (answer ?? []).map((aliases) => aliases.join(" / ")).join("\n");
 }
 
-/** The question, what is right, the documents and the prompt. */
+/** Draw the question, the answers, the documents and the prompt. */
 export function drawCase(shown, trial) {
   const documents = el("div", { class: "documents" });
   markTrial(documents, shown, trial);
@@ -73,7 +73,7 @@ export function drawCase(shown, trial) {
     drawPrompt(shown));
 }
 
-/** Draws the documents anew, with what a reply says marked in them. */
+/** Redraw the documents, with the content of a response highlighted. */
 export function markTrial(documents, shown, trial) {
   fill(documents, shown.documents.map((one, place) =>
     el("section", { class: `card ${one.stance}` },
@@ -83,7 +83,7 @@ export function markTrial(documents, shown, trial) {
       quote(shown.lang, marked(one.text, [...named([...one.spans, ...(trial?.predicted[place] ?? [])]), ...cues(trial, place)])))));
 }
 
-/** One reply: how it ended, what it says, and what every track, judge and diagnosis makes of it. */
+/** Draw one response: its outcome, its text, and its scores, judgements and diagnosis. */
 export function drawTrial(trial, shown) {
   return el("section", { class: "card trial" },
     el("header", {},
@@ -103,32 +103,32 @@ export function drawTrial(trial, shown) {
 
 function drawReply(trial, shown) {
   if (trial.outcome === "error") return el("p", { class: "quiet" }, say("The call failed: {0}", trial.error ?? ""));
-  if (trial.outcome === "refused") return el("p", { class: "quiet" }, say("The provider's filter refused to answer."), " ", trial.error ?? "");
-  if (!trial.reply) return el("p", { class: "quiet" }, say("The reply is empty."));
+  if (trial.outcome === "refused") return el("p", { class: "quiet" }, say("The provider's content filter blocked the response."), " ", trial.error ?? "");
+  if (!trial.reply) return el("p", { class: "quiet" }, say("The response is empty."));
   return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
 }
 
-/** What a system found by itself, the best first; a passage that the corpus does not have is only a name. */
+/** Draw the passages that a system retrieved, best first; passages outside the corpus have only an id. */
 function drawRetrieved(found, shown) {
-  return el("details", { open: true }, el("summary", {}, say("Found by the system: {0}", found.length)),
+  return el("details", { open: true }, el("summary", {}, say("Retrieved passages: {0}", found.length)),
     found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
       el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
       one.text ? quote(shown.lang, [one.text]) : null)));
 }
 
-/** The calls behind a reply, where there were several or the reply is a part of what was said. */
+/** Draw the calls of a prompting strategy. */
 function drawSteps(steps, shown) {
-  return el("details", {}, el("summary", {}, say("Calls behind it: {0}", steps.length)),
+  return el("details", {}, el("summary", {}, say("Calls: {0}", steps.length)),
     steps.map((one, place) => el("section", { class: "card" },
-      el("header", {}, el("strong", {}, String(place + 1)), one.cached ? tag("from the cache") : null),
+      el("header", {}, el("strong", {}, String(place + 1)), one.cached ? tag("cached") : null),
       one.messages.map((message) => quote(shown.lang, [message.content], "mono small")),
       quote(shown.lang, [one.reply ?? ""], "reply"))));
 }
 
 function drawLegend(shown, trial) {
   const isDiagnosed = shown.documents.some((_, place) => cues(trial, place).length);
-  const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "said by the reply"],
-    ...(isDiagnosed ? [["cue", "why it is wrong"]] : [])];
+  const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "repeated in the response"],
+    ...(isDiagnosed ? [["cue", "evidence"]] : [])];
   return el("p", { class: "row small quiet legend" }, kinds.map(([kind, word]) => el("mark", { class: kind }, say(word))));
 }
 
@@ -151,32 +151,32 @@ function drawScores(trial) {
   const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, span.title ?? span.kind)),
     el("td", {}, el("span", { class: "text" }, Array.from(trial.reply ?? "").slice(span.start, span.end).join("")))));
   return el("div", {}, el("h3", {}, say("Verdicts")), el("div", { class: "scroll" }, table),
-    grounds.length ? el("details", { open: grounds.length < 6 }, el("summary", { class: "small" }, say("Grounds")),
+    grounds.length ? el("details", { open: grounds.length < 6 }, el("summary", { class: "small" }, say("Evidence")),
       el("div", { class: "scroll" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}, say("Rule")), el("th", {}, say("Stretch of the reply")))),
+        el("thead", {}, el("tr", {}, el("th", {}, say("Rule")), el("th", {}, say("Span of the response")))),
         el("tbody", {}, grounds)))) : null);
 }
 
 function drawTypes(trial) {
   const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one), turnsOn(one)));
-  return el("div", {}, el("h3", {}, say("Why it is wrong")),
+  return el("div", {}, el("h3", {}, say("Error types")),
     el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
     told.length ? el("ul", { class: "small" }, told) : null);
 }
 
-/** A diagnosis comes with its words in both languages, older ones in English only. */
+/** Return the text of a diagnosis; older ones are in English only. */
 function evidenceWords(one) {
   return (spoken() === "zh" && one.what_zh) || one.what;
 }
 
-/** What it turns on: the cue, what is told instead of what was asked, the sub-question, and what asking again said. */
+/** Draw the details: the cue, the differing qualifier, the sub-question and the result of the intervention. */
 function turnsOn(one) {
   const told = [
     one.cue ? `“${one.cue}”` : null,
     one.asked && one.found ? `${one.asked} → ${one.found}` : one.asked,
     isNumber(one.part) ? say("part {0}", one.part + 1) : null,
-    isNumber(one.bound_to) ? say("given to part {0}", one.bound_to + 1) : null,
-    typeof one.confirmed === "boolean" ? say(one.confirmed ? "confirmed by asking again" : "not confirmed by asking again") : null,
+    isNumber(one.bound_to) ? say("given for part {0}", one.bound_to + 1) : null,
+    typeof one.confirmed === "boolean" ? say(one.confirmed ? "confirmed by an intervention" : "not confirmed by an intervention") : null,
   ].filter(Boolean);
   return told.length ? el("span", { class: "quiet" }, ` · ${told.join(" · ")}`) : null;
 }
@@ -185,7 +185,7 @@ function isNumber(value) {
   return typeof value === "number";
 }
 
-/** The sentences of a document on which the diagnosis of a reply rests. */
+/** Return the spans of a document on which the diagnosis is based. */
 function cues(trial, place) {
   return (trial?.evidence ?? [])
     .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
@@ -207,11 +207,11 @@ function drawFacts(trial) {
   add("cost", trial.cost === null || trial.cost === undefined ? null : `$${trial.cost.toPrecision(3)}`);
   add("finish", trial.finish);
   add("attempts", trial.attempts > 1 ? String(trial.attempts) : null);
-  return el("div", {}, el("dl", { class: "facts" }, facts), trial.cached ? tag("from the cache") : null);
+  return el("div", {}, el("dl", { class: "facts" }, facts), trial.cached ? tag("cached") : null);
 }
 
-/** The kinds of marks are told in words too, where the pointer rests and to who cannot see them. */
+/** Add the kind of each span as its tooltip, also for screen readers. */
 function named(spans) {
-  const words = { gold: "gold answer", fake: "false answer", predicted: "said by the reply", cue: "cue" };
+  const words = { gold: "gold answer", fake: "false answer", predicted: "repeated in the response", cue: "cue" };
   return spans.map((span) => ({ ...span, title: say(words[span.kind] ?? span.kind) }));
 }

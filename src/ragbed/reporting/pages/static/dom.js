@@ -1,8 +1,8 @@
-/* Builds what is shown from elements and text nodes only.
+/* Build pages from elements and text nodes only.
  *
- * Everything that ragbed shows is untrusted: documents, replies, names. No function here takes markup, so no text can
- * become an element, a script or a style. `el` makes an element, `text` a text in which invisible and direction
- * characters are shown by their code, `marked` the same with stretches of it marked.
+ * Documents, responses and names are untrusted. No function here takes markup, so no text can become an element, a
+ * script or a style. `el` makes an element, `text` a text that shows invisible and direction characters by their code,
+ * and `marked` the same with highlighted spans.
  */
 
 const INVISIBLE =
@@ -10,7 +10,7 @@ const INVISIBLE =
 const PLAIN = /^[\x20-\x7e]*$/;
 const OWN_LINK = /^(?:[?#]|\/(?![/\\]))/;
 
-/** An element: `el("p", {class: "quiet"}, "text", child, …)`; `onclick` and its like take functions. */
+/** Make an element: `el("p", {class: "quiet"}, "text", child, …)`; `onclick` and its like take functions. */
 export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -24,7 +24,7 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** A text as nodes, invisible characters shown by their code. */
+/** Return a text as nodes; invisible characters are shown by their code. */
 export function text(value) {
   const string = String(value ?? "");
   if (PLAIN.test(string)) return string ? [string] : [];
@@ -43,8 +43,8 @@ export function text(value) {
   return parts;
 }
 
-/** A text with stretches marked: spans are `{start, end, kind, title}`, in characters as Python counts them.
- * Where they overlap, the stretch has all their kinds. */
+/** Return a text with highlighted spans `{start, end, kind, title}`, in characters as Python counts them.
+ * Overlapping spans have all their kinds. */
 export function marked(value, spans) {
   const string = String(value ?? "");
   // Python counts an emoji as one character, JavaScript as two.
@@ -69,13 +69,13 @@ export function marked(value, spans) {
   return parts;
 }
 
-/** Puts other children into an element. */
+/** Replace the children of an element. */
 export function fill(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(whole));
   return node;
 }
 
-/** A string that was not split by `text` yet is split here, so that no caller can forget it. */
+/** Convert a child to a node; strings always pass through `text`. */
 function whole(child) {
   if (child instanceof Node) return child;
   const parts = text(child);

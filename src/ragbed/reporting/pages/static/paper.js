@@ -1,9 +1,9 @@
-/* What pages that are files have in common: light or dark, tables that can be sorted, details that print. */
+/* Shared by pages that are files: theme, sortable tables, and printing. */
 
 import { el, fill } from "./dom.js";
 import { speak, spoken } from "./words.js";
 
-/** Reads or stores a setting where the browser lets a file do that; otherwise it lasts as long as the page. */
+/** Read or store a setting, if the browser allows it for files. */
 function remembered(name, value) {
   try {
     if (value !== undefined) localStorage.setItem(`ragbed-${name}`, value);
@@ -13,9 +13,9 @@ function remembered(name, value) {
   }
 }
 
-/** Buttons that change the language of what was written in both; `then` draws what was not.
+/** Let buttons switch the language; `then` redraws what is not in the page in both languages.
  *
- * The page opens in `first`, or else in the language that was chosen before, or else in that of the browser. */
+ * The page opens in `first`, or else in the stored language, or else in that of the browser. */
 export function keepLanguage(buttons, first, then = () => {}) {
   const talk = (language) => {
     speak(language);
@@ -32,7 +32,7 @@ export function keepLanguage(buttons, first, then = () => {}) {
   talk(first || remembered("language") || navigator.language);
 }
 
-/** Buttons that go through light, dark and what the system has; remembered where the browser lets a file remember. */
+/** Let buttons cycle through the system theme, light and dark. */
 export function keepTheme(buttons) {
   const themes = ["", "light", "dark"];
   const show = (theme) => {
@@ -51,7 +51,7 @@ export function keepTheme(buttons) {
   }
 }
 
-/** Headings become buttons; numbers sort by what they are, highest first, texts by the alphabet. */
+/** Make headings sort their column: numbers with the highest first, texts alphabetically. */
 export function makeSortable(tables) {
   for (const table of tables) {
     table.querySelectorAll("thead th").forEach((head, column) => {
@@ -73,7 +73,7 @@ function sort(table, head, column) {
   table.tBodies[0].append(...rows);
 }
 
-/** Paper cannot be clicked: what is folded is opened before it is printed, and folded again. */
+/** Open folded details while the page is printed. */
 export function openForPrint() {
   let opened = [];
   addEventListener("beforeprint", () => {

@@ -1,7 +1,7 @@
-/* The single-file report: language, light or dark, sorting, and the case browser.
+/* The single-file report: language, theme, sorting, and the case browser.
  *
- * Everything but the cases is written into the page already. The cases lie in blocks of gzip, a few hundred trials each,
- * which are unpacked when one of them is opened; the index says which trial lies where.
+ * The page contains everything except the cases, which are in gzip blocks of a few hundred trials each. A block is
+ * unpacked when one of its cases is opened; the index has the position of each trial.
  */
 
 import { drawCase, drawTrial, tag, typeName } from "./case.js";
@@ -18,7 +18,7 @@ const FIELDS = [
   ["Testbed", "testbeds", (row) => [row[2]]],
   ["Noise", null, (row) => [row[3]]],
   ["Verdict", "verdicts", (row) => [row[4]]],
-  ["Cause", "types", (row) => row[5]],
+  ["Error type", "types", (row) => row[5]],
 ];
 const index = JSON.parse(document.getElementById("index").textContent);
 const blocks = document.querySelectorAll("script.block");
@@ -29,7 +29,7 @@ let wanted = "";
 let shown = STEP;
 let fitting = [];
 
-/** Trials by data and item as people count, whatever order they were packed in. */
+/** Trials sorted by data and item, in natural order. */
 const order = (() => {
   const { compare } = new Intl.Collator("en", { numeric: true });
   const questions = index.questions.map((_, at) => at).sort((a, b) => {
@@ -50,7 +50,7 @@ async function unpack(block) {
   return unpacked.get(block);
 }
 
-/** A trial with its case and all trials of the same question. */
+/** Return a trial with its case and all trials of the same question. */
 async function find(at) {
   let block = index.firsts.length - 1;
   while (index.firsts[block] > at) block -= 1;
@@ -118,7 +118,7 @@ function refresh() {
 function drawRows() {
   fill(place.querySelector("[role=status]"), say("{0} of {1} trials", fitting.length.toLocaleString("en"), index.trials.length.toLocaleString("en")));
   const rows = fitting.slice(0, shown).map(drawRow);
-  fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say("Nothing fits. Take a filter away.")));
+  fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say("No matches. Remove a filter.")));
   fill(place.querySelector(".more"), shown < fitting.length
     ? el("button", { type: "button", onclick: () => { shown += STEP; drawRows(); } }, say("More")) : null);
 }
@@ -154,11 +154,11 @@ async function route() {
   document.body.dataset.view = isCase ? "case" : "report";
   if (!isCase) {
     drawList();
-    // What lies above is laid out as it comes into view, which moves the list once more.
+    // The page above is laid out when it comes into view, which moves the list again.
     if (wasCase) requestAnimationFrame(() => { place.scrollIntoView(); requestAnimationFrame(() => place.scrollIntoView()); });
     return undefined;
   }
-  if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases; a newer one can.")));
+  if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases. Use a newer one.")));
   if (fitting.length === 0) choose();
   return drawOne(Number(found[1]));
 }

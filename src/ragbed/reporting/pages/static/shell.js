@@ -1,9 +1,9 @@
-/* What stands around every page that a server of ours shows: its words, language, light or dark, keys and links. */
+/* The frame of every served page: texts, language, theme, keys and links. */
 
 import { el } from "./dom.js";
 import { learn, say, speak, spoken } from "./words.js";
 
-/** Learns the page's own words, and takes language and theme as they were chosen before. */
+/** Add the texts of the page, and restore the language and the theme. */
 export function beginShell(words) {
   learn(words);
   speak(localStorage.getItem("language") ?? navigator.language);
@@ -11,7 +11,7 @@ export function beginShell(words) {
   if (theme) document.documentElement.dataset.theme = theme;
 }
 
-/** The buttons at the end of the bar; `redraw` is called when another language was chosen. */
+/** Draw the buttons of the top bar; `redraw` is called when the language changes. */
 export function drawTools(help, redraw) {
   const other = spoken() === "zh" ? "en" : "zh";
   const chooseLanguage = () => {
@@ -21,7 +21,7 @@ export function drawTools(help, redraw) {
   };
   return el("div", { class: "tools" },
     el("button", { onclick: chooseLanguage, lang: other === "en" ? "en" : "zh-Hans" }, other === "en" ? "English" : "中文"),
-    el("button", { onclick: chooseTheme, title: say("Light or dark"), "aria-label": say("Light or dark") }, "◐"),
+    el("button", { onclick: chooseTheme, title: say("Light/dark theme"), "aria-label": say("Light/dark theme") }, "◐"),
     el("button", { onclick: () => showKeys(help), title: "?" }, say("Keys")));
 }
 
@@ -32,7 +32,7 @@ function chooseTheme() {
   localStorage.setItem("theme", root.dataset.theme);
 }
 
-/** The list of keys: `[["j  ↓", "next"], …]`, two spaces between keys that do the same. */
+/** Show the list of keys: `[["j  ↓", "next"], …]`, with two spaces between keys that do the same. */
 export function showKeys(help) {
   showDialog(say("Keys"), (close) => [
     el("dl", { class: "facts" }, help.flatMap(([keys, word]) => [
@@ -41,7 +41,7 @@ export function showKeys(help) {
   ]);
 }
 
-/** A dialog; `fillIn` gets the function that closes it, and gives what stands in it. */
+/** Open a dialog; `fillIn` gets the function that closes it and returns its content. */
 export function showDialog(title, fillIn) {
   const dialog = el("dialog", { onclose: () => dialog.remove(), "aria-label": title });
   dialog.append(el("h2", {}, title), ...fillIn(() => dialog.close()));
@@ -49,7 +49,7 @@ export function showDialog(title, fillIn) {
   dialog.showModal();
 }
 
-/** Whether a key is meant for the page: nothing is being typed, no dialog is open, no modifier is held. */
+/** Return whether a key is meant for the page, not for a field, a dialog or the browser. */
 export function isForPage(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return false;
   if (!event.target.closest?.("input, textarea, select")) return true;
@@ -57,7 +57,7 @@ export function isForPage(event) {
   return false;
 }
 
-/** Goes to our own links without loading the page again. */
+/** Follow our own links without reloading the page. */
 export function followLinks(go) {
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
@@ -67,7 +67,7 @@ export function followLinks(go) {
   });
 }
 
-/** What went wrong, in words. */
+/** Draw an error message. */
 export function drawProblem(error) {
   return el("p", { class: "problem", role: "alert" }, error.message);
 }

@@ -1,7 +1,7 @@
-/* The interface in English and Chinese.
+/* The texts of the interface in English and Chinese.
  *
- * `say("Documents")` gives the words in the language that was chosen; the English ones are the key, so that the code
- * reads as it shows. `{0}` stands for a value. What is not in the list is data, and is shown as it is.
+ * `say("Documents")` returns a text in the selected language. The English text is the key, and `{0}` is a placeholder.
+ * Texts that are not in the list are data and are shown unchanged.
  */
 
 const ZH = {
@@ -15,7 +15,7 @@ const ZH = {
   "Documents": "文档",
   "No documents were given.": "未提供文档。",
   "Prompt as sent": "实际发送的提示词",
-  "Reply": "回答",
+  "Response": "回答",
   "Reasoning": "推理过程",
   "Verdicts": "判定",
   "Track": "评分口径",
@@ -38,58 +38,58 @@ const ZH = {
   "yes": "是",
   "no": "否",
   "none": "无",
-  "Grounds": "依据",
+  "Evidence": "依据",
   "Rule": "规则",
-  "Stretch of the reply": "回答中的片段",
-  "Why it is wrong": "错误类型",
+  "Span of the response": "回答中的片段",
+  "Error types": "错误类型",
   "Judges": "评审模型",
   "judge": "评审",
   "criterion": "评审项",
   "what it said": "评审意见",
   "latency": "延迟",
-  "tokens": "词元",
+  "tokens": "token",
   "{0} in, {1} out": "输入 {0}，输出 {1}",
   "cost": "费用",
   "attempts": "尝试次数",
   "finish": "结束原因",
-  "from the cache": "来自缓存",
+  "cached": "来自缓存",
   "repeat {0}": "第 {0} 次重复",
-  "The provider's filter refused to answer.": "服务方的过滤器拒绝了回答。",
+  "The provider's content filter blocked the response.": "服务方的内容过滤拦截了回答。",
   "The call failed: {0}": "调用失败：{0}",
-  "The reply is empty.": "回答为空。",
+  "The response is empty.": "回答为空。",
   "supports": "支持",
   "distracts": "干扰",
   "contradicts": "相悖",
   "from another question": "取自其他问题",
   "gold answer": "标准答案",
-  "said by the reply": "回答所说",
+  "repeated in the response": "回答中的内容",
   "false answer": "错误答案",
   "cue": "措辞线索",
-  "why it is wrong": "错误依据",
+  "evidence": "错误依据",
   "Long-distance information": "信息相距过远",
   "Evidence uncertainty": "证据不确定",
   "Concept confusion": "概念混淆",
   "Merging": "合并",
   "Ignoring": "忽略",
   "Misalignment": "错位",
-  "As in noise robustness": "与噪声鲁棒性相同的错误",
+  "Error as in noise robustness": "与噪声鲁棒性相同的错误",
   "Instruction not followed": "未按指令措辞",
   "Trusts false documents": "轻信错误文档",
-  "Refuses needlessly": "本可回答却拒答",
-  "Right, not counted by the paper": "答对但论文口径未计入",
+  "False refusal": "误拒",
+  "Correct, but not counted by the paper": "答对但论文口径未计入",
   "Error in the data": "数据错误",
-  "No usable reply": "没有可用的回答",
+  "No usable response": "没有可用的回答",
   "part {0}": "第 {0} 小问",
-  "given to part {0}": "被答给第 {0} 小问",
-  "confirmed by asking again": "重新提问后得到证实",
-  "not confirmed by asking again": "重新提问后未得到证实",
-  "closed book": "无文档",
-  "own retrieval": "自行检索",
-  "Found by the system: {0}": "系统检索到 {0} 个段落",
-  "Calls behind it: {0}": "背后的调用：{0} 次",
+  "given for part {0}": "被答给第 {0} 小问",
+  "confirmed by an intervention": "经干预实验证实",
+  "not confirmed by an intervention": "干预实验未能证实",
+  "closed book": "闭卷",
+  "end-to-end RAG": "端到端 RAG",
+  "Retrieved passages: {0}": "系统检索到 {0} 个段落",
+  "Calls: {0}": "调用：{0} 次",
   "unknown": "未知",
   "noise {0}": "噪声 {0}",
-  "noise {0} (real {1})": "噪声 {0}（实际 {1}）",
+  "noise {0} (actual {1})": "噪声 {0}（实际 {1}）",
   "{0} documents": "{0} 篇文档",
   "Cases": "用例",
   "Search questions": "搜索问题",
@@ -100,42 +100,42 @@ const ZH = {
   "Testbed": "评测任务",
   "Noise": "噪声",
   "Verdict": "判定",
-  "Cause": "原因",
-  "{0} of {1} trials": "{1} 次提问中的 {0} 次",
+  "Error type": "错误类型",
+  "{0} of {1} trials": "{1} 个试次中的 {0} 个",
   "Previous": "上一个",
   "Next": "下一个",
   "Back to the list": "返回列表",
-  "Nothing fits. Take a filter away.": "没有符合条件的用例，请减少筛选条件。",
+  "No matches. Remove a filter.": "没有符合条件的用例，请减少筛选条件。",
   "no documents": "无文档",
   "The same question": "同一问题",
   "More": "更多",
   "Keys": "快捷键",
-  "Light or dark": "明暗",
+  "Light/dark theme": "浅色/深色主题",
   "Close": "关闭",
-  "The server does not answer: {0}": "服务器没有响应：{0}",
+  "The server does not respond: {0}": "服务器没有响应：{0}",
   "Keys: j and k move, Esc goes back, / searches.": "按键：j、k 前后移动，Esc 返回，/ 搜索。",
-  "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压用例，请使用较新的浏览器。",
+  "This browser cannot unpack the cases. Use a newer one.": "此浏览器无法解压用例，请使用较新的浏览器。",
 };
 
 let chosen = "en";
 
-/** Chooses the language: `zh…` is Chinese, everything else English. */
+/** Select the language: `zh…` is Chinese, everything else English. */
 export function speak(language) {
   chosen = String(language ?? "").toLowerCase().startsWith("zh") ? "zh" : "en";
   document.documentElement.lang = chosen === "zh" ? "zh-Hans" : "en";
 }
 
-/** The language that is spoken. */
+/** Return the selected language. */
 export function spoken() {
   return chosen;
 }
 
-/** Adds the words of one page to the list. */
+/** Add the texts of one page to the list. */
 export function learn(words) {
   Object.assign(ZH, words);
 }
 
-/** Words of the interface, with `{0}`, `{1}` … filled in. */
+/** Return a text of the interface, with `{0}`, `{1}` … filled in. */
 export function say(english, ...values) {
   const known = chosen === "zh" && Object.hasOwn(ZH, english) ? ZH[english] : english;
   return known.replace(/\{(\d)\}/g, (_, place) => String(values[Number(place)] ?? ""));

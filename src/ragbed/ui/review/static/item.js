@@ -1,4 +1,4 @@
-/* The page of one item: question and answers with what is to be decided about them, then the passages, one card each. */
+/* The page of one item: the question and answers with their points, and the passages, one card each. */
 
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
@@ -11,18 +11,18 @@ import { say } from "./words.js";
 
 const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawItem(params, { go, signal, undo, notice }) {
   const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
   const problem = el("div", {});
-  let isSent = false; // the next page is not drawn yet: a second press is not meant for this one
+  let isSent = false; // A second press before the next page is drawn is ignored.
   const decide = async (said, next = false) => {
     if (isSent) return;
     isSent = true;
     try {
       const { doubts } = await tell("/api/decide", { item: page.item, said, final: page.closed });
       await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
-      if (doubts.length) notice(say("Kept. The rules have doubts: {0}", doubts.join("; ")));
+      if (doubts.length) notice(say("Saved. Warnings: {0}", doubts.join("; ")));
     } catch (error) {
       isSent = false;
       fill(problem, drawProblem(error));
@@ -48,7 +48,7 @@ function drawFlags(flags) {
     el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
 }
 
-/** The place of a flag; passages are counted from 1 on the page. */
+/** Draw the place of a flag; passages are numbered from 1. */
 function whereOf(flag) {
   const index = indexOf(flag);
   return index === null ? el("code", {}, flag.where) : el("strong", {}, `${say("passage")} ${index + 1}`);
@@ -61,7 +61,7 @@ function indexOf(flag) {
 
 function drawHits(hits) {
   if (hits === null) return null;
-  return el("details", { class: "hits small" }, el("summary", {}, say("{0} pages were found by {1}", hits.length, hits[0]?.engine ?? "–")),
+  return el("details", { class: "hits small" }, el("summary", {}, say("Pages found by {1}: {0}", hits.length, hits[0]?.engine ?? "–")),
     el("ol", {}, hits.map((hit) => el("li", {}, el("span", { dir: "auto" }, hit.title || "–"), " ", el("span", { class: "address" }, hit.url)))));
 }
 
@@ -69,8 +69,8 @@ function drawFacts(page) {
   const facts = [];
   const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
   add("Event", page.date);
-  add("Known by", page.known_by.join(", ") || say("no model that was asked"));
-  add("Made from", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
+  add("Known to", page.known_by.join(", ") || say("none of the evaluated models"));
+  add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
   page.sub_questions.forEach((one, part) => add(`${say("Part")} ${part + 1}`, one));
   return el("dl", { class: "facts" }, facts);
 }
@@ -80,7 +80,7 @@ function drawPassage(shown, index, page, draw) {
   const points = page.points.filter((one) => ["stance", "text", "edit"].includes(one.kind) && one.index === index);
   const edited = points.filter((one) => one.kind === "edit").map((one) => {
     const [start, end] = passage.edits[one.span];
-    return { start, end, kind: "fake", title: `${say("edited stretch")} ${one.span + 1}` };
+    return { start, end, kind: "fake", title: `${say("edited span")} ${one.span + 1}` };
   });
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
@@ -90,13 +90,13 @@ function drawPassage(shown, index, page, draw) {
       passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
     quote(page.lang, marked(passage.text, [...named(shown.spans.filter((one) => one.kind !== "fake" || !edited.length)), ...edited])),
-    original ? el("details", { class: "small" }, el("summary", {}, say("The passage it was made from, {0}", passage.edit_of + 1)),
+    original ? el("details", { class: "small" }, el("summary", {}, say("Original passage ({0})", passage.edit_of + 1)),
       quote(page.lang, marked(original.passage.text, named(original.spans)))) : null,
     drawSource(shown),
     points.map(draw));
 }
 
-/** Where a passage is from; addresses are shown, not linked to: what they lead to is not ours. */
+/** Draw the source of a passage; URLs are not linked, because the pages are untrusted. */
 function drawSource({ passage, sha256 }) {
   const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine's snippet") : null,
     passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);
@@ -104,11 +104,11 @@ function drawSource({ passage, sha256 }) {
 }
 
 function named(spans) {
-  const words = { gold: "gold answer", fake: "false answer", cue: "bears the answer" };
+  const words = { gold: "gold answer", fake: "false answer", cue: "contains the answer" };
   return spans.map((span) => ({ ...span, title: say(words[span.kind]) }));
 }
 
-/** What can be done with the whole item, and what the sample says so far. */
+/** Draw the buttons for the whole item, and the state of the sample. */
 function drawBar(page, standing, decide, go, undo) {
   const tally = standing.tallies.find((one) => one.data === page.data);
   const open = page.points.filter((point) => isOpen(point, page));
@@ -116,7 +116,7 @@ function drawBar(page, standing, decide, go, undo) {
   const to = (name, word, key) => el("button", { "data-do": name, disabled: !key, onclick: () => go(itemLink(key)) }, say(word));
   return el("footer", { class: "bar screen-only" }, el("div", {},
     open.length && !page.closed ? [
-      el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept all {0} left", open.length)),
+      el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept remaining {0}", open.length)),
       el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
     el("button", { onclick: undo, title: "u" }, say("Undo")),
     to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next to decide", page.next_open),

@@ -1,11 +1,11 @@
-/* The keyboard: j and k through what is to be decided, y, e and n to decide it, a for all that is left. */
+/* Keys: j and k move through the points, y, e and n decide, a accepts the rest. */
 
 import { isForPage, showKeys } from "./shell.js";
 
 export const HELP = [
-  ["a", "accept all that is left, and go on"], ["y", "accept this"], ["e", "fix this"], ["n", "reject this"], ["x", "reject the item"],
+  ["a", "accept the rest and continue"], ["y", "accept this"], ["e", "fix this"], ["n", "reject this"], ["x", "reject the item"],
   ["u", "undo"], ["j  ↓", "next point"], ["k  ↑", "previous point"], ["→  Enter", "next item"], ["←", "previous item"],
-  ["l", "list of items"], ["/", "search"], ["o", "how the review stands"], ["?", "this list"],
+  ["l", "list of items"], ["/", "search"], ["o", "review progress"], ["?", "show this list"],
 ];
 
 const press = (name) => () => document.querySelector(`[data-do=${name}]`)?.click();
@@ -16,7 +16,7 @@ const move = (by) => () => {
   points[Math.max(0, Math.min(points.length - 1, now + by))]?.focus();
 };
 
-/** Presses a button of the point that has the focus. */
+/** Press a button of the focused point. */
 const verdict = (word) => () => document.activeElement?.closest?.("[data-point]")?.querySelector(`[data-say=${word}]`)?.click();
 
 const ACTS = {
@@ -29,7 +29,7 @@ async function search(tools) {
   document.querySelector("input[name=q]")?.focus();
 }
 
-/** Acts on a key, unless something is being typed. */
+/** Handle a key, unless a field has the focus. */
 export function onKey(event, tools) {
   if (!isForPage(event)) return;
   const isOnButton = event.target.closest?.("button, a, summary");

@@ -1,4 +1,4 @@
-/* The items, in the order in which they are looked at. */
+/* The list of items, in the order of the review. */
 
 import { tag } from "./case.js";
 import { el } from "./dom.js";
@@ -6,15 +6,15 @@ import { ask } from "./seat.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
-const ONLY = { all: "all", todo: "to do", done: "done", disagreed: "differ", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
+const ONLY = { all: "all", todo: "to do", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
 const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "other" };
 
-/** What a state is called. */
+/** Draw the state of an item. */
 export function stateTag(state) {
-  return tag({ open: "not decided", begun: "begun", waiting: "waits for the other", disagreed: "differ" }[state] ?? state, TONE[state]);
+  return tag({ open: "not decided", begun: "started", waiting: "waiting for the other rater", disagreed: "disagreement" }[state] ?? state, TONE[state]);
 }
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawList(params, { go, signal }) {
   const only = params.get("only") ?? "all";
   const asked = { show: only, data: params.get("data") ?? "", q: params.get("q") ?? "", offset: params.get("offset") ?? "0" };
@@ -41,7 +41,7 @@ export async function drawList(params, { go, signal }) {
       choice("flagged", params.has("flagged") ? "" : "1", say("flagged"), params.has("flagged"))),
     page.data.length > 1 ? el("div", { class: "row filters", role: "group", "aria-label": say("Data") },
       page.data.map((name) => choice("data", asked.data === name ? "" : name, name, asked.data === name))) : null,
-    page.rows.length ? el("ol", { class: "items" }, page.rows.map(drawRow)) : el("p", { class: "quiet empty" }, say("Nothing fits. Take a filter away.")),
+    page.rows.length ? el("ol", { class: "items" }, page.rows.map(drawRow)) : el("p", { class: "quiet empty" }, say("No matches. Remove a filter.")),
     drawPager(page, params, go));
 }
 

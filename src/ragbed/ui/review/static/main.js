@@ -1,4 +1,4 @@
-/* The review: reads the address, draws the page it names, and listens to links, keys and the server. */
+/* The review: draw the page of the URL, and handle links, keys and news from the server. */
 
 import { enter } from "./api.js";
 import { el, fill } from "./dom.js";
@@ -23,7 +23,7 @@ const here = () => new URLSearchParams(location.search);
 const shown = () => (!seated() ? "seat" : here().has("item") ? "item" : here().get("show") === "list" ? "list" : "standing");
 const DRAW = { seat: drawSeat, item: drawItem, list: drawList, standing: drawStanding };
 
-/** Goes to an address and draws it. */
+/** Go to a URL and draw its page. */
 async function go(link, { replace = false, keep = false } = {}) {
   if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
   await draw({ keep });
@@ -50,12 +50,12 @@ async function draw({ keep = false } = {}) {
   page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
 }
 
-/** Says something that is not a problem. */
+/** Show a notice that is not an error. */
 function notice(words) {
   fill(work, el("p", { class: "notice" }, words));
 }
 
-/** The first point that is not decided, from the one that had the focus on. */
+/** Focus the first undecided point, starting at the one that had the focus. */
 function focusPoint(after) {
   const points = [...page.querySelectorAll("[data-point]")];
   const from = Math.max(0, points.findIndex((one) => one.dataset.point === after));
@@ -63,7 +63,7 @@ function focusPoint(after) {
   (next ?? points.find((one) => one.dataset.point === after))?.focus({ preventScroll: !after });
 }
 
-/** Takes the last act back and shows what it was about. */
+/** Undo the last decision and show its item. */
 async function undo() {
   try {
     const { item } = await tell("/api/undo");
@@ -78,7 +78,7 @@ function drawTop() {
   const link = (href, key, word) => el("a", { href, "aria-current": shown() === key ? "page" : null }, say(word));
   fill(top, el("div", {},
     el("a", { class: "brand", href: "/" }, "ragbed"),
-    name ? el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Standing"), link("?show=list", "list", "Items")) : null,
+    name ? el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Progress"), link("?show=list", "list", "Items")) : null,
     name ? el("span", { class: "rater small" }, name, " ", el("button", { class: "quiet-button", onclick: stand }, say("Leave"))) : null,
     drawTools(HELP, () => draw({ keep: true }))));
 }
@@ -88,7 +88,7 @@ function stand() {
   go("");
 }
 
-/** Asks who it is. */
+/** Ask for the name of the rater. */
 async function drawSeat(params, { go }) {
   const name = el("input", { name: "rater", maxlength: 40, autocomplete: "off", "aria-label": say("Your name"), required: true });
   const problem = el("div", {});
@@ -104,11 +104,11 @@ async function drawSeat(params, { go }) {
   setTimeout(() => name.focus());
   return el("form", { class: "seat", onsubmit: submit },
     el("h1", {}, say("Who are you?")),
-    el("p", { class: "quiet" }, say("Your name goes into the log with everything you decide.")),
-    el("div", { class: "row" }, name, el("button", {}, say("Begin"))), problem);
+    el("p", { class: "quiet" }, say("Your name is stored with each decision.")),
+    el("div", { class: "row" }, name, el("button", {}, say("Start"))), problem);
 }
 
-/** Keeps the seat, and shows what others did meanwhile. */
+/** Confirm the name, and show what others did meanwhile. */
 async function stayAlive() {
   if (seated()) {
     try {
@@ -118,7 +118,7 @@ async function stayAlive() {
       if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
       seen = told;
     } catch (error) {
-      fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server does not answer: {0}", error.message)));
+      fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server does not respond: {0}", error.message)));
     }
   }
   setTimeout(stayAlive, ALIVE_S * 1000);

@@ -1,29 +1,29 @@
-/* One point: what it says, what was said of it, and the buttons and fields to say something. */
+/* One point: its statement, its decisions, and the buttons and fields to decide. */
 
 import { tag } from "./case.js";
 import { el, fill } from "./dom.js";
 import { say } from "./words.js";
 
 const STATEMENTS = {
-  question: "The question is clear, and can be asked by itself", searchable: "A search finds pages that answer it",
-  answer: "The answer and every alias are right", fake: "The false answer is false, and could be believed",
-  text: "Nothing true is left in it, and it reads well", edit: "“{0}” fits in here",
+  question: "The question is clear without context", searchable: "A search finds pages that answer it",
+  answer: "The answer and every alias are right", fake: "The false answer is false but plausible",
+  text: "The true answer is gone from it, and it reads well", edit: "“{0}” fits in here",
   supports: "It gives the answer", distracts: "It does not give the answer", contradicts: "It gives the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };
 const REASONS = {
-  question: ["unclear", "needs its article", "has several answers", "no question of fact"], searchable: ["no search finds it"],
-  known: ["known already", "not known"], answer: ["wrong", "incomplete", "out of date"], fake: ["it is true", "of another kind", "not believable"],
-  stance: ["about something else", "unreadable", "a duplicate"], text: ["something true is left", "contradicts itself", "unreadable"], edit: ["does not fit"],
+  question: ["unclear", "unclear without its article", "has several answers", "not a factual question"], searchable: ["no search finds it"],
+  known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["it is true", "of a different kind", "implausible"],
+  stance: ["off topic", "unreadable", "a duplicate"], text: ["the true answer remains", "contradicts itself", "unreadable"], edit: ["does not fit"],
 };
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
 
-/** Whether something is still to be said of a point; of an item that is rejected nothing is. */
+/** Return whether a point still needs a decision. */
 export function isOpen(point, page) {
   return page.closed ? point.differs : point.counts === null && ["open", "begun"].includes(page.state);
 }
 
-/** A point as an element; `decide` takes what is said. */
+/** Draw a point; `decide` sends a decision. */
 export function drawPoint(point, page, decide) {
   const can = page.closed ? point.differs : true;
   const field = el("div", { class: "field" });
@@ -69,7 +69,7 @@ function drawAliases(point, page) {
   return el("span", { class: "aliases", lang: page.lang }, page[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
 }
 
-/** What was said: by oneself, by others as far as one may see it, and what settled it. */
+/** Draw the decisions: one's own, those of others if visible, and the settling one. */
 function drawSaid(point, page) {
   const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("settled by")} ${point.final[0]}`, point.final[1]]] : [])];
   const telling = all.filter(([who, said]) => who !== null || said.verdict !== "accept" || page.closed);
@@ -96,13 +96,13 @@ function drawReject(point, decide, close) {
     el("button", {}, say("Reject")), el("button", { type: "button", onclick: close }, say("Cancel")));
 }
 
-/** The field in which a point is mended. */
+/** Draw the field for a fix. */
 function drawFix(point, page, decide, close) {
   if (point.kind === "stance") return drawStances(point, page, decide, close);
   const aliases = point.kind === "answer" || point.kind === "fake";
   const before = aliases ? page[point.kind][point.index].join("\n")
     : { question: page.question, text: page.passages[point.index]?.passage.text, edit: point.kind === "edit" ? editedWords(point, page) : null }[point.kind];
-  const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("What it should be") });
+  const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("New value") });
   input.value = before;
   const keep = (event) => {
     event?.preventDefault();
@@ -115,8 +115,8 @@ function drawFix(point, page, decide, close) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey || (point.kind !== "text" && !aliases))) keep(event);
   };
   return el("form", { onsubmit: keep, onkeydown }, input,
-    el("div", { class: "row" }, el("button", {}, say("Keep")), el("button", { type: "button", onclick: close }, say("Cancel")),
-      aliases ? el("span", { class: "quiet small" }, say("One alias a line; the first is the answer. Ctrl+Enter keeps it.")) : null));
+    el("div", { class: "row" }, el("button", {}, say("Save")), el("button", { type: "button", onclick: close }, say("Cancel")),
+      aliases ? el("span", { class: "quiet small" }, say("One alias per line; the first is the answer. Ctrl+Enter saves.")) : null));
 }
 
 function drawStances(point, page, decide, close) {

@@ -1,4 +1,4 @@
-/* How the review stands: what is done, how many items are wrong at the most, and how far two raters agree. */
+/* The progress of the review: counts, the bound on wrong items, and the agreement of two raters. */
 
 import { tag } from "./case.js";
 import { el } from "./dom.js";
@@ -6,41 +6,41 @@ import { ask } from "./seat.js";
 import { say } from "./words.js";
 
 const KINDS = {
-  item: "whole items", question: "questions", searchable: "found by search", known: "known or not", answer: "answers",
-  fake: "false answers", stance: "stances", text: "edited passages", edit: "edited stretches",
+  item: "whole items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
+  fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged, done", "drawn, done", "wrong", "at most", "more to look at", "accepted", "fixed", "rejected", "differ", "left"];
+const COLUMNS = ["data", "flagged, done", "drawn, done", "wrong", "at most", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
-/** A share as it is printed. */
+/** Format a share. */
 export function percent(share) {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** One line on the sample of a dataset: what the bound is, and what it takes to reach the target. */
+/** Describe the sample of a dataset: the bound, and the items needed to reach the target. */
 export function boundLine(tally, target) {
   if (!tally.drawn) return say("every item is flagged");
-  if (!tally.sampled) return say("look at {0} of the {1} that are not flagged, for ≤ {2} wrong", tally.more, tally.drawn, percent(target));
+  if (!tally.sampled) return say("review {0} of the {1} unflagged items to show ≤ {2} wrong", tally.more, tally.drawn, percent(target));
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
-  if (tally.sampled === tally.drawn) return say("{0}; all that are not flagged were looked at", told);
-  const bound = say("{0}: at most {1} of all that are not flagged", told, percent(tally.bound));
+  if (tally.sampled === tally.drawn) return say("{0}; all unflagged items were reviewed", told);
+  const bound = say("{0}: at most {1} of all unflagged items", told, percent(tally.bound));
   return tally.more ? say("{0}; {1} more for ≤ {2}", bound, tally.more, percent(target)) : bound;
 }
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawStanding(params, { signal }) {
   const told = await ask("/api/standing", { concord: 1 }, signal);
   const differing = told.tallies.reduce((sum, one) => sum + (one.states.disagreed ?? 0), 0);
   return el("div", { class: "standing" },
-    el("div", { class: "row heading" }, el("h1", {}, say("How the review stands")),
-      told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Go on")) : tag("all done", "good"),
-      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say("Settle {0} that raters differ on", differing)) : null),
+    el("div", { class: "row heading" }, el("h1", {}, say("Review progress")),
+      told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Continue")) : tag("all done", "good"),
+      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say(differing === 1 ? "Settle {0} disagreement" : "Settle {0} disagreements", differing)) : null),
     el("p", { class: "quiet" }, say(told.begun.raters === 2
-      ? "Two raters decide each item; neither sees what the other says until both are done."
-      : "Each item is decided once; who decides is kept.")),
-    told.stale ? el("p", { class: "problem" }, say("Decisions about items that are gone or have changed since: {0}; they do not count.", told.stale)) : null,
+      ? "Two raters decide each item. They see each other's decisions when both are done."
+      : "Each item is decided by one rater, whose name is stored.")),
+    told.stale ? el("p", { class: "problem" }, say("Decisions about items that were removed or changed since: {0}. They do not count.", told.stale)) : null,
     drawTallies(told),
-    el("p", { class: "quiet small" }, say("Flagged items come first, all of them. The others are drawn at random; “at most” is the share of wrong ones among them by Clopper and Pearson, one-sided, 95 %. It counts those drawn up to the first that was passed over. Wrong is what had to be fixed or rejected.")),
-    told.raters.length ? el("p", {}, say("At work: {0}", told.raters.join(", "))) : null,
+    el("p", { class: "quiet small" }, say("All flagged items come first. The others are drawn at random; “at most” is the upper bound on the share of wrong ones (Clopper–Pearson, one-sided, 95 %). It counts the drawn items up to the first that was skipped. An item is wrong if it had to be fixed or rejected.")),
+    told.raters.length ? el("p", {}, say("Raters: {0}", told.raters.join(", "))) : null,
     told.concord.length ? drawConcord(told.concord) : null);
 }
 
@@ -58,10 +58,10 @@ function drawTallies(told) {
 
 function drawConcord(rows) {
   const share = ([value, low, high]) => (value === null ? "–" : low === null ? value.toFixed(2) : `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`);
-  return el("section", {}, el("h2", {}, say("How far two raters agree")),
+  return el("section", {}, el("h2", {}, say("Inter-rater agreement")),
     el("div", { class: "scroll" }, el("table", { class: "concord" },
-      el("thead", {}, el("tr", {}, ["", "n", "agreed", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
+      el("thead", {}, el("tr", {}, ["", "n", "agreement", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
       el("tbody", {}, rows.map((one) => el("tr", {}, el("th", { scope: "row" }, say(KINDS[one.kind])), el("td", { class: "number" }, String(one.n)),
         [one.agreed, one.kappa, one.ac1].map((value) => el("td", { class: "number" }, share(value)))))))),
-    el("p", { class: "quiet small" }, say("On whether it can stay as it is, before anything was settled; 95 % intervals over items. κ needs both to reject something; AC1 stays steady where nearly all is accepted.")));
+    el("p", { class: "quiet small" }, say("Agreement on whether something can stay as it is, before settlement; 95 % intervals over items. κ is undefined unless both reject something; AC1 is stable if nearly everything is accepted.")));
 }

@@ -1,4 +1,4 @@
-/* The page of one case: replies beside each other, the question under other conditions, labels. */
+/* The page of one case: responses side by side, the question under other conditions, and labels. */
 
 import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
@@ -7,7 +7,7 @@ import { appendLater } from "./later.js";
 import { backLink, caseLink, here, learnNames, nameOf, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawCasePage(go, signal, { keep }) {
   const params = here();
   const asked = new URLSearchParams({ run: params.get("in") ?? "", case: params.get("case"), model: params.get("by") ?? "", repeat: params.get("repeat") ?? "0" });
@@ -27,7 +27,7 @@ export async function drawCasePage(go, signal, { keep }) {
       el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
       el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))),
     drawPair(page),
-    page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are shortened here; `ragbed export` has them whole.")) : null,
+    page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are truncated; `ragbed export` writes them in full.")) : null,
     el("div", { class: "two" }, left,
       el("div", { class: "replies" },
         el("div", { class: `beside n${Math.min(trials.length, 3)}` }, trials),
@@ -37,7 +37,7 @@ export async function drawCasePage(go, signal, { keep }) {
   return whole;
 }
 
-/** What distinguishes the two cases of a minimal pair, with a link to the other one. */
+/** Draw the difference between the cases of a minimal pair, with a link to the other one. */
 function drawPair(page) {
   const { dial, twin } = page.shown;
   if (!dial && !page.pair) return null;
@@ -47,13 +47,13 @@ function drawPair(page) {
     page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
 }
 
-/** The replies of other models, each a button that puts it beside. */
+/** Draw the responses of other models as buttons that add them for comparison. */
 function drawBeside(page, go) {
   const first = page.trials[0];
   const rows = page.beside.filter((row) => !(row.run === first.run && row.model === first.model && row.repeat === first.repeat));
   if (!rows.length) return null;
   const shown = here().getAll("with");
-  return el("div", { class: "compare" }, el("h3", {}, say("Other replies to this case")),
+  return el("div", { class: "compare" }, el("h3", {}, say("Other responses to this case")),
     el("div", { class: "row" }, rows.map((row) => {
       const key = JSON.stringify([row.run, row.model, row.repeat]);
       const name = [nameOf(row.model), row.run === first.run ? null : row.run, row.repeat ? `#${row.repeat + 1}` : null].filter(Boolean).join(" · ");
@@ -70,7 +70,7 @@ function drawOthers(page) {
       el("td", {}, tag(row.outcome === "ok" ? row.verdict : row.outcome)), el("td", { class: "said", lang: row.lang, dir: "auto" }, row.reply)))))));
 }
 
-/** What a person can say of a reply; the same button again takes it back. */
+/** Draw the label buttons of a response; pressing one again removes the label. */
 function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => one.wanted).map((one) => one.criterion))) {
   if (!trial.labels.length) return el("span", {});
   const set = async (one, value) => {

@@ -1,4 +1,4 @@
-/* The keyboard: j and k through lists and cases, / to search, l to label, ? for help. */
+/* Keys: j and k move through lists and cases, / searches, l labels, ? shows the help. */
 
 import { rowAt } from "./list.js";
 import { isForPage, showKeys } from "./shell.js";
@@ -6,10 +6,10 @@ import { backLink, caseLink, here, shownPage } from "./state.js";
 
 export const HELP = [
   ["/", "search"], ["j  ↓", "next"], ["k  ↑", "previous"], ["→  ←", "next and previous page"], ["Enter", "open"],
-  ["u  Esc", "back to the list"], ["c", "put the next model beside"], ["l", "label"], ["y  n", "label yes, no"], ["o", "overview"], ["?", "this list"],
+  ["u  Esc", "back to the list"], ["c", "add the next model for comparison"], ["l", "label"], ["y  n", "label yes, no"], ["o", "overview"], ["?", "show this list"],
 ];
 
-/** Acts on a key, unless something is being typed. */
+/** Handle a key, unless a field has the focus. */
 export function onKey(event, go) {
   if (!isForPage(event)) return;
   const act = { "/": focusSearch, "?": () => showKeys(HELP), o: () => go(""), ...(ACTS[shownPage()] ?? {}) }[event.key];
@@ -26,7 +26,7 @@ const move = (by) => () => {
 
 const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 2 : 1]?.click();
 
-/** To the trial after or before this one in the list that led here. */
+/** Go to the next or previous trial of the list. */
 const step = (by) => async (go) => {
   if (!here().has("at")) return;
   const at = Number(here().get("at")) + by;

@@ -1,8 +1,8 @@
-/* What is below the edge of the window is drawn when nothing else is to be done, so that a page answers at once. */
+/* Draw what is below the visible part of the page when the browser is idle, so that a page responds at once. */
 
 const AT_A_TIME = 12;
 
-/** Appends what functions draw, some at a time; a page that was left draws no more. */
+/** Append what functions draw, some at a time, until the page is left. */
 export function appendLater(parent, draws, signal) {
   const rest = [...draws];
   const next = () => {

@@ -1,4 +1,4 @@
-/* The list of trials, and the filters beside it. */
+/* The list of trials, and its filters. */
 
 import { get } from "./api.js";
 import { tag, typeName } from "./case.js";
@@ -8,17 +8,17 @@ import { FACETS, caseLink, changed, filterOf, here, learnNames, nameOf, toggled 
 import { say } from "./words.js";
 
 const PAGE = 50;
-const AT_ONCE = 12; // rows that fill a window
+const AT_ONCE = 12; // Rows that fill a window.
 const TITLES = {
-  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distracting documents",
-  outcome: "Outcome", error: "Kind of error", verdict: "Verdict", misled: "Misled", type: "Why it is wrong", differs: "Tracks that differ", label: "Labels",
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distractors",
+  outcome: "Outcome", error: "Error kind", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code differs", paper: "paper differs" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
 
 let latest = { key: null, page: null };
 
-/** One page of the list, as the server has it. */
+/** Fetch one page of the list. */
 async function fetchPage(params, offset, signal) {
   const asked = filterOf(params);
   asked.set("offset", offset);
@@ -28,7 +28,7 @@ async function fetchPage(params, offset, signal) {
   return page;
 }
 
-/** The trial at a place of the list; the page that was fetched last is not fetched again. */
+/** Return the trial at a position of the list; the last page is cached. */
 export async function rowAt(params, at) {
   const offset = Math.floor(at / PAGE) * PAGE;
   const asked = filterOf(params);
@@ -37,7 +37,7 @@ export async function rowAt(params, at) {
   return page.rows[at - offset];
 }
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawList(go, signal, { keep }) {
   const offset = Number(here().get("offset") ?? 0);
   const page = await fetchPage(here(), offset, signal);
@@ -50,7 +50,7 @@ export async function drawList(go, signal, { keep }) {
       el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
     page.rows.length
       ? list
-      : el("p", { class: "quiet empty" }, say("Nothing fits. Take a filter away, or search for less.")),
+      : el("p", { class: "quiet empty" }, say("No matches. Remove a filter or a search term.")),
     drawPager(page, offset, go)));
 }
 
@@ -84,7 +84,7 @@ function drawFacets(page, go) {
     const values = new Map(Object.entries(facets[name] ?? {}));
     for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
     const shown = [...values];
-    // Keys that are whole numbers come first in an object of JavaScript, wherever the server put them.
+    // JavaScript puts integer keys of an object first, in whatever order the server sent them.
     if (name === "noise") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
     if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
     return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>

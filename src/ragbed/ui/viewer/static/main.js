@@ -1,4 +1,4 @@
-/* The viewer: reads the address, draws the page it names, and listens to links, keys and the server. */
+/* The viewer: draw the page of the URL, and handle links, keys and news from the server. */
 
 import { enter, get } from "./api.js";
 import { drawCasePage } from "./casepage.js";
@@ -19,10 +19,10 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
-let told = null; // what the server said last of its runs,
-let seen = null; // and what it had said when the page was drawn
+let told = null; // The last progress of the runs from the server.
+let seen = null; // The progress when the page was drawn.
 
-/** Goes to an address and draws it. */
+/** Go to a URL and draw its page. */
 async function go(link, { replace = false, keep = false } = {}) {
   if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
   await draw({ keep });
@@ -62,7 +62,7 @@ function drawTop() {
 }
 
 function topParts() {
-  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, replies, documents"), "aria-label": say("Search questions, replies, documents"), autocomplete: "off", maxlength: 500 });
+  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, responses, documents"), "aria-label": say("Search questions, responses, documents"), autocomplete: "off", maxlength: 500 });
   const submit = (event) => {
     event.preventDefault();
     const params = new URLSearchParams(backLink());
@@ -81,7 +81,7 @@ function topParts() {
   ];
 }
 
-/** Follows runs that are at work, and indexes that are being made. */
+/** Follow the progress of runs and of their indexes. */
 async function follow() {
   let pause = IDLE_S;
   try {
@@ -93,13 +93,13 @@ async function follow() {
     fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
-    fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not answer: {0}", error.message)));
+    fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not respond: {0}", error.message)));
   }
   setTimeout(follow, pause * 1000);
 }
 
 function drawRefresh() {
-  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); draw({ keep: true }); } }, say("New results; show them"));
+  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); draw({ keep: true }); } }, say("Show new results"));
   return button;
 }
 
@@ -108,8 +108,8 @@ function drawWork(run) {
   const isIndexed = run.indexed >= run.results;
   if (isIndexed && !run.process) return null;
   return el("p", {}, `${run.name}: `,
-    isIndexed ? say("at work, {0} results so far", run.results.toLocaleString("en"))
-      : [el("progress", { max: run.results, value: run.indexed }), " ", say("{0} of {1} results read", run.indexed.toLocaleString("en"), run.results.toLocaleString("en"))]);
+    isIndexed ? say("running, {0} results so far", run.results.toLocaleString("en"))
+      : [el("progress", { max: run.results, value: run.indexed }), " ", say("{0} of {1} results indexed", run.indexed.toLocaleString("en"), run.results.toLocaleString("en"))]);
 }
 
 async function begin() {

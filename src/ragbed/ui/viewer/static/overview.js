@@ -1,4 +1,4 @@
-/* The first page: every condition of every model, with counts. */
+/* The first page: counts and rates of every model under every condition. */
 
 import { get } from "./api.js";
 import { tag } from "./case.js";
@@ -11,9 +11,9 @@ const TRACKS = ["robust", "code", "paper"];
 const AT_ONCE = 20; // rows that fill a window
 const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
-const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };
+const HEADINGS = { correct: "correct %", refused: "refuses %", flagged: "flags errors %", misled: "misled %" };
 
-/** The page as an element. */
+/** Draw the page. */
 export async function drawOverview(go, signal, { keep }) {
   const track = here().get("track") ?? "robust";
   const told = await get("/api/overview", new URLSearchParams({ track }), signal);
@@ -24,9 +24,9 @@ export async function drawOverview(go, signal, { keep }) {
   const table = drawTable(told.rows, rates, keep, signal);
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
-    el("p", { class: "quiet small" }, say("Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.")),
+    el("p", { class: "quiet small" }, say("Rates are per cent of n, failures included, with 95 % Wilson intervals over trials; the report has intervals by question. Click a row to see its trials.")),
     told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("No results to show yet.")),
-    told.count > told.rows.length ? el("p", { class: "quiet" }, say("{0} of {1} rows are shown; the list has filters for the rest.", told.rows.length, told.count)) : null);
+    told.count > told.rows.length ? el("p", { class: "quiet" }, say("{0} of {1} rows are shown. Use the filters of the list to see the others.", told.rows.length, told.count)) : null);
 }
 
 function drawTable(rows, rates, isWhole, signal) {
@@ -44,7 +44,7 @@ function drawTable(rows, rates, isWhole, signal) {
     el("thead", {}, el("tr", {},
       el("th", {}, say("testbed")), el("th", { class: "number" }, say("noise")),
       rates.map((name) => el("th", { class: "number" }, say(HEADINGS[name]))),
-      ["n", "asked", "errors", "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
+      ["scored", "n", "errors", "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
     first.map(drawGroup));
   appendLater(table, rest.map((group) => () => drawGroup(group)), signal);
   return table;

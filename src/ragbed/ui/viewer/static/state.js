@@ -1,46 +1,46 @@
-/* Where the person is: the address carries all of it, so that every view can be linked to, kept and gone back to. */
+/* The state of the page, all of it in the URL, so that every view can be linked, bookmarked and returned to. */
 
 export const FACETS = ["run", "model", "data", "lang", "testbed", "noise", "arm", "outcome", "error", "verdict", "misled", "type", "differs", "label"];
 const CASE = ["in", "case", "by", "repeat", "with", "at"];
 
 let names = {};
 
-/** Takes over the names under which models are shown, as every answer of the server has them. */
+/** Store the display names of models, which every response of the server has. */
 export function learnNames(told) {
   names = told;
 }
 
-/** The name under which a model is shown. */
+/** Return the display name of a model. */
 export function nameOf(model) {
   return Object.hasOwn(names, model) ? names[model] : model;
 }
 
-/** The parameters of the address as it is now. */
+/** Return the current parameters of the URL. */
 export function here() {
   return new URLSearchParams(location.search);
 }
 
-/** Which of the three pages is shown. */
+/** Return which of the three pages is shown. */
 export function shownPage(params = here()) {
   if (params.has("case")) return "case";
   return params.get("show") === "trials" ? "trials" : "overview";
 }
 
-/** A link to the list with this filter. */
+/** Return a link to the list with a filter. */
 export function listLink(filter) {
   const params = new URLSearchParams({ show: "trials" });
   for (const [name, values] of Object.entries(filter)) for (const value of [values].flat()) params.append(name, value);
   return `?${params}`;
 }
 
-/** The filter alone, as it is sent to the server and kept from page to page. */
+/** Return the filter of the URL, which is sent to the server and kept between pages. */
 export function filterOf(params = here()) {
   const kept = new URLSearchParams();
   for (const [name, value] of params) if (FACETS.includes(name) || name === "q") kept.append(name, value);
   return kept;
 }
 
-/** A link to a trial, at a place in the list that led to it. */
+/** Return a link to a trial, with its position in the list. */
 export function caseLink(row, at = null, params = here()) {
   const link = filterOf(params);
   link.set("show", "trials");
@@ -49,7 +49,7 @@ export function caseLink(row, at = null, params = here()) {
   return `?${link}`;
 }
 
-/** The same list without the case. */
+/** Return a link to the list without the case. */
 export function backLink(params = here()) {
   const link = new URLSearchParams(params);
   const at = Number(link.get("at") ?? 0);
@@ -59,7 +59,7 @@ export function backLink(params = here()) {
   return `?${link}`;
 }
 
-/** The address with one value of a parameter there or not, from the first page on. */
+/** Return the URL with a value of a parameter added or removed, at the first page. */
 export function toggled(name, value, params = here()) {
   const link = new URLSearchParams(params);
   const values = link.getAll(name);
@@ -70,7 +70,7 @@ export function toggled(name, value, params = here()) {
   return `?${link}`;
 }
 
-/** The address with a parameter set, or taken away. */
+/** Return the URL with a parameter set or removed. */
 export function changed(name, value, params = here()) {
   const link = new URLSearchParams(params);
   if (value === null || value === "") link.delete(name);
@@ -78,7 +78,7 @@ export function changed(name, value, params = here()) {
   return `?${link}`;
 }
 
-/** Tells who waits for it that the page, or a part of it, was drawn anew. */
+/** Count how often the page was drawn, for tests that wait for it. */
 export function tellDrawn() {
   const { dataset } = document.querySelector("main");
   dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);

@@ -1,0 +1,51 @@
+"""The text formats of a report.
+
+To add a format, write a function from a `Report` to text and register it in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import msgspec
+
+from ragbed.reporting import latex, markdown
+from ragbed.reporting.tables import Report
+from ragbed.text import printable
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(report: Report) -> str:
+    """Return the cells of all tracks as CSV, one line per cell."""
+    lines = [cell.as_json() for cell in report.cells]
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    if lines:
+        writer.writerow(lines[0])
+        writer.writerows([_harmless(value) for value in line.values()] for line in lines)
+    return sink.getvalue()
+
+
+def _harmless(value: object) -> object:
+    """Escape text that a spreadsheet would run as a formula, and control characters."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)
+
+
+def write_json(report: Report) -> str:
+    """Return the cells of all tracks as a JSON list."""
+    encoded = msgspec.json.encode([cell.as_json() for cell in report.cells])
+    # Control characters are escaped as in JSON, so that names stay the same when read back.
+    return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "md": markdown.write,
+    "latex": latex.write,
+    "csv": write_csv,
+    "json": write_json,
+}
