@@ -29,7 +29,7 @@ from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer.cells import TrialCell
-from ragbed.ui.viewer.overview import overview_rows
+from ragbed.ui.viewer.queries import overview_rows
 from ragbed.ui.viewer.run_reader import RunReader
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 

@@ -15,7 +15,7 @@ from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_fo
 from ragbed.errors import DownloadError, RagbedError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import write_whole
-from ragbed.io.pins import is_right, matches_pin, pin_of
+from ragbed.io.pins import matches_pin, pin_of
 
 if TYPE_CHECKING:
     from ragbed.io.downloads import DownloadLimits, Watcher
@@ -26,7 +26,7 @@ class Arrival:
     """The result for one file; `set_aside` is the new name of a wrong file that had its name before."""
 
     file: str
-    state: Literal["here", "local_copy", "missing", "failed"]
+    state: Literal["here", "brought", "missing", "failed"]
     problem: str | None = None
     set_aside: str | None = None
 
@@ -45,7 +45,7 @@ def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: Download
         ]
         failures = {path.name: str(error) for path, error in asyncio.run(download_all(wanted, watcher, limits)).items()}
         return [
-            Arrival(file.name, "failed" if file.name in failures else "local_copy", failures.get(file.name))
+            Arrival(file.name, "failed" if file.name in failures else "brought", failures.get(file.name))
             for file in lacking
         ]
 
@@ -101,7 +101,7 @@ def _copy_file(file: CatalogFile, origin: Path, folder: Path) -> Arrival:
         return Arrival(file.name, "missing", f"{origin}: no such file")
     if origin.name != file.name:
         return Arrival(file.name, "missing", f"{origin} is not named {file.name}")
-    if not is_right(origin, file.pin, file.size):
+    if not matches_pin(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
     with open(origin, "rb") as original:
         return _write(file, original, folder, f"{origin} changed while it was copied; the copy was deleted")
@@ -123,9 +123,9 @@ def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -
     with write_whole(folder / file.name) as sink:
         shutil.copyfileobj(original, sink)
         sink.flush()
-        if not is_right(Path(sink.name), file.pin, file.size):
+        if not matches_pin(Path(sink.name), file.pin, file.size):
             raise DownloadError(problem)
-    return Arrival(file.name, "local_copy")
+    return Arrival(file.name, "brought")
 
 
 def _describe_wrong(path: Path, file: CatalogFile) -> str:

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UnknownName, UsageError
-from ragbed.io.locations import naming, read_regular
+from ragbed.io.locations import read_regular, report_errors
 from ragbed.schema import Lang, Message
 from ragbed.testbeds.prompts.strategies import fill, read_texts
 
@@ -120,7 +120,7 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
 
 def _read_own_text(path: Path) -> str:
     try:
-        with naming(path, "read"):
+        with report_errors(path, "read"):
             text = read_regular(path).decode().removesuffix("\n")
     except UnicodeDecodeError:
         raise RagbedError(f"{path} is not UTF-8.") from None
