@@ -179,7 +179,7 @@ def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> 
     assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
     assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
     doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
-    assert f"passages[{place}]: it still holds {true}" in doubts
+    assert f"passages[{place}]: it still contains {true}" in doubts
     assert (
         doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
     )
