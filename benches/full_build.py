@@ -2,10 +2,10 @@
 
     python -m benches full_build [--pages 25000 50000 100000] [--folder DIR]
 
-Pages of fictional news, half of them Chinese, are written as HTML with menus and teasers around 550 tokens of text,
+Pages of synthetic news, half of them Chinese, are written as HTML with menus and teasers around 550 tokens of text,
 read, indexed by words and by the static encoder, searched, ranked, labelled and made into items of the paper's sizes. A
-generator that knows the world takes the place of a model, in this process, so that no model's time is in the figures.
-Memory is that of all processes together, looked at twice a second. Each size is built by a process of its own.
+generator in this process that knows the synthetic data replaces the model, so that no model time is measured. Memory is
+that of all processes together, sampled twice a second. Each size is built by a separate process.
 """
 
 from __future__ import annotations
@@ -36,27 +36,25 @@ from ragbed.schema import Case, Completion, Item, Lang
 from ragbed.synth import SynthSpec, make_items
 
 MEMORY_MB, GROWTH = 1000, 1.5
-DOCUMENTS = 12
-"""Of an event, half of which bear its answer."""
+DOCUMENTS = 12  # per event, half of which contain its answer
 TOKENS = 575
 LANGS: tuple[Lang, ...] = ("en", "zh")
-MARK = {"en": "Filed as {}.", "zh": "稿号{}。"}
-"""In every text, so that the generator need not remember a hundred thousand of them."""
+MARK = {"en": "Filed as {}.", "zh": "稿号{}。"}  # in every text, so that the generator need not store all texts
 _FILED = {"en": re.compile(r"Filed as (\d+)\."), "zh": re.compile(r"稿号(\d+)。")}
 
 
 def main() -> None:
-    """Builds each size; exit code 1 if a figure is missed."""
+    """Build each size; exit code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=[25_000, 50_000, 100_000])
-    parser.add_argument("--folder", type=Path, help="where pages and builds go while they last")
+    parser.add_argument("--folder", type=Path, help="folder for temporary pages and builds")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    told = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=told.folder) as folder:
-        if told.one:
-            print(json.dumps(_build(Path(folder), told.pages[0])))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        if options.one:
+            print(json.dumps(_build(Path(folder), options.pages[0])))
             return
-    runs = [_in_process(count, told.folder) for count in sorted(told.pages)]
+    runs = [_in_process(count, options.folder) for count in sorted(options.pages)]
     sys.exit(not _tell(runs))
 
 
@@ -68,11 +66,11 @@ def _in_process(pages: int, folder: Path | None) -> dict[str, Any]:
 
 
 def _build(folder: Path, pages: int) -> dict[str, Any]:
-    """Writes pages and builds from them; what every step cost."""
+    """Write pages, build from them, and return the cost of every step."""
     _write_pages(folder / "pages", pages)
     recipe = BuildRecipe(
         name="whole",
-        generator="world/generator",
+        generator="synthetic/generator",
         sources=(RecipeSource(kind="folder", place=str(folder / "pages")),),
         wanted=RecipeCounts(base=300, integration=100),
         questions=RecipeModels(per_article=1, surplus=1.5),
@@ -121,11 +119,10 @@ def _page(lang: Lang, text: str, day: str) -> str:
 
 
 class _Generator:
-    """Answers every prompt of a build as a model would that has read the world."""
+    """Answers every prompt of a build like a model that knows the synthetic data."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Item] = {}
-        """By question; only those that were made."""
+        self._asked: dict[str, Item] = {}  # by question
 
     def ask(self, request: Request) -> dict[str, list[Completion]]:
         """See `Ask`."""
@@ -155,7 +152,7 @@ class _Generator:
 
 
 class _Watch:
-    """CPU time and the most memory, of this process and its children, from lap to lap."""
+    """Measures CPU time and peak memory of this process and its children, lap by lap."""
 
     def __init__(self) -> None:
         self.most_mb = self._lap_mb = 0.0
@@ -171,11 +168,11 @@ class _Watch:
         self._thread.join()
 
     def lap(self) -> dict[str, float]:
-        """What was spent since the last one."""
+        """Return the cost since the last lap."""
         cpu_s, clock, most = _cpu_s(), time.monotonic(), self._lap_mb
-        told = {"cpu_s": round(cpu_s - self._cpu_s, 1), "s": round(clock - self._clock, 1), "mb": round(most)}
+        spent = {"cpu_s": round(cpu_s - self._cpu_s, 1), "s": round(clock - self._clock, 1), "mb": round(most)}
         self._cpu_s, self._clock, self._lap_mb = cpu_s, clock, 0.0
-        return told
+        return spent
 
     def _look(self) -> None:
         while not self._ended.wait(0.5):

@@ -21,14 +21,13 @@ from ragbed.schema import Item, Lang
 from ragbed.synth import SynthSpec, make_items
 from tests.builder.planting import PLANTERS, count_caught, false_alarms
 
-SEED = 7
-"""Of the fictional news: not the bundled edition's, on which the tests run."""
+SEED = 7  # of the synthetic news; the tests use the bundled edition, which has another one
 ITEMS = {"base": 60, "int": 40, "fact": 40}
 LANGS: tuple[Lang, ...] = ("en", "zh")
 RGB_KIND = {"zh_refine": "base", "en_fact": "fact", "zh_int": "int"}
 
 
-def _world(lang: Lang, kind: str) -> list[Item]:
+def _synthetic(lang: Lang, kind: str) -> list[Item]:
     recipe = SynthSpec(seed=SEED, lang=lang)
     return list(make_items(recipe, kind, 0, ITEMS[kind]))
 
@@ -70,7 +69,7 @@ def main() -> None:
     if folder.is_dir():
         _print_agreement(folder)
     for lang in LANGS:
-        _print_planted(f"fictional news, {lang}, seed {SEED}", {kind: _world(lang, kind) for kind in ITEMS})
+        _print_planted(f"synthetic news, {lang}, seed {SEED}", {kind: _synthetic(lang, kind) for kind in ITEMS})
     if folder.is_dir():
         for name, kind in RGB_KIND.items():
             _print_planted(name, {kind: list(Dataset(name, folder / f"{name}.json").items())})

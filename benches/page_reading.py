@@ -2,8 +2,8 @@
 
     python -m benches page_reading [--pages 600]
 
-The pages are made up: 90 kB of HTML each with menus, teasers, scripts and styles around 500 words, half of them
-Chinese (in GBK). Prints one line a figure: asked, reached, and whether that holds.
+The pages are synthetic: 90 kB of HTML each with menus, teasers, scripts and styles around 500 words, half of them
+Chinese (in GBK). Prints one line per figure: the target, the measured value, and whether the target is met.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from ragbed.retrieval.local_index import IndexedPassage, LocalIndex
 from ragbed.schema import Article
 
 ASKED_MS = 30.0
-GROWTH = 1.5
-"""What should be linear may be so many times more: the noise of a busy machine."""
+GROWTH = 1.5  # tolerance for linear growth on a busy machine
 ENGLISH = (
     "the of and to in a is that for on with by from has the of and to council minister river bridge report season "
     "market village storm teacher engine harbour winter project company measure meeting answer street hospital "
@@ -36,7 +35,7 @@ CHINESE = "的一是不了在有人中大国和为日月年市长桥河报道工
 
 
 def main() -> None:
-    """Measures; exit code 1 if a figure is missed."""
+    """Run the measurements; exit code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=600, help="pages to read")
     count = parser.parse_args().pages
@@ -55,7 +54,7 @@ def main() -> None:
 
 
 async def _measure(pages: list[bytes]) -> tuple[float, int]:
-    """Seconds of CPU, start-up of the children included, and passages."""
+    """Return the CPU time in seconds, including the start of the child processes, and the number of passages."""
     begun, passages = _cpu_s(), 0
     async with Extractor() as extractor:
         gate = asyncio.Semaphore(8)  # so that no more than a few pages are on their way

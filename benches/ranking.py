@@ -2,9 +2,9 @@
 
     python -m benches ranking [--pages 100000] [--questions 300] [--encoder e5-static]
 
-Pages of three made-up passages are written as the steps before would have, and ranked for some questions by the static
-encoder, or by one of a vector for each token (e5-tokens), which takes 0.2 s a passage: then with fewer pages. The
-encoder's share is its own CPU time by that of the whole step: other work on the machine does not count.
+Synthetic pages of three passages are written as the earlier steps would, and ranked for some questions by the static
+encoder. Use fewer pages with e5-tokens, which has a vector per token and takes 0.2 s per passage. The encoder's share
+is its CPU time divided by that of the complete step; other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -39,22 +39,23 @@ STOCK = (
 
 
 def main() -> None:
-    """Measures; exit code 1 if a figure is missed."""
+    """Run the measurements; exit code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--encoder", default="e5-static")
-    told = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        build = _lay_out(Path(folder), told.pages, told.questions, told.encoder)
-        clock = _Clock(told.encoder)
+        build = _lay_out(Path(folder), options.pages, options.questions, options.encoder)
+        clock = _Clock(options.encoder)
         begun = time.process_time()
         ranked = sum(len(one.candidates) for one in make_ranking(build) if isinstance(one, Ranked))
         spent = time.process_time() - begun
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{told.pages:,} pages, {told.pages * PASSAGES:,} passages, {told.questions:,} questions, {ranked:,} ranked")
-    print(f"encoder's share of the CPU time: asked ≥ {BUSY}, reached {clock.spent / spent:.2f}")
-    print(f"peak memory: asked ≤ {MEMORY_MB} MB, reached {memory:.0f} MB")
+    pages, passages = options.pages, options.pages * PASSAGES
+    print(f"{pages:,} pages, {passages:,} passages, {options.questions:,} questions, {ranked:,} ranked")
+    print(f"encoder's share of the CPU time: target ≥ {BUSY}, measured {clock.spent / spent:.2f}")
+    print(f"peak memory: target ≤ {MEMORY_MB} MB, measured {memory:.0f} MB")
     sys.exit(clock.spent / spent < BUSY or memory > MEMORY_MB)
 
 

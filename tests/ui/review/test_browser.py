@@ -179,7 +179,7 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
         press(page, f"passages[{place}].text", "Fix")
         page.get_by_role("textbox", name="New value").fill(f"Some say {item.answer[0][0]}.")
         page.get_by_role("button", name="Save").click()
-        expect(page.locator(".notice")).to_contain_text(f"it still holds {item.answer[0][0]}")
+        expect(page.locator(".notice")).to_contain_text(f"it still contains {item.answer[0][0]}")
         press(page, "fake[0]", "Fix")
         page.get_by_role("textbox", name="New value").fill("Quentin Harrowgate")
         page.get_by_role("button", name="Save").click()

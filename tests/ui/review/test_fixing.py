@@ -179,7 +179,7 @@ def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
     assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
     assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
     doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
-    assert f"passages[{place}]: it still holds {true}" in doubts
+    assert f"passages[{place}]: it still contains {true}" in doubts
     assert (
         doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
     )
