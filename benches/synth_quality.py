@@ -1,4 +1,4 @@
-"""Measure how varied, unguessable and fast to generate the synthetic news is (docs/synth.md).
+"""Measure how varied, unguessable and fast to generate the synthetic news is (docs/explanation/synthetic-data.md).
 
     python -m benches synth_quality [--items 10000] [--speed-items 1000000] [--seed 7] [--tokens 85] [--lang zh]
 

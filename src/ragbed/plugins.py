@@ -1,4 +1,4 @@
-"""Find parts of other packages by their entry points (docs/plugins.md).
+"""Find parts of other packages by their entry points (docs/reference/plugins.md).
 
 Entry points are read if a name is unknown, and by `ragbed doctor`; a plug-in is imported only when its name is used.
 Plug-ins cannot replace ragbed's own names, so that a command means the same on every machine.
@@ -63,7 +63,7 @@ class Plugin:
         missing = [name for name in self.family.needs if not hasattr(part, name)]
         if missing:
             problem = f"{self.entry.value} is a {type(part).__name__} without {' and '.join(missing)}"
-            raise PluginFailed(f"{self} is not a {self.family.one}: {problem}; see docs/plugins.md.")
+            raise PluginFailed(f"{self} is not a {self.family.one}: {problem}; see docs/reference/plugins.md.")
         return part
 
 

@@ -18,7 +18,7 @@ Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
-# The relevance label of a passage, in more detail than its stance (docs/quality.md).
+# The relevance label of a passage, in more detail than its stance (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
@@ -135,7 +135,9 @@ class Passage(Record, frozen=True, kw_only=True):
     page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
     reviewed: bool = False  # whether a person set its stance; rules do not check it then
-    dials: dict[str, int | float | str | bool] | None = None  # synthetic text: its perturbations (docs/synth.md)
+    dials: dict[str, int | float | str | bool] | None = (
+        None  # synthetic text: its perturbations (docs/explanation/synthetic-data.md)
+    )
 
 
 class Item(Question, frozen=True, kw_only=True):
@@ -198,7 +200,7 @@ class Case(Record, frozen=True, kw_only=True):
     event: str | None = None  # the item's event
     reason: str | None = None  # why it is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
-    dial: str | None = None  # the perturbation of the item (docs/synth.md)
+    dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the item of the pair that has no perturbation
 
 

@@ -188,7 +188,7 @@ def test_the_recipe_of_the_trial_can_be_read() -> None:
 
 
 def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "build.md").read_text("utf-8")
     shown = tomllib.loads(re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
     recipe = read_recipe(write(tmp_path, re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1]))  # type: ignore[index]
     bare = read_recipe(write(tmp_path, GOOD))

@@ -38,7 +38,7 @@ def environ(rgb_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
     return named
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/get-started/quickstart.md"])
 def test_what_the_first_commands_print_works(page: str, environ: dict[str, str], tmp_path: Path) -> None:
     hints: dict[str, None] = {}
     typed = list(islice(_commands(ROOT / page), _FIRST))

@@ -4,7 +4,7 @@
 hard cases written by hand (`source` "hand"). Each was labelled before the matcher scored it; ambiguous responses were
 left out. `half` depends on the hash of the pair: the rules were developed on "dev", then "held" was scored. Some rules
 were fixed after that, so "fresh", then "clean", then "blind" responses were collected, labelled and scored. The first
-result of each is in docs/scoring.md. No rule was changed after "blind".
+result of each is in docs/explanation/scoring.md. No rule was changed after "blind".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.scoring.robust.cases import make_case
 
 FLOOR = 0.99  # minimum share of responses with four correct labels, in each part of each language
 
-# Responses with a wrong score that docs/scoring.md lists. Any further one fails the test.
+# Responses with a wrong score that docs/explanation/scoring.md lists. Any further one fails the test.
 KNOWN = {("held", "en"): 2, ("clean", "en"): 2, ("clean", "zh"): 2, ("blind", "zh"): 1}
 
 

@@ -1,6 +1,6 @@
 """Quality limits of generated text, and the measures themselves on short texts.
 
-The full figures are in docs/synth.md. Relaxing a limit needs an entry in the changelog.
+The full figures are in docs/explanation/synthetic-data.md. Relaxing a limit needs an entry in the changelog.
 """
 
 from __future__ import annotations

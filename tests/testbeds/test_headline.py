@@ -29,7 +29,7 @@ from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer.cells import TrialCell
-from ragbed.ui.viewer.queries import overview_rows
+from ragbed.ui.viewer.queries import _overview_rows
 from ragbed.ui.viewer.run_reader import RunReader
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
@@ -127,7 +127,7 @@ def test_the_viewer_highlights_the_declared_scores() -> None:
     conditions = [("data", "en", name, None, 0.0, 0, "related", "robust") for name in TESTBEDS]
     cells = [(0, msgspec.convert(["model", *condition, "ok"], TrialCell), 1) for condition in conditions]
     reader = SimpleNamespace(name="run", cells=cells, plan=lambda: (), store=SimpleNamespace(repeats=lambda: 1))
-    shown = {row.testbed: row.wanted for row in overview_rows(cast("RunReader", reader), "robust")}
+    shown = {row.testbed: row.wanted for row in _overview_rows(cast("RunReader", reader), "robust")}
     assert shown == {name: (testbed.headline, *testbed.secondary) for name, testbed in TESTBEDS.items()}
 
 

@@ -1,4 +1,4 @@
-"""Label a passage for a question: it gives the answer, only mentions it, or neither (docs/quality.md).
+"""Label a passage for a question: it gives the answer, only mentions it, or neither (docs/reference/build.md).
 
 `label_plainly` is RGB's rule: a document that contains the answer is positive, any other negative. `label_passage` is
 ours: the passage must contain the answer in some form, assert it, and be about the subject of the question.

@@ -3,7 +3,7 @@
 `semchunk` is not used because it ignores the Chinese full stop and cuts Chinese sentences anywhere.
 
 Tokens are counted without a model: a Han, kana or Hangul character, a digit and a punctuation mark count 1 each, a word
-1 for every five letters. Tokenizers of language models mostly give fewer (docs/build.md).
+1 for every five letters. Tokenizers of language models mostly give fewer (docs/reference/build.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read the recipe of a build, a TOML file without unknown fields (docs/build.md lists all fields)."""
+"""Read the recipe of a build, a TOML file without unknown fields (docs/reference/build.md lists all fields)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def read_recipe(path: Path) -> Recipe:
     try:
         recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:
-        raise DataError(path, f"{error}; docs/build.md lists the fields of a recipe") from error
+        raise DataError(path, f"{error}; docs/reference/build.md lists the fields of a recipe") from error
     _check(path, recipe)
     _check_numbers(path, recipe)
     return recipe

@@ -46,7 +46,7 @@ def score(
     reverse is missed credit.
 
     --sums writes equal questions once, with how many there are: some megabytes for any number of trials, from which
-    `ragbed report` makes the tables that it makes of the runs (docs/scale.md). It may go to an address, as s3://….
+    `ragbed report` makes the tables that it makes of the runs (docs/how-to/cluster.md). It may go to an address, as s3://….
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The native format: one `Item` per line, with provenance (docs/data-format.md)."""
+"""The native format: one `Item` per line, with provenance (docs/reference/file-formats.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Call language models: one file per provider, chosen by the first part of the model string.
 
 To add a provider, write a class with the methods of `Model` and a function that makes it from a `ModelConfig`, and add
-a line to PROVIDERS. Other packages register such functions as entry points `ragbed.models` (docs/plugins.md).
+a line to PROVIDERS. Other packages register such functions as entry points `ragbed.models` (docs/reference/plugins.md).
 """
 
 # ruff: noqa: PLC0415  # a provider is imported when it is used, because its libraries are slow to import

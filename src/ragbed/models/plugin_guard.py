@@ -77,7 +77,7 @@ def _check(model: Model, provider: str) -> None:
     if missing:
         raise PluginFailed(
             f"provider {provider!r} returned a {type(model).__name__} without {', '.join(missing)}, which is not a "
-            "model; see docs/plugins.md."
+            "model; see docs/reference/plugins.md."
         )
     if not model.name.startswith(f"{provider}/"):
         raise PluginFailed(f"provider {provider!r} returned a model with the name {model.name!r}, not {provider}/….")

@@ -1,7 +1,7 @@
 """Encode texts as vectors: one file per encoder, chosen by name.
 
 To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder` and add a line to ENCODERS. Other
-packages register functions that open one as entry points `ragbed.encoders` (docs/plugins.md).
+packages register functions that open one as entry points `ragbed.encoders` (docs/reference/plugins.md).
 """
 
 # ruff: noqa: PLC0415  # an encoder is imported when it is used, because numpy and others are slow to import
@@ -18,7 +18,7 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The best one whose weights are in a package, in both languages; docs/encoders.md has the measurements.
+# The best one whose weights are in a package, in both languages; docs/project/encoders.md has the measurements.
 DEFAULT = "e5"
 
 

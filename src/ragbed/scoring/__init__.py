@@ -2,7 +2,7 @@
 
 A track is a pure function that returns all its values for one response; cases without a response are not scored. To add
 a track, write a function and register it in TRACKS. Other packages add tracks with the entry point `ragbed.scoring`
-(docs/plugins.md); those are used only if the user names them.
+(docs/reference/plugins.md); those are used only if the user names them.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ragbed.synth.perturbations import PERTURBATIONS
 # In the default mix, eight of ten base items have no perturbation, and the other two are a minimal pair. The
 # unperturbed item of the pair comes first, so that a dataset of any size has no perturbed item alone. There is only one
 # pair because a classifier that does not see the question can tell apart the documents of perturbed items
-# (docs/synth.md).
+# (docs/explanation/synthetic-data.md).
 _BLOCK, _PLAIN = 10, 8
 
 # Documents exceed the end of padding by half a sentence and by what their style adds.

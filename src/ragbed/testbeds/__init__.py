@@ -1,7 +1,7 @@
 """Testbeds: from a dataset to cases, one file per ability.
 
 To add one, write a module with an object that has the attributes of `BuiltinTestbed`, and add a line to TESTBEDS.
-Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/plugins.md).
+Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/reference/plugins.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Error types against labels and known causes: minimum values of the figures in docs/diagnose.md."""
+"""Error types against labels and known causes: minimum values of the figures in docs/reference/error-types.md."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ragbed.data import Dataset
 
 @pytest.fixture(scope="session")
 def checked(rgb_dir: Path) -> dict[str, tuple[list[LintFinding], DatasetCheck]]:
-    """Return findings and counts by file, in the order of docs/lint.md."""
+    """Return findings and counts by file, in the order of docs/reference/lint-rules.md."""
     questions: dict[str, dict[int, str]] = {}
     files = {}
     for name in ("en_fact", "zh_int", "zh_refine"):

@@ -1,4 +1,4 @@
-"""docs/lint.md agrees with the rules, and with their findings on the published files."""
+"""docs/reference/lint-rules.md agrees with the rules, and with their findings on the published files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.analysis.linting.counts import RuleCount
 
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 
-PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "lint-rules.md"
 
 
 def _rows(cells: int) -> list[list[str]]:

@@ -21,7 +21,7 @@ from ragbed.data.catalog import open_data
 from ragbed.schema import Item, Passage
 from tests.items import base_item, fact_item, integration_item
 
-# RGB's values in docs/quality.md: file, measure, value as it is shown, out of
+# RGB's values in docs/reference/build.md: file, measure, value as it is shown, out of
 REFERENCE = [
     ("zh_refine", "label fidelity, supporting", 2566, 2571),
     ("zh_refine", "label fidelity, distracting", 5142, 5144),

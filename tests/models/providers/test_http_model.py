@@ -216,7 +216,7 @@ def test_advice_names_what_to_check() -> None:
         "Check the key (T_API_KEY), the model's name (m) and the URL (http://host/v1)."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask with curl; docs/own-system.md describes" in system
+    assert "to https://host/ask with curl; docs/how-to/evaluate-your-rag.md describes" in system
     assert "the model's name" not in system
 
 

@@ -12,7 +12,7 @@ ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "
 # `none` if it is nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
-# The paper's terms for E1 to E6. docs/diagnose.md has all definitions.
+# The paper's terms for E1 to E6. docs/reference/error-types.md has all definitions.
 NAMES: dict[ErrorType, str] = {
     "E1": "long-distance information",
     "E2": "evidence uncertainty",

@@ -165,7 +165,7 @@ def dataset_rule(
     "record",
     "error",
     "a line is not a valid record, or repeats an id",
-    fix="Correct the line; docs/data-format.md lists the fields.",
+    fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
     """Report what `Dataset.lines` finds. Reading always checks the records, so the rule itself has nothing to do."""

@@ -1,4 +1,4 @@
-"""A score as a function of the noise ratio: area, slope, retention, ρ₁₀ and declines (docs/statistics.md).
+"""A score as a function of the noise ratio: area, slope, retention, ρ₁₀ and declines (docs/explanation/statistics.md).
 
 The headline is ρ₁₀, the ratio at which a tenth of the accuracy without noise is lost.
 """

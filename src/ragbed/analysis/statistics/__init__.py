@@ -1,7 +1,7 @@
 """Statistics: pure functions from counts and scores to intervals, tests and sample sizes, one file per family.
 
 Rates are fractions between 0 and 1. Intervals have a confidence level of 95 % by default. Functions that draw random
-numbers take a seed. docs/statistics.md has the definitions.
+numbers take a seed. docs/explanation/statistics.md has the definitions.
 
 The functions use `scipy.special`, not `scipy.stats`. Importing `scipy.stats` takes five times as long as importing
 `scipy.special` (2.8 s and 0.5 s on a busy machine), and every report would pay for it. Its functions give the same

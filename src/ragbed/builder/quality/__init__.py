@@ -1,4 +1,4 @@
-"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/quality.md).
+"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/reference/build.md).
 
 To add a family of measures, write a class with `add` and `results`, and add one line to FAMILIES.
 """

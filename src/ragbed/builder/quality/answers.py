@@ -13,7 +13,7 @@ from ragbed.builder.topic_terms import find_anchors
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import prepare
 
-# Answer types of zh_refine, by digits and the characters 年, 月 and 日 (docs/quality.md).
+# Answer types of zh_refine, by digits and the characters 年, 月 and 日 (docs/reference/build.md).
 _RGB = {"name": 158, "quantity": 90, "date": 52}
 _YES_NO = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|是否|是不是|吗[？?]?$", re.IGNORECASE

@@ -28,7 +28,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     n: int  # denominator, or the size of the sample
     low: float | None = None  # 95 % Wilson interval of a share
     high: float | None = None
-    reference: str  # RGB's value, or the reason why there is none (docs/quality.md)
+    reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
@@ -61,7 +61,7 @@ class QualityGate:
 
 @dataclass(frozen=True)
 class MeasureSpec:
-    """The definition of a measure: one line of the table in docs/quality.md."""
+    """The definition of a measure: one line of the table in docs/reference/build.md."""
 
     name: str
     meaning: str

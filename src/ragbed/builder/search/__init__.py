@@ -2,7 +2,7 @@
 
 To add an engine, write a module with a function that opens it, and add one line to ENGINES. An engine behind HTTP
 returns a `SearchService`, which describes its API; caching, counting and pacing are shared. Other packages register
-their engines as entry points of the group `ragbed.search` (docs/plugins.md).
+their engines as entry points of the group `ragbed.search` (docs/reference/plugins.md).
 """
 
 from __future__ import annotations

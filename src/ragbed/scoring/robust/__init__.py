@@ -1,4 +1,4 @@
-"""The robust track: tolerant matching that checks whether an answer is asserted (docs/scoring.md).
+"""The robust track: tolerant matching that checks whether an answer is asserted (docs/explanation/scoring.md).
 
 `score` returns the values that runs and tables use; `explain` returns the same verdict with its evidence.
 """
