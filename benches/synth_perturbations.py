@@ -3,7 +3,7 @@
     python -m benches synth_perturbations [--model bundled/smollm2] [--lang en] [--pairs 400]
         [--perturbations sibling,hedge] [--seed 31415] [--distractors 1]
 
-Any model of `ragbed run` can be used; the figures of the data card (docs/explanation/synthetic-data.md) come from the options above. Exit
+Any model of `ragbed run` can be used; docs/project/results.md has the figures of the options above. Exit
 code 1 if a figure misses its target. SmolLM2 takes about a second per prompt on two cores; a pair has two prompts.
 """
 

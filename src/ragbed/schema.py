@@ -135,9 +135,7 @@ class Passage(Record, frozen=True, kw_only=True):
     page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
     reviewed: bool = False  # whether a person set its stance; rules do not check it then
-    dials: dict[str, int | float | str | bool] | None = (
-        None  # synthetic text: its perturbations (docs/explanation/synthetic-data.md)
-    )
+    dials: dict[str, int | float | str | bool] | None = None  # of synthetic text: its perturbations
 
 
 class Item(Question, frozen=True, kw_only=True):

@@ -68,7 +68,7 @@ def export(
     inside. Inspect AI and lm-evaluation-harness score it by ragbed's own scorers. A run is written one trial a line,
     or as a cassette: one sealed file from which `ragbed import --from cassette` makes the same run again. Trials that
     have no reply are named; a format without a place for them makes the exit code 3. A corpus is all passages of a
-    dataset, for a system to index (docs/how-to/evaluate-your-rag.md). Parts (--shards) and addresses: docs/how-to/cluster.md.
+    dataset, for a system to index.
 
     \b
     Examples:

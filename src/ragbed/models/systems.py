@@ -106,7 +106,8 @@ class HttpSystem(HttpModel):
         self._corpora = corpora
         self.advice = (
             f"Send a question and a list of documents to {without_secrets(self._bases[0])} with curl; "
-            f"docs/how-to/evaluate-your-rag.md describes the expected response. If the system needs a key, check {service.to_check}."
+            "docs/how-to/evaluate-your-rag.md describes the expected response. If the system needs a key, check "
+            f"{service.to_check}."
         )
 
     def request(self, case: Case) -> bytes:

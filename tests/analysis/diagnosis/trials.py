@@ -1,7 +1,7 @@
 """Real responses with a known cause: labelled errors and minimal pairs of synthetic data, and how well they are found.
 
 `labelled/{dev,held,test}.jsonl`: errors of Qwen2.5-Coder-0.5B, -1.5B and SmolLM2-135M on the fictional world and on
-well-known facts, labelled in two passes, those of `test` in one (docs/reference/error-types.md says by whom and how). `rare`: errors
+well-known facts, labelled in two passes, those of `test` in one. `rare`: errors
 of Qwen2.5-Coder-1.5B drawn by testbed, in one pass; `parts`: its other errors of integration, labelled for E4 and E6.
 `twins/*.jsonl`: wrong replies to items with one dial turned on whose twin, with the dial off, the model answers: of
 SmolLM2-135M in English, of Qwen2.5-Coder-1.5B in both languages.

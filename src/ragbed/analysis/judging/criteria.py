@@ -19,7 +19,7 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 def render(name: str, subject: Case, reply: str) -> str:
     """Return the prompt of a criterion for a response to a case."""
     # Small judges follow what they read last. Without the reminder, and without a mark before every judged line, a
-    # response that dictates its verdict misleads a model of 1.5 billion parameters four times as often (docs/how-to/judges.md).
+    # response that dictates its verdict misleads a model of 1.5 billion parameters four times as often.
     template = _text(subject.lang, name).replace("{REMINDER}", _text(subject.lang, "reminder"))
     documents = "\n\n".join(document.text for document in subject.documents)
     answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)

@@ -1,6 +1,7 @@
 """Metrics: from scored trials to the cells of a report, one file per ability.
 
-To add a table, write a module with `measure(builder)` and add a line to METRICS. docs/explanation/statistics.md defines them.
+To add a table, write a module with `measure(builder)` and add a line to METRICS. docs/reference/metrics.md defines
+them.
 """
 
 from __future__ import annotations

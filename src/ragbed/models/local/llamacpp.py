@@ -23,8 +23,7 @@ from ragbed.schema import Case, Completion, Message
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
-# Concurrent cases by default. Two would share the work of writing, but read common prefixes twice; docs/how-to/local-models.md
-# has the measurements.
+# Concurrent cases by default. Two would share the work of writing, but read common prefixes twice.
 _SLOTS = 1
 # The run ends after this many processes in a row that end without a response.
 _MAX_RESTARTS = 3
