@@ -1,28 +1,84 @@
-"""A test bed for language models that are handed retrieved documents.
+"""Benchmark how LLMs and RAG systems cope with noisy, missing, scattered or false context.
 
-import ragbed
-
-run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
-run.table("noise")
+Example:
+    >>> import ragbed
+    >>> run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
+    >>> run.table("noise")
 """
 
-# Type checkers take it for true. Nothing is imported here: `typing` would load a dozen modules before a command starts,
-# and `python -m ragbed` still has the current folder on its path.
+# Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
+# starts, and `python -m ragbed` still has the current folder on its path.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ragbed.api import Options, Run, Table, open_run, run
+    from ragbed.api.analysis import compare, diagnose, judge, leaderboard, paper_tables, power, report, score
+    from ragbed.api.building import build, review
+    from ragbed.api.datasets import cases, download, lint, synthesize
+    from ragbed.api.demo import demo
+    from ragbed.api.progress import Progress
+    from ragbed.api.results import Records
+    from ragbed.api.runs import Options, Run, Table, open_run, run
+    from ragbed.api.setup import cache, doctor, view
+    from ragbed.api.sharing import export, import_results, merge
     from ragbed.errors import RagbedError, UsageError
-else:
+else:  # A type checker that saw `__getattr__` would accept every name.
+    _MODULES = {
+        "api.analysis": ("compare", "diagnose", "judge", "leaderboard", "paper_tables", "power", "report", "score"),
+        "api.building": ("build", "review"),
+        "api.datasets": ("cases", "download", "lint", "synthesize"),
+        "api.demo": ("demo",),
+        "api.progress": ("Progress",),
+        "api.results": ("Records",),
+        "api.runs": ("Options", "Run", "Table", "open_run", "run"),
+        "api.setup": ("cache", "doctor", "view"),
+        "api.sharing": ("export", "import_results", "merge"),
+        "errors": ("RagbedError", "UsageError"),
+    }
+    _SOURCES = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """The public names, brought when they are first used, so that `import ragbed` takes no time."""
-        if name not in __all__:
+        """Import a public name when it is first used, so that `import ragbed` stays fast."""
+        if name not in _SOURCES:
             raise AttributeError(f"module 'ragbed' has no attribute {name!r}")
-        from ragbed import api  # noqa: PLC0415
+        from importlib import import_module  # noqa: PLC0415
 
-        return getattr(api, name)
+        value = globals()[name] = getattr(import_module(f"ragbed.{_SOURCES[name]}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "__version__"])
 
 
-__all__ = ["Options", "RagbedError", "Run", "Table", "UsageError", "open_run", "run"]
+__all__ = [
+    "Options",
+    "Progress",
+    "RagbedError",
+    "Records",
+    "Run",
+    "Table",
+    "UsageError",
+    "build",
+    "cache",
+    "cases",
+    "compare",
+    "demo",
+    "diagnose",
+    "doctor",
+    "download",
+    "export",
+    "import_results",
+    "judge",
+    "leaderboard",
+    "lint",
+    "merge",
+    "open_run",
+    "paper_tables",
+    "power",
+    "report",
+    "review",
+    "run",
+    "score",
+    "synthesize",
+    "view",
+]
 __version__ = "0.1.0.dev0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
+from ragbed import environment
 from ragbed.cli import options, renames
 from ragbed.cli.asking import AskingOptions, asking_options, check_reader, read_budget
 from ragbed.cli.engine import open_chosen
@@ -206,7 +206,7 @@ def _build(
         if lock is not None:
             check_recipe(folder, lock, recipe)
         today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
-        outside, engine = BuildServices(os.environ, locked=locked), open_chosen(chosen)
+        outside, engine = BuildServices(environment.variables(), locked=locked), open_chosen(chosen)
         ask = BuildModelClient(folder / "kept" / "asked", chosen, engine, locked=locked)
         work = Build(place, recipe, today, ask, outside, progress.watch, engine, home, keeper=folder)
 

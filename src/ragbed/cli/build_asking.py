@@ -63,9 +63,9 @@ class BuildModelClient:
 
     def _run(self, folder: Path, request: Request, sampling: Sampling) -> None:
         from ragbed.cli.asking import open_reader
-        from ragbed.cli.cache import cache_path
         from ragbed.cli.console import say
         from ragbed.cli.run_progress import RunProgress
+        from ragbed.environment import cache_file
         from ragbed.runs.execution import Job, run
 
         job = Job(
@@ -75,7 +75,7 @@ class BuildModelClient:
             models=[open_reader(request.model, sampling, self._chosen, self._engine)],
             repeats=request.samples,
             grows=True,
-            cache=None if self._chosen["no_cache"] else cache_path(),
+            cache=None if self._chosen["no_cache"] else cache_file(),
             budget=self._budget(folder, request.model),
             tell=say,
         )

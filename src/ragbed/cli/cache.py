@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 import click
 
 from ragbed.cli import options
+from ragbed.environment import cache_file
 from ragbed.errors import UsageError
 
 _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
@@ -34,7 +33,7 @@ def cache(context: click.Context, json: bool) -> None:
     from ragbed.cli.console import print_json, print_table
     from ragbed.runs.cache_admin import look
 
-    found = look(cache_path())
+    found = look(cache_file())
     rows = [(part.model, part.entries, part.megabytes, part.oldest, part.newest) for part in found.parts]
     title = f"{found.path}: {found.entries:,} replies, {found.megabytes:.1f} MB"
     print_table(title, ("model", "replies", "MB", "oldest", "newest"), rows, to_stderr=json)
@@ -60,7 +59,7 @@ def prune(older_than: str | None, everything: bool, json: bool) -> None:
 
     if (older_than is None) is not everything:
         raise UsageError("ragbed cache prune: name either --older-than AGE or --all.")
-    removed = prune_replies(cache_path(), 0.0 if older_than is None else _seconds(older_than))
+    removed = prune_replies(cache_file(), 0.0 if older_than is None else _seconds(older_than))
     say(f"{counted(removed, 'response')} removed.")
     if json:
         print_json({"removed": removed})
@@ -71,11 +70,3 @@ def _seconds(age: str) -> float:
     if found is None:
         raise UsageError(f"--older-than {age!r}: write a number and h, d or w, as 30d.")
     return float(int(found[1]) * _UNIT_S[found[2]])
-
-
-def cache_path() -> Path:
-    """The file of replies: in RAGBED_CACHE_DIR, or the platform's place for what can be made again."""
-    from platformdirs import user_cache_path
-
-    named = os.environ.get("RAGBED_CACHE_DIR")
-    return (Path(named) if named else user_cache_path("ragbed")) / "replies.sqlite"

@@ -11,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.options import LayoutOptions
+    from ragbed.api.layout import LayoutOptions
     from ragbed.io.locations import Place
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
@@ -40,9 +40,9 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
     """
     import msgspec
 
+    from ragbed.api.layout import read_layout
     from ragbed.cli.console import print_json, say
     from ragbed.cli.data import open_output
-    from ragbed.cli.layout import read_layout
     from ragbed.cli.progress import Counting
     from ragbed.data.catalog import open_data
     from ragbed.testbeds import TESTBEDS, USUAL
@@ -72,13 +72,14 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
 
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
+    from ragbed.api.layout import LayoutOptions
     from ragbed.cli.console import program
 
     context, typed = click.get_current_context(), [str(options.to_place(one)) if "://" in one else one for one in data]
     for one in cases.params:
         name = str(one.name)
         is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
-        if name in options.LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
+        if name in LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
             typed += [one.opts[0], str(context.params[name])]
     return f"{program()} cases {shlex.join(typed)}"
 

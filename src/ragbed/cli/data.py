@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from ragbed.cli import options
-from ragbed.data.catalog import data_root
+from ragbed.environment import data_dir
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ def print_path(name: str, json: bool) -> None:
         return
     names = dataset_names()
     entry = names[name][0] if name in names else _look_up(name)
-    here = files_here(entry, data_root())
-    folder = here[0].parent if here else folder_of(entry, data_root())
+    here = files_here(entry, data_dir())
+    folder = here[0].parent if here else folder_of(entry, data_dir())
     path = folder / names[name][1].name if name in names else folder
     if not here or (name in names and path not in here):
         raise RagbedError(f"{name} is not here; bring it with: ragbed data get {entry.name}")
@@ -177,11 +177,11 @@ def _bring(entry: CatalogEntry, source: Path | None, mirror: str | None) -> list
     if entry.source is None:
         return [install.Arrival(file.name, "here") for file in entry.files]
     if source is not None:
-        return install.take(entry, data_root(), source)
+        return install.take(entry, data_dir(), source)
     if mirror is not None:
         entry = replace(entry, source=mirror.rstrip("/"))
     with DownloadProgress() as progress:
-        return install.download(entry, data_root(), progress)
+        return install.download(entry, data_dir(), progress)
 
 
 def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
@@ -211,8 +211,8 @@ def _sum_up(entry: CatalogEntry, arrivals: list[Arrival]) -> list[str]:
     if aside := [one.set_aside for one in arrivals if one.set_aside]:
         lines.append(f"Found wrong in its place and set aside: {', '.join(aside)}")
     good = [one.file for one in arrivals if one.state in ("here", "brought")]
-    here = files_here(entry, data_root())
-    lines.append(f"{len(good)} of {len(arrivals)} files in {here[0].parent if here else folder_of(entry, data_root())}")
+    here = files_here(entry, data_dir())
+    lines.append(f"{len(good)} of {len(arrivals)} files in {here[0].parent if here else folder_of(entry, data_dir())}")
     if good and entry.kind == "dataset":
         lines.append(f"Use them by name: {program()} cases {Path(good[0]).stem}")
     if good and entry.kind == "model":
@@ -247,7 +247,7 @@ def _refuse_failures(entry: CatalogEntry, arrivals: list[Arrival]) -> None:
 def _show(entry: CatalogEntry) -> list[str]:
     from ragbed.data.catalog import files_here, folder_of
 
-    root = data_root()
+    root = data_dir()
     found = files_here(entry, root)
     here, folder = len(found), found[0].parent if found else folder_of(entry, root)
     count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
@@ -269,13 +269,13 @@ def _describe(entry: CatalogEntry) -> dict[str, object]:
     """An entry for machines."""
     from ragbed.data.catalog import files_here, folder_of
 
-    here = files_here(entry, data_root())
+    here = files_here(entry, data_dir())
     return {
         "name": entry.name,
         "about": entry.about,
         "licence": entry.licence,
         "version": entry.version,
-        "folder": str(here[0].parent if here else folder_of(entry, data_root())),
+        "folder": str(here[0].parent if here else folder_of(entry, data_dir())),
         "files": [file.name for file in entry.files],
         "here": [path.name for path in here],
         "complete": len(here) == len(entry.files),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,10 +57,10 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
+    from ragbed.api.layout import read_langs
     from ragbed.cli.console import console
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.layout import read_langs
     from ragbed.cli.results import read_cells
 
     langs = read_langs(lang)
@@ -127,12 +126,12 @@ def _print_next(out: Path, model: str) -> None:
 
 
 def _open(name: str) -> Model:
-    from ragbed.data.catalog import data_root
+    from ragbed.environment import data_dir, variables
     from ragbed.models import ModelConfig, open_model
     from ragbed.models.base import Sampling
 
     sampling = Sampling(max_tokens=_MAX_TOKENS)
-    return open_model(name, lambda rest: ModelConfig(rest, os.environ, sampling, data_root=data_root()))
+    return open_model(name, lambda rest: ModelConfig(rest, variables(), sampling, data_root=data_dir()))
 
 
 def _run(lang: Lang, models: list[str], folder: Path) -> None:

@@ -138,8 +138,8 @@ def _job(
     chosen: AskingOptions,
 ) -> Job:
     from ragbed.analysis.diagnosis.reruns import folder_of
-    from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
+    from ragbed.environment import cache_file
     from ragbed.runs.execution import Job
 
     return Job(
@@ -148,7 +148,7 @@ def _job(
         cases=lambda: cases,
         models=[open_asked(model, sampling, chosen, open_chosen(chosen))],
         grows=True,
-        cache=None if chosen["no_cache"] else cache_path(),
+        cache=None if chosen["no_cache"] else cache_file(),
         budget=budget,
         tell=say,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.environment import variables
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
@@ -27,7 +28,6 @@ def doctor(json: bool) -> None:
       ragbed doctor
       ragbed doctor --json
     """
-    import os
     import platform
 
     from ragbed import __version__
@@ -35,7 +35,7 @@ def doctor(json: bool) -> None:
     from ragbed.models.checks import CHECKS
     from ragbed.models.presets import PRESETS, TESTED
 
-    checks = {name: check(os.environ) for name, check in CHECKS.items()}
+    checks = {name: check(variables()) for name, check in CHECKS.items()}
     rows = [
         (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
     ]

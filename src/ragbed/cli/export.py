@@ -12,7 +12,7 @@ from ragbed.cli import options
 from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.cli.options import LayoutOptions
+    from ragbed.api.layout import LayoutOptions
     from ragbed.data import Dataset
     from ragbed.interop.exports.records import InParts
     from ragbed.interop.exports.records_base import Written
@@ -153,8 +153,8 @@ def _write_shards(table: Mapping[str, InParts], to: str, source: object, output:
 def _export_data(
     sources: tuple[str, ...], to: str, output: _Target, layout: LayoutOptions, typed: list[str]
 ) -> Written:
+    from ragbed.api.layout import read_layout
     from ragbed.cli.console import say
-    from ragbed.cli.layout import read_layout
     from ragbed.data import FORMATS
     from ragbed.data.catalog import open_data
     from ragbed.data.corpus import EDITIONS

@@ -11,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.options import LayoutOptions
+    from ragbed.api.layout import LayoutOptions
     from ragbed.runs.importing import AnswerSource, Imported
     from ragbed.schema import Case
 
@@ -116,7 +116,7 @@ def _read(
     layout: LayoutOptions,
     typed: list[str],
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    from ragbed.cli.layout import read_layout
+    from ragbed.api.layout import read_layout
     from ragbed.data.catalog import open_data
     from ragbed.errors import UsageError
     from ragbed.interop.exports.frozen import is_frozen

@@ -145,8 +145,8 @@ def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
 def _job(
     scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, budget: Budget | None, chosen: AskingOptions
 ) -> Job:
-    from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
+    from ragbed.environment import cache_file
     from ragbed.runs.execution import Job
 
     return Job(
@@ -156,7 +156,7 @@ def _job(
         models=[open_reader(name, sampling, chosen, open_chosen(chosen)) for name in dict.fromkeys(models)],
         repeats=votes,
         grows=True,
-        cache=None if chosen["no_cache"] else cache_path(),
+        cache=None if chosen["no_cache"] else cache_file(),
         budget=budget,
         tell=say,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting import DatasetCheck, Rule
     from ragbed.analysis.linting.counts import RuleCount
     from ragbed.analysis.linting.samples import Samples
-    from ragbed.cli.options import MixOptions
+    from ragbed.api.layout import MixOptions
     from ragbed.testbeds.settings import Settings
 
 _FEW = 3
@@ -88,13 +88,13 @@ def lint(
 
 
 def _names(text: str | None, option: str) -> list[str] | None:
-    from ragbed.cli.layout import split
+    from ragbed.api.layout import split
 
     return None if text is None else split(text, option)
 
 
 def _settings(mix: MixOptions) -> Settings:
-    from ragbed.cli.layout import read_mix
+    from ragbed.api.layout import read_mix
     from ragbed.testbeds.selection import choose_testbeds
 
     settings = read_mix(mix)

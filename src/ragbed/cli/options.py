@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -255,24 +255,3 @@ def share(value: str | float) -> float:
     if not 0 <= read <= 1:
         raise click.BadParameter(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.")
     return read
-
-
-class MixOptions(TypedDict):
-    """The options of `mix_options`, as typed."""
-
-    noise: str | None
-    num_docs: int | None
-    true_ratio: str
-
-
-class LayoutOptions(MixOptions):
-    """The options of `layout_options`, as typed."""
-
-    testbeds: str | None
-    distractors: str
-    positions: str
-    profile: str
-    lang: str
-    limit: str | None
-    seed: int
-    prompt: Path | None

@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
+from ragbed.api.layout import LayoutOptions
 from ragbed.cli import options
 from ragbed.cli.asking import (
     AskingOptions,
     asking_options,
     open_asked,
-    open_models,
     read_budget,
-    warn_of_languages,
 )
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
-from ragbed.cli.options import LayoutOptions
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -237,10 +235,11 @@ def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None
 
 
 def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None, chosen: RunOptions) -> Job:
-    from ragbed.cli.cache import cache_path
+    from ragbed.api.calling import check_models, warn_of_languages
+    from ragbed.api.layout import read_layout, read_strategies
     from ragbed.cli.console import say
-    from ragbed.cli.layout import read_layout, read_strategies
     from ragbed.data.catalog import open_data
+    from ragbed.environment import cache_file
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import SETTING, parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
@@ -261,20 +260,11 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
     told |= {} if shard is None else {SETTING: str(shard)}
     told |= {"remedies": ",".join(remedies)} if remedies else {}
     told |= {} if preset is None else {"preset": str(chosen["preset"])}
-    opened = open_models(
-        models,
-        lambda name: open_asked(
-            name,
-            sampling,
-            chosen,
-            open_chosen(chosen),
-            preset,
-            trusts_code=chosen["trust_remote_code"],
-            corpora=corpora,
-        ),
-        searching=bool(corpora),
-        prompted=bool(remedies),
-    )
+    engine, trusts_code = open_chosen(chosen), chosen["trust_remote_code"]
+    opened = [
+        open_asked(name, sampling, chosen, engine, preset, trusts_code=trusts_code, corpora=corpora) for name in models
+    ]
+    check_models(opened, searching=bool(corpora), prompted=bool(remedies))
     return Job(
         folder=folder or _new_folder(labels[models[0]] or models[0]),
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
@@ -285,11 +275,12 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
                 if shard is None or shard.keeps(case)
             ),
             opened,
+            say,
         ),
         models=opened,
         repeats=chosen["repeats"],
         names={model: label for model, label in labels.items() if label},
-        cache=None if chosen["no_cache"] else cache_path(),
+        cache=None if chosen["no_cache"] else cache_file(),
         budget=read_budget(models, chosen),
         tell=say,
     )

@@ -130,7 +130,7 @@ def _counts(asked: SynthOptions, recipes: tuple[SynthSpec, ...]) -> dict[str, in
 
 def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
     """One recipe for each language, checked."""
-    from ragbed.cli.layout import read_langs, split
+    from ragbed.api.layout import read_langs, split
     from ragbed.errors import UnknownName, UsageError
     from ragbed.synth.perturbations import DIALS
     from ragbed.synth.spec import SynthSpec

@@ -29,8 +29,8 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
       ragbed view
       ragbed view runs/qwen runs/llama --open
     """
-    from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
+    from ragbed.environment import cache_file
     from ragbed.text import storable_name
     from ragbed.ui.server import need_serve, open_door, serve
 
@@ -42,7 +42,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     places = paths or (Path("runs"),)
     check_paths(places)
     door = open_door(port)
-    with open_shelf(places, cache_path().parent) as shelf:
+    with open_shelf(places, cache_file().parent) as shelf:
         click.echo(door.address)
         count = len(shelf.books)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"

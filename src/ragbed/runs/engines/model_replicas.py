@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from ragbed.environment import variables
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion
@@ -31,7 +31,7 @@ class ModelWorker:
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
         # The edge of another machine: what is not carried there is as it is set there.
-        environ = dict(os.environ) | dict(wish.environ)
+        environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
 
     @property

@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ragbed import __version__
+from ragbed import __version__, environment
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
@@ -112,7 +112,7 @@ class RayEngine:
 
     def _connect(self, address: str) -> None:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ragbed"}
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        environment.set_default("RAY_USAGE_STATS_ENABLED", "0")
         if address == _OWN:
             self._start(quiet)
             return
@@ -197,16 +197,11 @@ def _loopback_only(ray: Any) -> Iterator[None]:
 def _new_token() -> Iterator[None]:
     """Let a cluster that is started ask for a token that only this process and its children know."""
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    before = {name: os.environ.get(name) for name in token}
-    os.environ.update(token)
-    _reload_token()
     try:
-        yield
+        with environment.temporary(token):
+            _reload_token()
+            yield
     finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
         _reload_token()
 
 
@@ -265,7 +260,7 @@ def _knock(address: str, own_ip: str) -> str:
 
 def _is_grpc(line: socket.socket) -> bool:
     """Whether the other end speaks as Ray's head nodes do; one that wants TLS does not say so and is left to Ray."""
-    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+    if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True
     with line, suppress(OSError):

@@ -6,28 +6,17 @@ A file such as `msgspec.py` in a folder of downloaded data would then run in eve
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-_VARIABLE = "PYTHONSAFEPATH"
+from ragbed import environment
 
 
-@contextmanager
-def safe_path() -> Iterator[None]:
+def safe_path() -> AbstractContextManager[None]:
     """Keep the current folder off the import path of every Python process that is started inside."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_VARIABLE]
-        else:
-            os.environ[_VARIABLE] = before
+    return environment.temporary({"PYTHONSAFEPATH": "1"})
 
 
 class _SafeProcess(SpawnProcess):

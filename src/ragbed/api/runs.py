@@ -109,10 +109,10 @@ class Run:
 
     def tables(self, track: str = "robust") -> dict[str, Table]:
         """All tables of its report, by name: noise, rejection, integration, counterfactual, closed-book and more."""
-        from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
-        from ragbed.reporting.numbers import show, show_asked  # noqa: PLC0415 - a quick import of ragbed
-        from ragbed.reporting.tables import make_report  # noqa: PLC0415
-        from ragbed.runs.display_names import read_names  # noqa: PLC0415
+        from ragbed.analysis.run_cells import read_report_cells
+        from ragbed.reporting.numbers import show, show_asked
+        from ragbed.reporting.tables import make_report
+        from ragbed.runs.display_names import read_names
 
         report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track,
                              names=read_names([self.folder]))  # fmt: skip
@@ -148,16 +148,16 @@ class Run:
 
     def cells(self, track: str = "robust") -> list[dict[str, object]]:
         """Every number of the report with interval and counts, as `ragbed report -f json` has them."""
-        from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
+        from ragbed.analysis.run_cells import read_report_cells
 
         return [cell.as_json() for cell in read_report_cells([self.folder], [track])]
 
     def trials(self) -> Iterator[dict[str, Any]]:
         """Every case with the reply and its scores, as the lines that `ragbed export RUN --to jsonl` writes."""
-        from msgspec import to_builtins  # noqa: PLC0415
+        from msgspec import to_builtins
 
-        from ragbed.runs.scoring import open_scored  # noqa: PLC0415
-        from ragbed.runs.trials import to_trial  # noqa: PLC0415
+        from ragbed.runs.scoring import open_scored
+        from ragbed.runs.trials import to_trial
 
         with open_scored(self.folder) as store:
             for result in store.results():
@@ -165,13 +165,13 @@ class Run:
 
     def compare(self, other: Run, least: float = 0.03, track: str = "robust") -> list[Comparison]:
         """This run against another, question by question; `least` is the smallest fall that is a decline."""
-        from ragbed.analysis import comparison  # noqa: PLC0415
+        from ragbed.analysis import comparison
 
         first, second = (comparison.open_side(str(run.folder), track) for run in (self, other))
         return comparison.compare(first, second, least)
 
     def _repr_html_(self) -> str:
-        from ragbed.reporting.numbers import FEW  # noqa: PLC0415
+        from ragbed.reporting.numbers import FEW
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
         note = f"Per cent of what was asked, 95 % intervals by question; * fewer than {FEW} cases."
@@ -209,7 +209,7 @@ def open_run(folder: str | Path) -> Run:
     Raises:
         RagbedError: There is none.
     """
-    from ragbed.runs.scoring import open_scored  # noqa: PLC0415
+    from ragbed.runs.scoring import open_scored
 
     with open_scored(Path(folder)):
         return Run(Path(folder))
@@ -230,9 +230,9 @@ def _words(name: str, value: object) -> list[str]:
 
 @contextmanager
 def _read(words: list[str]) -> Iterator[Job]:
-    import click  # noqa: PLC0415
+    import click
 
-    from ragbed.cli.run import open_typed  # noqa: PLC0415
+    from ragbed.cli.run import open_typed
 
     try:
         with open_typed(words) as job:
@@ -242,8 +242,8 @@ def _read(words: list[str]) -> Iterator[Job]:
 
 
 def _ask(job: Job, ending: ShutdownHandler | None = None) -> None:
-    from ragbed.cli.run_progress import RunProgress  # noqa: PLC0415
-    from ragbed.runs.execution import run as run_job  # noqa: PLC0415
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.runs.execution import run as run_job
 
     with RunProgress() as progress:
         run_job(job, progress.watch, ending)
@@ -251,7 +251,7 @@ def _ask(job: Job, ending: ShutdownHandler | None = None) -> None:
 
 def _apart(job: Job) -> None:
     """Asks in a thread of its own where a loop is already running, as in a notebook."""
-    from ragbed.runs.execution import ShutdownHandler  # noqa: PLC0415
+    from ragbed.runs.execution import ShutdownHandler
 
     try:
         asyncio.get_running_loop()
