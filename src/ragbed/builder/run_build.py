@@ -94,7 +94,9 @@ def describe_quality(folder: Path) -> str | None:
     if quality is None:
         return None
     failed = ", ".join(measure.name for measure in quality.failed)
-    return f"{folder / 'quality.html'}: " + (f"these gates fail: {failed}." if failed else "every measured gate passes.")
+    return f"{folder / 'quality.html'}: " + (
+        f"these gates fail: {failed}." if failed else "every measured gate passes."
+    )
 
 
 @contextmanager

@@ -41,11 +41,11 @@ def paper(json: bool) -> None:
       ragbed paper
       ragbed paper --json | python -m json.tool
     """
-    from ragbed.analysis.paper.findings import find
-    from ragbed.analysis.paper.tables import read_tables
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json
 
-    tables, found = read_tables(), find()
+    result = analysis.paper_tables()
+    tables, found = result.tables, result.findings
     out = _Printer(to_stderr=json)
     _print_tables(tables, out)
     _print_declines(tables, found, out)

@@ -42,7 +42,9 @@ def count_confirmed(diagnoses: Sequence[Diagnosis]) -> dict[tuple[str, ...], tup
     tested: Counter[tuple[str, ...]] = Counter()
     for diagnosis in diagnoses:
         for name in diagnosis.types:
-            results = [item.confirmed for item in diagnosis.evidence if item.type == name and item.confirmed is not None]
+            results = [
+                item.confirmed for item in diagnosis.evidence if item.type == name and item.confirmed is not None
+            ]
             if results:
                 key = (diagnosis.model, parse_case(diagnosis.case).testbed, diagnosis.lang, name)
                 tested[key] += 1

@@ -57,9 +57,7 @@ class CriterionJudgements:
     def labelled(self) -> dict[str, list[JudgedResult]]:
         """The verdicts of each judge with the labels of people."""
         labels = self.labels or Labels()
-        return {
-            judge: see(self.scope, self.replies, verdicts, labels) for judge, verdicts in self.judgements.items()
-        }
+        return {judge: see(self.scope, self.replies, verdicts, labels) for judge, verdicts in self.judgements.items()}
 
     @property
     def units(self) -> set[LabelledUnit]:
@@ -116,9 +114,7 @@ class CriterionJudgements:
 
 def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:
     """Write responses for people to label, `size` per criterion; return how many."""
-    drawn = [
-        label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)
-    ]
+    drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
     with write_whole(path) as sink:
         for label in drawn:
             sink.write(msgspec.json.encode(label) + b"\n")
