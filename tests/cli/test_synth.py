@@ -60,7 +60,7 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--num-docs", "300"), "--num-docs 300: allowed are 2 to 200"),
         (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
         (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
-        (("--dials", "none,sibling"), "--dials none,sibling: none stands alone; leave it out to name dials."),
+        (("--dials", "none,sibling"), "--dials none,sibling: none cannot be combined with other names."),
         (("--parts", "6"), "--parts 6: allowed are 2 to 5."),
         (("--workers", "0"), "--workers 0: allowed are 1 and more."),
     ],

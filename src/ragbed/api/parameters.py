@@ -59,8 +59,8 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
         UsageError: It is smaller than `low` or larger than `high`.
     """
     if value is not None and (value < low or (high is not None and value > high)):
-        allowed = f"from {low:g} on" if high is None else f"from {low:g} to {high:g}"
-        raise UsageError(f"{name}={value!r}: use a number {allowed}.")
+        allowed = f"{low:g} and more" if high is None else f"{low:g} to {high:g}"
+        raise UsageError(f"--{name.replace('_', '-')} {value:g}: allowed are {allowed}.")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

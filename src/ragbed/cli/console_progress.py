@@ -16,6 +16,7 @@ from ragbed.errors import Stopped
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+    from ragbed.cli.progress import DownloadProgress
     from ragbed.runs.call_loop import CallProgress
 
 _DRAW_EVERY_S = 0.1
@@ -84,6 +85,27 @@ class ConsoleProgress(Progress):
             self._bars.add_task(self._task, total=total)
             self._bars.start()
         self._bars.update(self._bars.task_ids[0], completed=done, total=total)
+
+
+class _DownloadBars(ConsoleProgress):
+    """Shows a bar with megabytes for each file."""
+
+    def __init__(self, bars: DownloadProgress) -> None:
+        super().__init__()
+        self._downloads = bars
+
+    def count(self, task: str, done: int, total: int | None = None) -> None:
+        """Move the bar of a file."""
+        self._downloads.advance(task, done, total)
+
+
+@contextmanager
+def download_progress() -> Iterator[Progress]:
+    """Show the progress of downloads."""
+    from ragbed.cli.progress import DownloadProgress
+
+    with DownloadProgress() as bars, _DownloadBars(bars) as progress:
+        yield progress
 
 
 @contextmanager

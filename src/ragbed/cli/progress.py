@@ -5,12 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from ragbed.cli.console import console, say
-
-if TYPE_CHECKING:
-    from rich.status import Status
 
 _QUICK_S = 0.5
 """Shorter downloads end before a person could read a bar."""
@@ -33,7 +29,6 @@ class DownloadProgress:
         self._bars = Progress(*columns, console=self._out, transient=True)
         self._tasks: dict[str, TaskID] = {}
         self._done: dict[str, int] = {}
-        self._stumbles: set[str] = set()
         self._clock, self._begun, self._last_line = clock, clock(), clock()
 
     def __enter__(self) -> DownloadProgress:
@@ -57,47 +52,3 @@ class DownloadProgress:
         elif self._clock() - self._last_line > _LINE_EVERY_S:
             self._last_line = self._clock()
             say(f"{sum(self._done.values()) / 1e6:,.1f} MB so far")
-
-    def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Says what went wrong, the same thing only once, and that it is tried again."""
-        if problem not in self._stumbles:
-            self._stumbles.add(problem)
-            say(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
-
-
-class Counting:
-    """Shows on standard error how many of something are done, once that takes longer than a moment."""
-
-    _LOOK_EVERY = 256
-    _PATIENCE_S = 2.0
-
-    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what, self._clock, self._count = what, clock, 0
-        self._next = clock() + self._PATIENCE_S
-        self._status: Status | None = None
-
-    def __enter__(self) -> Counting:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def one_more(self) -> None:
-        """Counts one."""
-        self._count += 1
-        if self._count % self._LOOK_EVERY == 0 and self._clock() > self._next:
-            self._show(f"{self._count:,} {self._what}")
-
-    def _show(self, told: str) -> None:
-        out = console(to_stderr=True)
-        if not out.is_terminal:
-            self._next = self._clock() + _LINE_EVERY_S
-            say(told)
-        elif self._status is None:
-            self._status = out.status(told)
-            self._status.start()
-        else:
-            self._status.update(told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol, runtime_checkable
 
 from ragbed.data import Dataset
 from ragbed.errors import UsageError
@@ -13,14 +13,26 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import Place
 
 
+@runtime_checkable
+class BinarySink(Protocol):
+    """An open file that takes bytes, e.g. `sys.stdout.buffer`."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes."""
+        ...
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+
+
 @contextmanager
-def open_output(output: Place | IO[bytes], datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
+def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes] | BinarySink]:
     """Open a file that appears when it is complete, or use an open one.
 
     Raises:
         UsageError: The file is one of the datasets.
     """
-    if hasattr(output, "write"):
+    if isinstance(output, BinarySink):
         yield output
         output.flush()
         return
