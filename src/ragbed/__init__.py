@@ -12,28 +12,32 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from ragbed.api.analysis import compare, diagnose, judge, paper_tables, power, score
-    from ragbed.api.building import build, build_init, build_quality, build_relabel, review
+    from ragbed.api.building import build, build_init, build_quality, build_relabel
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
     from ragbed.api.downloads import data_path, datasets, download
     from ragbed.api.progress import Progress
+    from ragbed.api.reports import leaderboard, report
     from ragbed.api.results import Records
     from ragbed.api.runs import Options, Run, Table, open_run, run
-    from ragbed.api.setup import cache, cache_prune, doctor, view
-    from ragbed.api.sharing import export, import_results, leaderboard, merge, report
+    from ragbed.api.serving import review, view
+    from ragbed.api.setup import cache, cache_prune, doctor
+    from ragbed.api.sharing import export, import_results, merge
     from ragbed.errors import RagbedError, UsageError
 else:  # A type checker that saw `__getattr__` would accept every name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
-        "api.building": ("build", "build_init", "build_quality", "build_relabel", "review"),
+        "api.building": ("build", "build_init", "build_quality", "build_relabel"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
         "api.downloads": ("data_path", "datasets", "download"),
         "api.progress": ("Progress",),
+        "api.reports": ("leaderboard", "report"),
         "api.results": ("Records",),
         "api.runs": ("Options", "Run", "Table", "open_run", "run"),
-        "api.setup": ("cache", "cache_prune", "doctor", "view"),
-        "api.sharing": ("export", "import_results", "leaderboard", "merge", "report"),
+        "api.serving": ("review", "view"),
+        "api.setup": ("cache", "cache_prune", "doctor"),
+        "api.sharing": ("export", "import_results", "merge"),
         "errors": ("RagbedError", "UsageError"),
     }
     _SOURCES = {name: module for module, names in _MODULES.items() for name in names}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp
 
 USUAL_PORT = 7717
@@ -64,8 +65,8 @@ def open_door(port: int | None = None) -> LocalAddress:
     raise AssertionError("the last port is taken or raises")
 
 
-def serve(door: LocalAddress, app: ASGIApp) -> None:
-    """Serves until it is interrupted."""
+def make_server(door: LocalAddress, app: ASGIApp) -> uvicorn.Server:
+    """Return a server for an application; only requests with the token of the address are answered."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra
@@ -75,4 +76,4 @@ def serve(door: LocalAddress, app: ASGIApp) -> None:
         guarded, log_level="warning", access_log=False, lifespan="off", ws="none", server_header=False,
         timeout_graceful_shutdown=_LEAVE_S,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[door.socket])
+    return uvicorn.Server(config)
