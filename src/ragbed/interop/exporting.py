@@ -75,7 +75,7 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format of datasets.
     """
-    items = [*FORMATS, *EDITIONS, *ITEMS]
+    items = dict.fromkeys([*FORMATS, *EDITIONS, *ITEMS])
     if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
     return to in items

@@ -83,7 +83,7 @@ def test_samples_that_inspect_could_not_get_are_errors_and_later_epochs_are_name
     assert (code, told["matched"], told["failed"], told["missing"]) == (3, 5, 2, 0)
     assert len(told["problems"]) == 5
     assert "was asked more than once; the first epoch is taken" in told["problems"][0]
-    assert "3 of 5 cases have their answer" in said
+    assert "3 of 5 cases have an answer" in said
     assert "2 cases failed there and count as errors (harness-error)" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
     assert status["models"][0]["model"] == f"cassette/{tmp_path / 'c'}"
