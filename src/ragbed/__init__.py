@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
     from ragbed.api.downloads import data_path, datasets, download
+    from ragbed.api.objects import SystemCase, system
+    from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
     from ragbed.api.reports import leaderboard, report
-    from ragbed.api.results import Records
-    from ragbed.api.runs import Options, Run, Table, open_run, run
+    from ragbed.api.results import Figure, Records, Run
+    from ragbed.api.runs import arun, forecast, open_run, run
     from ragbed.api.serving import review, view
     from ragbed.api.setup import cache, cache_prune, doctor
     from ragbed.api.sharing import export, import_results, merge
+    from ragbed.api.spec import RunOptions, RunSpec
     from ragbed.errors import RagbedError, UsageError
+    from ragbed.models.base import Model
+    from ragbed.schema import Case, Completion
 else:  # A type checker that saw `__getattr__` would accept every name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
@@ -31,14 +36,19 @@ else:  # A type checker that saw `__getattr__` would accept every name.
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
         "api.downloads": ("data_path", "datasets", "download"),
+        "api.objects": ("SystemCase", "system"),
+        "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
         "api.reports": ("leaderboard", "report"),
-        "api.results": ("Records",),
-        "api.runs": ("Options", "Run", "Table", "open_run", "run"),
+        "api.results": ("Figure", "Records", "Run"),
+        "api.runs": ("arun", "forecast", "open_run", "run"),
         "api.serving": ("review", "view"),
         "api.setup": ("cache", "cache_prune", "doctor"),
         "api.sharing": ("export", "import_results", "merge"),
+        "api.spec": ("RunOptions", "RunSpec"),
         "errors": ("RagbedError", "UsageError"),
+        "models.base": ("Model",),
+        "schema": ("Case", "Completion"),
     }
     _SOURCES = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -56,13 +66,19 @@ else:  # A type checker that saw `__getattr__` would accept every name.
 
 
 __all__ = [
-    "Options",
+    "Case",
+    "Completion",
+    "Figure",
+    "Model",
     "Progress",
     "RagbedError",
     "Records",
     "Run",
-    "Table",
+    "RunOptions",
+    "RunSpec",
+    "SystemCase",
     "UsageError",
+    "arun",
     "build",
     "build_init",
     "build_quality",
@@ -78,6 +94,7 @@ __all__ = [
     "doctor",
     "download",
     "export",
+    "forecast",
     "import_results",
     "judge",
     "leaderboard",
@@ -85,12 +102,14 @@ __all__ = [
     "merge",
     "open_run",
     "paper_tables",
+    "plan_run",
     "power",
     "report",
     "review",
     "run",
     "score",
     "synthesize",
+    "system",
     "view",
 ]
 __version__ = "0.1.0.dev0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,24 +11,30 @@ from ragbed.analysis.gates import PlannedCells
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.cli.run import open_typed
+from ragbed.api.planning import plan_run
+from ragbed.api.spec import RunOptions, RunSpec
 from ragbed.runs.execution import Job, run
 from ragbed.testbeds.prompts.strategies import MARK
 from tests.runs.harness import ask_nobody
 
-_DATA = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-en_{kind}")]
-_ALL = "noise,rejection,integration,counterfactual,closed-book,no-documents,parts"
-_WIDE = [
-    *("--testbeds", _ALL, "--distractors", "related,random,fixed", "--true-ratio", "0,0.4,1", "--noise", "0,0.4,1"),
-    *("--positions", "all", "--repeats", "2", "--strategies", "quote"),
-]
+_DATA = [f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")]
+_WIDE: RunOptions = {
+    "testbeds": "noise,rejection,integration,counterfactual,closed-book,no-documents,parts",
+    "distractors": ["related", "random", "fixed"],
+    "true_ratio": [0, 0.4, 1],
+    "noise": [0, 0.4, 1],
+    "positions": "all",
+    "repeats": 2,
+    "strategies": "quote",
+}
 _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_known", "closed_book_of_known"}
 """Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""
 
 
-@pytest.mark.parametrize("words", [[], _WIDE, ["--profile", "code-2024"]], ids=["plain", "wide", "code"])
-def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, words: list[str]) -> None:
-    with open_typed(["-m", "scripted/oracle", *_DATA, "--limit", "6", *words, "--out", str(tmp_path)]) as job:
+@pytest.mark.parametrize("options", [{}, _WIDE, {"profile": "code-2024"}], ids=["plain", "wide", "code"])
+def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions) -> None:
+    spec = RunSpec(model="scripted/oracle", data=_DATA, limit=6, out=tmp_path, **options)
+    with closing(plan_run(spec)) as job:
         foreseen = {_place(cell) for cell in _foresee(job)}
         run(job, ask_nobody)
     cells = [cell for cell in read_report_cells([tmp_path], ["robust"]) if _is_for_gates(cell) and cell.estimate.asked]
@@ -38,7 +45,8 @@ def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, words: li
 
 
 def test_one_question_stands_for_all() -> None:
-    with open_typed(["-m", "scripted/oracle", *_DATA, "--testbeds", "noise,closed-book"]) as job:
+    spec = RunSpec(model="scripted/oracle", data=_DATA, testbeds=["noise", "closed-book"])
+    with closing(plan_run(spec)) as job:
         assert {cell.estimate.asked for cell in _foresee(job) if cell.estimate.metric == "accuracy"} == {1}
 
 

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ragbed.api.calling import warn_of_languages
-from ragbed.cli.run import open_typed
+from ragbed.api.planning import plan_run
+from ragbed.api.spec import RunSpec
 from ragbed.environment import data_dir
 from ragbed.errors import RagbedError
 from ragbed.models.local.gguf import read_weights
@@ -119,15 +121,14 @@ def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, mo
     assert done.err == "ragbed: the weights of bundled/smollm2 are not here; bring them with: ragbed data get smollm2\n"
 
 
-def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned() -> None:
     english, unknown = (ScriptedModel("oracle"), ScriptedModel("refuser"))
     english.languages = ("en-US",)  # type: ignore[attr-defined]
-    with open_typed(["-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-zh_base"]) as job:
-        cases = list(job.cases())
-    assert capsys.readouterr().err == ""
     warnings: list[str] = []
+    spec = RunSpec(model="scripted/oracle", data=["ragbed-mini-en_base", "ragbed-mini-zh_base"])
+    with closing(plan_run(spec, warnings.append)) as job:
+        cases = list(job.cases())
+    assert warnings == []
     assert list(warn_of_languages(cases, [english, unknown], warnings.append)) == cases
     warning = (
         "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "

@@ -110,7 +110,7 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
                 f"{model.name} is given twice, with different credentials or query values. These are not stored, so "
                 "the responses could not be told apart; use one run for each."
             )
-        is_system = isinstance(model, AnsweringAfresh)
+        is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
                 f"{model.name} searches nothing; own-retrieval and own-rejection are for systems (python/…, http/…)."

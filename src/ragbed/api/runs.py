@@ -1,213 +1,99 @@
-"""Python's way to the same things as the command line; use it as `import ragbed`, then `ragbed.run(…)`.
-
-Options have the names of the command line's, with `_` for `-`, and mean the same: they are read by the same code.
-"""
+"""Run models on data from Python, in scripts, notebooks and event loops."""
 
 from __future__ import annotations
 
 import asyncio
-import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.api.planning import plan_run, read_floors
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records, Run
+from ragbed.api.spec import RunOptions, RunSpec, make_spec
+from ragbed.errors import RagbedError
 
 if TYPE_CHECKING:
-    from ragbed.analysis.comparison import Comparison
-    from ragbed.runs.execution import Job, ShutdownHandler
+    from ragbed.analysis.gates import GateResult
+    from ragbed.api.objects import DataLike, ModelLike
+    from ragbed.runs.call_loop import CallProgress
+    from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
 
-Several: TypeAlias = str | float | Sequence[str | float] | None
-"""One value, or several; or all in one text, separated by commas."""
-
-
-class Options(TypedDict, total=False):
-    """What `ragbed run` takes beside models and data."""
-
-    out: str | Path | None
-    testbeds: Several
-    noise: Several
-    num_docs: int
-    true_ratio: Several
-    distractors: Several
-    positions: str
-    profile: str
-    lang: Several
-    limit: str | float | None
-    seed: int
-    prompt: str | Path | None
-    strategies: Several
-    repeats: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    preset: str | None
-    trust_remote_code: bool
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-    engine: str
-    cluster: str | None
-    replicas: int | None
-    cpus_per_replica: float | None
-    gpus_per_replica: float | None
-    shard: str | None
+_T = TypeVar("_T")
 
 
-class Table(Sequence[Mapping[str, object]]):
-    """A table of a report: rows as mappings, text when printed, a table in a notebook."""
+def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
+    """Evaluate a model, or several, on data. A run in `out` that was stopped is resumed.
 
-    def __init__(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        self.title, self.columns = title, tuple(columns)
-        self._rows = [dict(zip(self.columns, row, strict=True)) for row in rows]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, place: int) -> Mapping[str, object]:  # type: ignore[override]  # slices are of no use
-        return self._rows[place]
-
-    def __repr__(self) -> str:
-        shown = [self.columns, *(tuple(map(str, row.values())) for row in self._rows)]
-        widths = [max(len(str(row[place])) for row in shown) for place in range(len(self.columns))]
-        lines = ["  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown]
-        return "\n".join([self.title, *(line.rstrip() for line in lines)])
-
-    def _repr_html_(self) -> str:
-        """As notebooks show it; names from data are text there, never markup."""
-        head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in self.columns)
-        rows = (
-            "<tr>" + "".join(f"<td style='{_CELL}'>{_shown(str(cell))}</td>" for cell in row.values()) + "</tr>"
-            for row in self._rows
-        )
-        caption = f"<caption style='{_CAPTION}'>{html.escape(self.title)}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-
-
-_CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
-_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
-_FAINT = "opacity: 0.65; font-size: 90%"
-
-
-def _shown(cell: str) -> str:
-    """A cell as markup: its number first, the interval less loud."""
-    number, bracket, interval = html.escape(cell).partition(" [")
-    return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run in its folder."""
-
-    folder: Path
-
-    def tables(self, track: str = "robust") -> dict[str, Table]:
-        """All tables of its report, by name: noise, rejection, integration, counterfactual, closed-book and more."""
-        from ragbed.analysis.run_cells import read_report_cells
-        from ragbed.reporting.numbers import show, show_asked
-        from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_names
-
-        report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track,
-                             names=read_names([self.folder]))  # fmt: skip
-        return {
-            table.name: Table(
-                table.title,
-                ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns)),
-                (
-                    (
-                        row.key.model,
-                        row.data,
-                        row.key.lang,
-                        row.docs,
-                        show_asked(row.asked, row.errors),
-                        *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
-                    )
-                    for row in table.rows
-                ),
-            )
-            for table in report.tables
-        }
-
-    def table(self, name: str, track: str = "robust") -> Table:
-        """One table.
-
-        Raises:
-            UsageError: The run has no such table.
-        """
-        tables = self.tables(track)
-        if name not in tables:
-            raise UsageError(f"{self.folder} has no table {name!r}; it has {', '.join(tables) or 'none'}.")
-        return tables[name]
-
-    def cells(self, track: str = "robust") -> list[dict[str, object]]:
-        """Every number of the report with interval and counts, as `ragbed report -f json` has them."""
-        from ragbed.analysis.run_cells import read_report_cells
-
-        return [cell.as_json() for cell in read_report_cells([self.folder], [track])]
-
-    def trials(self) -> Iterator[dict[str, Any]]:
-        """Every case with the reply and its scores, as the lines that `ragbed export RUN --to jsonl` writes."""
-        from msgspec import to_builtins
-
-        from ragbed.runs.scoring import open_scored
-        from ragbed.runs.trials import to_trial
-
-        with open_scored(self.folder) as store:
-            for result in store.results():
-                yield to_builtins(to_trial(result, canonical=False))
-
-    def compare(self, other: Run, least: float = 0.03, track: str = "robust") -> list[Comparison]:
-        """This run against another, question by question; `least` is the smallest fall that is a decline."""
-        from ragbed.analysis import comparison
-
-        first, second = (comparison.open_side(str(run.folder), track) for run in (self, other))
-        return comparison.compare(first, second, least)
-
-    def _repr_html_(self) -> str:
-        from ragbed.reporting.numbers import FEW
-
-        tables = "".join(table._repr_html_() for table in self.tables().values())
-        note = f"Per cent of what was asked, 95 % intervals by question; * fewer than {FEW} cases."
-        return f"<b>Run {html.escape(str(self.folder))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
-
-
-def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Unpack[Options]) -> Run:
-    """Asks a model, or several, about data, as `ragbed run` does; a run in `out` that was stopped goes on.
+    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or wherever an event
+    loop is running, the run uses a thread of its own; `arun` uses the running loop.
 
     Args:
-        model: As `bundled/smollm2`, `openai/gpt-4o-mini`, `python/my_system:answer`.
-        data: Files or names.
-        options: Those of `ragbed run`, as `testbeds="noise"`, `limit=50`, `out="runs/mine"`, `no_cache=True`; see
-            `Options`.
+        model: Model string such as `openai/gpt-4o-mini`, a function from a prompt to a response, a `ragbed.system`, an
+            object with the `Model` protocol, a list of these, or a dictionary with display names as keys.
+        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
+            names as keys.
+        progress: Whether to show bars in terminals and notebooks; or a `Progress` that receives updates.
+        options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
 
     Raises:
-        UsageError: An option is wrong.
-        RagbedError: The run cannot go on, or cases ended in an error; what came is kept.
+        UsageError: A parameter is wrong. Nothing was sent.
+        RagbedError: The model cannot be called at all, or the run cannot be stored. Finished cases are kept.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds=["noise", "rejection"], limit=5)
+        >>> run.outcomes
+        {'ok': 30}
+        >>> def guess(prompt):
+        ...     return "Paris"
+        >>> ragbed.run(guess, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5).outcomes
+        {'ok': 5}
     """
-    words = [*_words("model", model), *_words("data", data)]
-    for name, value in options.items():
-        words += _words(name, value)
-    with _read(words) as job:
-        _apart(job)
-    done = Run(job.folder)
-    if errors := sum(trial["outcome"] == "error" for trial in done.trials()):
-        cases = f"{errors:,} case{'' if errors == 1 else 's'}"
-        raise RagbedError(f"{cases} ended in an error; call this again with out={str(job.folder)!r} to retry.")
-    return done
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        execute(job, shown.calls)
+    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+
+
+async def arun(
+    model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
+) -> Run:
+    """Evaluate a model in the running event loop; cancel the task to stop it.
+
+    It takes the parameters of `run`. Async functions are awaited in this loop, so they can use clients of the caller.
+
+    Example:
+        >>> async def evaluate():
+        ...     return await ragbed.arun("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+        >>> asyncio.run(evaluate()).outcomes
+        {'ok': 5}
+    """
+    from ragbed.runs import execution
+
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        try:
+            await execution.arun(job, _named(job, shown.calls))
+        except RagbedError as error:
+            raise _with_folder(error, job)  # noqa: B904 - it is the same error
+    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
 
 
 def open_run(folder: str | Path) -> Run:
-    """A run that was made before.
+    """Open a run that was made before.
 
     Raises:
-        RagbedError: There is none.
+        RagbedError: The folder contains no run.
+
+    Example:
+        >>> folder = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5).folder
+        >>> ragbed.open_run(folder).outcomes
+        {'ok': 5}
     """
     from ragbed.runs.scoring import open_scored
 
@@ -215,54 +101,117 @@ def open_run(folder: str | Path) -> Run:
         return Run(Path(folder))
 
 
-def _words(name: str, value: object) -> list[str]:
-    """An option as it would be typed."""
-    option = f"--{name.replace('_', '-')}"
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [option]
-    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    if name in ("model", "data"):
-        return [word for one in several for word in (option, str(one))]
-    return [option, ",".join(map(str, several))]
+def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
+    """Run a job; in a thread of its own where an event loop is running, as in a notebook.
 
+    Args:
+        job: What to run.
+        watch: Called with the short name of a model and its progress.
+    """
+    from ragbed.runs import execution
 
-@contextmanager
-def _read(words: list[str]) -> Iterator[Job]:
-    import click
-
-    from ragbed.cli.run import open_typed
-
+    watch = _named(job, watch)
     try:
-        with open_typed(words) as job:
-            yield job
-    except click.ClickException as error:
-        raise UsageError(error.format_message()) from None
+        if not _loop_is_running():
+            execution.run(job, watch)
+            return
+        ending = execution.ShutdownHandler()
+        with ThreadPoolExecutor(1) as pool:
+            work = pool.submit(execution.run, job, watch, ending)
+            try:
+                work.result()
+            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+                ending.end()
+                raise
+    except RagbedError as error:
+        raise _with_folder(error, job)  # noqa: B904 - it is the same error
 
 
-def _ask(job: Job, ending: ShutdownHandler | None = None) -> None:
-    from ragbed.cli.run_progress import RunProgress
-    from ragbed.runs.execution import run as run_job
+def forecast(
+    model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
+) -> Records:
+    """Evaluate five cases with each model and forecast calls, tokens, cost and time, as `ragbed run --dry-run` does.
 
-    with RunProgress() as progress:
-        run_job(job, progress.watch, ending)
+    It takes the parameters of `run`, and stores nothing.
+
+    Example:
+        >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
+        60
+    """
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        return Records([asdict(row) for row in forecast_job(job)], "Forecast")
 
 
-def _apart(job: Job) -> None:
-    """Asks in a thread of its own where a loop is already running, as in a notebook."""
-    from ragbed.runs.execution import ShutdownHandler
+def forecast_job(job: Job) -> list[Forecast]:
+    """Evaluate five cases with each model and return what the run will take."""
+    from ragbed.runs.forecast import forecast as forecast_model
 
+    cases = [case for case in job.cases() if case.feasible]
+    return [_finish(forecast_model(model, cases, job.repeats)) for model in job.models]
+
+
+def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
+    """Check the gates of `fail_under` and write them to the file of `junit`."""
+    floors = read_floors(spec.gates)
+    if not floors:
+        return []
+    from ragbed.analysis.gates import as_junit, check_floors
+    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.io.jsonl import write_whole
+
+    checked = check_floors(floors, read_report_cells([folder], ["robust"]))
+    if spec.junit is not None:
+        with write_whole(Path(spec.junit)) as sink:
+            sink.write(as_junit(str(folder), checked))
+    return checked
+
+
+def _gate_records(gates: list[GateResult]) -> Records:
+    return Records([{"name": gate.name, "state": gate.state, "message": gate.told} for gate in gates], "Gates")
+
+
+def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
+    """Return a callback that gets the short names of models."""
+    from ragbed.runs.display_names import short_names
+
+    names = short_names([model.name for model in job.models], job.names)
+    return lambda name, state: watch(names[name], state)
+
+
+def _with_folder(error: RagbedError, job: Job) -> RagbedError:
+    if (job.folder / "run.sqlite").exists():
+        error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
+    return error
+
+
+def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        _ask(job)
-        return
-    ending = ShutdownHandler()
+        return False
+    return True
+
+
+def _finish(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end, also where an event loop is running."""
+    if not _loop_is_running():
+        return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(_ask, job, ending)
-        try:
-            asking.result()
-        except BaseException:  # an interrupt comes here, not to the thread, which would go on and pay
-            ending.end()
-            raise
+        return pool.submit(asyncio.run, work).result()
+
+
+def _full_signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature with the options as parameters, for `help` and tab completion."""
+    signature = inspect.signature(function)
+    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(RunSpec)
+        if field.name not in ("model", "data")
+    ]
+    return signature.replace(parameters=[*own, *options])
+
+
+for _function in (run, arun, forecast):
+    _function.__signature__ = _full_signature(_function)  # type: ignore[attr-defined]

@@ -12,6 +12,8 @@ from ragbed.cli.options import Decorator, option, together, typed
 if TYPE_CHECKING:
     from ragbed.runs.engines import Engine
 
+__all__ = ["EngineOptions", "engine_options", "open_chosen", "replica_options"]
+
 _KEPT = "ragbed.engine"
 
 engine_options: Decorator = together(

@@ -16,6 +16,7 @@
 | too-long | the prompt does not fit | no |
 | protocol | status 200 and no chat completion: HTML, cut or wrong JSON, too large; also a redirect | twice |
 | empty | a completion without text: null, tool calls only | twice |
+| exception | a Python function that is evaluated raised an exception or returned something else than text | no |
 | filter | the provider's filter; the outcome is `refused`, of all others `error` | no |
 """
 
@@ -32,7 +33,7 @@ from ragbed.schema import Completion
 
 Kind: TypeAlias = Literal[
     "timeout", "connect", "network", "tls", "rate", "quota", "server", "auth", "missing", "settings", "request",
-    "too-long", "protocol", "empty", "filter",
+    "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})

@@ -176,7 +176,7 @@ class PythonSystem:
 
     async def _call(self, told: Given) -> object:
         """The function's own loop, if it needs one, its time-outs, cancellations and exits stay in a thread."""
-        answer = asyncio.ensure_future(_in_thread(lambda: _finish(self._function(**told))))
+        answer = asyncio.ensure_future(in_thread(lambda: _finish(self._function(**told))))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:
             answer.cancel()
@@ -199,7 +199,7 @@ def _finish(answer: object) -> object:
     return asyncio.run(wait())
 
 
-async def _in_thread(call: Callable[[], object]) -> object:
+async def in_thread(call: Callable[[], object]) -> object:
     """Like `asyncio.to_thread`, but a call that never returns does not keep the process from ending."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()

@@ -40,8 +40,10 @@ class CircuitBreaker:
         if completion.outcome != "error":
             self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
             return
-        self._in_a_row += 1
         kind = (completion.error or "").partition(":")[0]
+        if kind == "exception":  # A function in this process costs nothing, and its author wants all tracebacks.
+            return
+        self._in_a_row += 1
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
         if self._fatal_in_a_row >= (_LATER if self._answered else _AT_FIRST) or self._in_a_row >= _OF_ANY_KIND:
             how = f": {self._in_a_row} cases in a row ended in an error, the last"

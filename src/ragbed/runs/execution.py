@@ -26,6 +26,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost, noted
 from ragbed.runs.database import connect, naming
+from ragbed.runs.engines.base import Engine
 from ragbed.runs.lock import Held, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
@@ -75,6 +76,13 @@ class Job:
     follower: Follower | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     """Told what the user should know and the run survives."""
+    engine: Engine | None = None
+    """Where the models were opened; `close` ends it."""
+
+    def close(self) -> None:
+        """End the engine."""
+        if self.engine is not None:
+            self.engine.close()
 
 
 def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler | None = None) -> None:
@@ -91,8 +99,25 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         KeyboardInterrupt: The user ended it; every reply that came is kept.
         Stopped: The system ended it; likewise.
     """
+    ending = ending or ShutdownHandler()
+    with _sigterm_raises(), _opened(job) as (store, held):
+        try:
+            asyncio.run(_ask_all(store, job, watch, ending, held))
+        except asyncio.CancelledError:
+            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
+
+
+async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
+    """Do the same in the running event loop; cancelling the task ends the run, and finished cases are kept."""
+    with _opened(job) as (store, held):
+        await _ask_all(store, job, watch, ShutdownHandler(signals=False), held)
+
+
+@contextmanager
+def _opened(job: Job) -> Iterator[tuple[RunStore, Held]]:
+    """Open a new or an earlier run and plan its cases."""
     acknowledged = noted(job.folder)
-    with _sigterm_raises(), hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or an older "
@@ -103,13 +128,10 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
             store.name_models(job.names)
         if job.budget is not None:
             _pay_so_far(store, job.budget, job.tell)
-        ending = ending or ShutdownHandler()
         try:
-            asyncio.run(_ask_all(store, job, watch, ending, held))
+            yield store, held
         except RunGone as gone:
             raise _save_beside(store, gone) from gone
-        except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
 
 
 _SAME_SETTING = {("docs", "5", "default")}
@@ -285,8 +307,9 @@ def _second_connection(store: RunStore) -> Iterator[sqlite3.Connection]:
 class ShutdownHandler:
     """Ends the asking when a signal comes: rows that were handed in are still written, calls in flight are left."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None
+        self._signals = signals
         self._further = 0
         self._asking: asyncio.Task[None] | None = None
         self._is_over = False
@@ -296,7 +319,7 @@ class ShutdownHandler:
         self._asking = this = asyncio.current_task()
         if this is not None and self._is_over:
             this.cancel()
-        if this is not None and threading.current_thread() is threading.main_thread():
+        if this is not None and self._signals and threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
 
