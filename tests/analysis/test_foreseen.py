@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_
 
 @pytest.mark.parametrize("options", [{}, _WIDE, {"profile": "code-2024"}], ids=["plain", "wide", "code"])
 def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions) -> None:
-    spec = RunSpec(model="scripted/oracle", data=_DATA, limit=6, out=tmp_path, **options)
+    spec = replace(RunSpec(model="scripted/oracle", data=_DATA, **options), limit=6, out=tmp_path)
     with closing(plan_run(spec)) as job:
         foreseen = {_place(cell) for cell in _foresee(job)}
         run(job, ask_nobody)

@@ -149,7 +149,7 @@ def test_strategies_apply_to_functions_but_not_to_systems(tmp_path: Path) -> Non
 
     assert len(_evaluate(answer, tmp_path, strategies="quote").table("remedies")) == 2
     with pytest.raises(UsageError, match="gets no prompts"):
-        _evaluate(ragbed.system(answer), tmp_path, strategies="quote")
+        _evaluate(ragbed.system(lambda _: "Paris"), tmp_path, strategies="quote")
 
 
 def test_a_system_receives_the_case_and_returns_an_answer_with_contexts(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Models and data that are given as Python objects: functions, RAG systems, lists of items, DataFrames."""
+"""Models that are given as Python objects: functions, RAG systems, and objects with the `Model` protocol."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import copy
 import functools
 import inspect
 import re
-import shutil
-import tempfile
 import time
 import traceback
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -28,7 +24,6 @@ from ragbed.schema import Case, Completion, Lang, Retrieved
 from ragbed.text import storable
 
 if TYPE_CHECKING:
-    from ragbed.data import Dataset
     from ragbed.data.corpus import Corpus
 
 _LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error.
@@ -100,19 +95,8 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     return System(function, name or _name_of(function))
 
 
-@runtime_checkable
-class DataFrame(Protocol):
-    """A DataFrame of pandas."""
-
-    def to_dict(self, orient: Literal["records"]) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries."""
-        ...
-
-
 ModelObject: TypeAlias = str | Model | System | Callable[[str], Any]
 ModelLike: TypeAlias = ModelObject | Sequence[ModelObject] | Mapping[str, ModelObject]
-DataObject: TypeAlias = str | Path | DataFrame | Iterable[Mapping[str, Any]]
-DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObject]
 
 
 class ModelSource(NamedTuple):
@@ -132,7 +116,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
     from ragbed.models import split_name
 
     sources: dict[str, ModelSource] = {}
-    for label, value in _labelled("model", models):
+    for label, value in labelled("model", models):
         if isinstance(value, str):
             own, name = split_name(value)
             source = ModelSource(name, label or own)
@@ -155,8 +139,12 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     sources[source.name] = source
 
 
-def _labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - checked by the callers
-    """Return the values of a parameter with their names, which are empty where none is given."""
+def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - checked by the callers
+    """Return the values of a parameter with their names, which are empty where none is given.
+
+    Raises:
+        UsageError: A name has other characters than letters, digits, `.`, `_` and `-`.
+    """
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
@@ -279,7 +267,7 @@ class _FunctionModel:
 
     def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - other models read it by the case
         if not isinstance(value, str):
-            raise TypeError(f"the function returned {_brief(value)}; expected a string")
+            raise TypeError(f"the function returned {brief(value)}; expected a string")
         return Completion(outcome="ok", reply=value, finish="stop")
 
     def request(self, case: Case) -> bytes:
@@ -316,7 +304,7 @@ class _SystemModel(_FunctionModel):
             value = {"retrieved": list(contexts), **parts}
         answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
         if not isinstance(answer, str):
-            raise TypeError(f"the system returned {_brief(value)}; expected a string or an object with 'answer'")
+            raise TypeError(f"the system returned {brief(value)}; expected a string or an object with 'answer'")
         completion = read_answer(value, case, self._corpora)
         if contexts is None or case.corpus is not None:
             return completion
@@ -345,90 +333,6 @@ def _error_of(error: BaseException) -> Completion:
     return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
+    """Return the type and the beginning of a value, for messages."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
-
-
-def read_data(data: DataLike) -> list[Dataset]:
-    """Return the datasets that a parameter names.
-
-    Raises:
-        UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
-    """
-    from ragbed.data.catalog import open_data
-
-    given: Any = data
-    if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is one item; give a list of items: data=[{…}, …].")
-    if _is_rows(data):
-        given = [data]
-    named = _labelled("data", given)
-    if not named:
-        raise UsageError("data is empty: name at least one dataset.")
-    datasets = []
-    for label, value in named:
-        if isinstance(value, str | Path):
-            datasets += open_data([f"{label}={value}" if label else str(value)])
-        else:
-            datasets.append(_to_dataset(label or "data", value))
-    names = [dataset.name for dataset in datasets]
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise UsageError(f"{names.count(twice[0])} datasets are called {twice[0]!r}; rename one, as NAME=PATH.")
-    return datasets
-
-
-def _is_rows(data: object) -> bool:
-    """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
-    if hasattr(data, "to_dict") or hasattr(data, "to_dicts"):
-        return True
-    return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
-
-
-def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
-    """Write items to a temporary file, which is deleted with the dataset."""
-    from ragbed.data import Dataset
-
-    rows = _rows(value)
-    if rows is None:
-        raise UsageError(
-            f"data={_brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
-        )
-    folder = tempfile.mkdtemp(prefix="ragbed-")
-    dataset = Dataset(name, Path(folder) / f"{name}.jsonl")
-    weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
-    with open(Path(folder) / f"{name}.jsonl", "wb") as sink:
-        sink.writelines(_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
-    return dataset
-
-
-def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - checked here
-    """Return the items of a list or a DataFrame of pandas or polars; empty cells are left out."""
-    if hasattr(value, "to_dicts"):
-        value = value.to_dicts()
-    elif hasattr(value, "to_dict"):
-        value = value.to_dict("records")
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        return None
-    rows = list(value)
-    if not all(isinstance(row, Mapping) for row in rows):
-        return None
-    return [{key: cell for key, cell in row.items() if not _is_empty(cell)} for row in rows]
-
-
-def _is_empty(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)  # noqa: PLR0124 - NaN differs from itself
-
-
-def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
-    item = {"id": number if "query" in row else str(number), **row}
-    try:
-        return msgspec.json.encode(item, enc_hook=_plain)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
-    """Return an array or a scalar of numpy as a plain value."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not a JSON type")

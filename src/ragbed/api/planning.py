@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.api.calling import check_models, open_engine, open_model, read_budget, warn_of_languages
+from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies
-from ragbed.api.objects import ModelSource, open_object, read_data, read_models
+from ragbed.api.objects import ModelSource, open_object, read_models
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName
 

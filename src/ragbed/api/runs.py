@@ -19,7 +19,8 @@ from ragbed.errors import RagbedError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
-    from ragbed.api.objects import DataLike, ModelLike
+    from ragbed.api.data_objects import DataLike
+    from ragbed.api.objects import ModelLike
     from ragbed.runs.call_loop import CallProgress
     from ragbed.runs.execution import Job
     from ragbed.runs.forecast import Forecast
@@ -201,8 +202,8 @@ def _finish(work: Coroutine[Any, Any, _T]) -> _T:
         return pool.submit(asyncio.run, work).result()
 
 
-def _full_signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature with the options as parameters, for `help` and tab completion."""
+def _show_options(function: Any) -> None:  # noqa: ANN401 - a function, which has attributes
+    """Add the options to the signature of a function, for `help` and tab completion."""
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
@@ -210,8 +211,8 @@ def _full_signature(function: Callable[..., object]) -> inspect.Signature:
         for field in fields(RunSpec)
         if field.name not in ("model", "data")
     ]
-    return signature.replace(parameters=[*own, *options])
+    function.__signature__ = signature.replace(parameters=[*own, *options])
 
 
 for _function in (run, arun, forecast):
-    _function.__signature__ = _full_signature(_function)  # type: ignore[attr-defined]
+    _show_options(_function)

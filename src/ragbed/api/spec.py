@@ -15,8 +15,9 @@ from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.calling import CallOptions
+    from ragbed.api.data_objects import DataLike
     from ragbed.api.layout import LayoutOptions
-    from ragbed.api.objects import DataLike, ModelLike
+    from ragbed.api.objects import ModelLike
 
 DEFAULT_MODEL = "bundled/smollm2"
 LocalFile: TypeAlias = str | Path | None

@@ -7,6 +7,7 @@ To add one: a module with a class that has what `Engine` asks for, and one line 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,7 +28,7 @@ class EngineSpec:
     """Of the copies of a model."""
     workers: int | None = None
     """Of the local engine: processes."""
-    tell: Callable[[str], None] = print
+    tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     """Told what the user should know and the work survives."""
 
 
