@@ -14,6 +14,7 @@ from benches import ROOT
 
 MEMBERS = {
     "aggregates": "benches.aggregates",
+    "api_overhead": "benches.api_overhead",
     "cassette": "benches.cassette",
     "core": "benches.core",
     "diagnose": "benches.diagnose",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -55,16 +56,31 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
 
 
 def _write_api() -> str:
+    listed = [*(name for names in _GROUPS.values() for name in names), "RunOptions"]
+    groups = _GROUPS | {"More": tuple(name for name in ragbed.__all__ if name not in listed)}
     parts = ["# Python API", _NOTE, _INTRODUCTION]
-    for name in ("run", "open_run", "Run", "Table", "Options"):
-        parts += _tell(name, getattr(ragbed, name))
+    for group, names in groups.items():
+        known = [name for name in names if name in ragbed.__all__]
+        parts += [f"## {group}"] if known else []
+        for name in known:
+            parts += _describe(name, getattr(ragbed, name))
     return "\n\n".join(parts) + "\n"
 
 
+_GROUPS = {
+    "Evaluate": ("run", "arun", "forecast", "open_run", "Run", "Records", "Figure"),
+    "Models and plans": ("system", "SystemCase", "Model", "Case", "Completion", "RunSpec", "plan_run", "Progress"),
+    "Analyse": ("compare", "diagnose", "judge", "score", "report", "leaderboard", "view", "power", "paper_tables"),
+    "Data": ("download", "cases", "lint", "synthesize", "build", "review"),
+    "Share": ("export", "import_results", "merge"),
+    "Set up": ("demo", "doctor", "cache"),
+    "Errors": ("RagbedError", "UsageError"),
+}
 _INTRODUCTION = """
-As small as the command line, and the same: options have its names, with `_` for `-`, and are read by the same code. It
-can be called in a notebook, where tables show as tables. `ragbed` is typed; a misspelt option is an error of the type
-checker.
+Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
+for `-`. Functions return objects with numbers: `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
+notebook shows tables and figures. Nothing is printed except a progress bar in terminals and notebooks; turn it off with
+`progress=False`. Messages go to the logger `ragbed`.
 
 ```python
 import ragbed
@@ -77,63 +93,74 @@ run = ragbed.run(
     limit=20,
 )
 print(run.table("noise"))
+print(run.to_pandas().groupby("noise")["score.correct"].mean())
 ```
 
-Errors are a `ragbed.RagbedError`, with a message that says what to do next; a `ragbed.UsageError` is one of what was
-asked for.
+The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
+`RAGBED_CACHE_DIR`) from the environment. Variables for options, e.g. `RAGBED_LIMIT`, are for the command line only.
+
+In signatures, `Values` is one value, a list of values, or a string with commas. `ModelLike` and `DataLike` are
+described at `ragbed.run`.
+
+A wrong parameter raises `ragbed.UsageError` before anything is sent. A case that fails raises nothing: `Run.outcomes`
+counts them and `Run.errors` lists them.
 """.strip()
 
 
-def _tell(name: str, what: object) -> Iterator[str]:
-    yield f"## ragbed.{name}"
-    if not inspect.isclass(what):
-        yield _code(f"ragbed.{name}", what)
-        yield _prose(what)
-        return
-    yield _prose(what)
-    if name == "Options":
-        yield "`Several` is one value, a list of values, or a text in which commas separate them."
-        run = app.get_command(click.Context(app), "run")
-        params = run.params if run is not None else ()
-        helped = {one.name: (one.help or "").replace("<", "&lt;") for one in params if isinstance(one, click.Option)}
-        rows = [f"| `{field}` | `{_plain(kind)}` | {helped[field]} |" for field, kind in what.__annotations__.items()]
-        yield "\n".join(["| Option | Takes | Meaning |", "|---|---|---|", *rows])
-    for method, of in vars(what).items():
-        if inspect.isfunction(of) and not method.startswith("_"):
-            yield f"### {name}.{method}"
-            yield _code(method, of)
-            yield _prose(of)
+def _describe(name: str, documented: object) -> Iterator[str]:
+    yield f"### ragbed.{name}"
+    if inspect.isclass(documented):
+        yield _prose(documented)
+        for method, member in vars(documented).items():
+            if method.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
+                continue
+            yield f"#### {name}.{method}"
+            if inspect.isfunction(member):
+                yield _code(method, member)
+            yield _prose(member)
+    else:
+        yield _code(f"ragbed.{name}", documented)
+        yield _prose(documented)
 
 
-def _code(name: str, what: object) -> str:
-    if not callable(what):
+def _code(name: str, documented: object) -> str:
+    if not callable(documented):
         raise TypeError(name)
-    told = inspect.signature(what)
-    takes = [re.sub(r": '([^']*)'", r": \1", str(one)) for one in told.parameters.values() if one.name != "self"]
-    gives = told.return_annotation
+    signature = inspect.signature(documented)
+    plain = inspect.formatannotation
+    takes = [
+        re.sub(r": '([^']*)'", r": \1", str(one)) if isinstance(one.annotation, str) else _parameter(one, plain)
+        for one in signature.parameters.values()
+        if one.name != "self"
+    ]
+    gives = signature.return_annotation
+    gives = gives if isinstance(gives, str) else plain(gives)
     line = f"{name}({', '.join(takes)}) -> {gives}"
     if len(line) > _WIDTH:
         line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
     return f"```text\n{line}\n```"
 
 
-def _plain(told: object) -> str:
-    """A kind of value, fit for a table."""
-    return getattr(told, "__forward_arg__", str(told)).replace("|", "or")
+def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:
+    """A parameter whose annotation is a type, not a text."""
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    kind = "" if parameter.annotation is parameter.empty else f": {plain(parameter.annotation)}"
+    return f"{parameter.name}{kind}{default}"
 
 
-def _prose(what: object) -> str:
-    """A docstring as Markdown: the sections of Google's style become lists."""
-    text = inspect.getdoc(what) or ""
+def _prose(documented: object) -> str:
+    """Return a docstring as Markdown: sections of Google's style become lists, examples become code blocks."""
+    text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
-        if line in ("Args:", "Raises:", "Returns:"):
+        if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
             lines.append(f"* `{match[1]}`: {match[2]}")
         else:
-            lines.append(line)
-    return "\n".join(lines)
+            lines.append(line.strip())
+    prose = "\n".join(lines).strip()
+    return prose + (f"\n\n```pycon\n{textwrap.dedent(example).strip()}\n```" if example else "")
 
 
 def main() -> None:

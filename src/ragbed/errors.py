@@ -25,7 +25,15 @@ MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class RagbedError(Exception):
-    """The root: a message for the user, and the exit code of a command that ends with it."""
+    """The root: a message for the user, and the exit code of a command that ends with it.
+
+    Example:
+        >>> try:
+        ...     ragbed.open_run("runs/missing")
+        ... except ragbed.RagbedError as error:
+        ...     print(error)
+        runs/missing...
+    """
 
     exit_code = 1
 
@@ -77,7 +85,15 @@ class GateFailed(RagbedError):
 
 
 class UsageError(RagbedError):
-    """The command line asks for something that cannot be."""
+    """The command line asks for something that cannot be.
+
+    Example:
+        >>> try:
+        ...     ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbed="noise")
+        ... except ragbed.UsageError as error:
+        ...     print(error)
+        run() has no parameter 'testbed'. Did you mean 'testbeds'? ...
+    """
 
     exit_code = 2
 

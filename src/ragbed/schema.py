@@ -211,7 +211,14 @@ class Message(Record, frozen=True, kw_only=True):
 
 
 class Case(Record, frozen=True, kw_only=True):
-    """One question under one condition, ready to be asked."""
+    """One question under one condition, ready to be asked.
+
+    Example:
+        >>> job = ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", noise=0.4))
+        >>> case = next(iter(job.cases()))
+        >>> case.testbed, [document.stance for document in case.documents].count("distracts")
+        ('noise', 2)
+    """
 
     case: str
     """The name, which parses back: `data/item/testbed@noise=0.6,k=5,arm=related,profile=robust,seed=0`."""
@@ -278,7 +285,12 @@ class Step(Record, frozen=True, kw_only=True):
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """What a model said, or why it did not."""
+    """What a model said, or why it did not.
+
+    Example:
+        >>> ragbed.Completion(outcome="error", error="timeout: no answer within 10 s").reply is None
+        True
+    """
 
     outcome: Outcome
     reply: str | None = None

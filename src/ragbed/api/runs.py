@@ -69,6 +69,7 @@ async def arun(
     It takes the parameters of `run`. Async functions are awaited in this loop, so they can use clients of the caller.
 
     Example:
+        >>> import asyncio
         >>> async def evaluate():
         ...     return await ragbed.arun("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
         >>> asyncio.run(evaluate()).outcomes
