@@ -193,7 +193,6 @@ def judge(
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
-    from ragbed.runs.display_names import short_names
 
     if (sample is None) != (out is None):
         raise UsageError("--sample N and --out FILE must be given together.")
@@ -210,7 +209,7 @@ def judge(
             sampling = _judge_sampling(criterion, votes, max_tokens)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(scope.folder(sampling), settings, scope.cases, models, sampling, votes, budget)
-            names = [opened.name for opened in caller.run(plan, short_names).models]
+            names = [opened.name for opened in caller.run(plan).models]
             judged.append(CriterionJudgements(scope, plan.folder, names, people))
     if people is not None:
         people.keep({unit for part in judged for unit in part.units})
@@ -318,7 +317,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
                 plan = CallPlan(
                     folder_of(run, kind, model), settings, cases.copy, [model], sampling, 1, budget, reads_prompt=False
                 )
-                caller.run(plan, lambda _: names)
+                caller.run(plan)
                 failed += count_failed(plan.folder)
     return failed
 

@@ -129,7 +129,7 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
             request.samples,
             budget,
         )
-        caller.run(plan, lambda models: {name: f"{request.task} ({name})" for name in models})
+        caller.run(plan, lambda name: f"{request.task} ({name})")
 
     return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked)
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 from weakref import finalize
 
+from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
-from ragbed.api.options import LayoutKeywords, MixKeywords, layout_options, local_path, mix_options, several, to_place
+from ragbed.api.options import LayoutKeywords, MixKeywords, layout_options, local_path, to_place
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
@@ -53,7 +54,7 @@ class CaseSet(TableResult):
 
 @checked
 def cases(
-    data: str | Path | Sequence[str | Path],
+    data: DataLike,
     *,
     out: str | Path | Url | BinarySink | None = None,
     progress: bool | Progress = True,
@@ -62,7 +63,7 @@ def cases(
     """Generate the test cases of datasets, and count the infeasible ones. No model is called.
 
     Args:
-        data: Names of datasets, files, folders of parts, or URLs.
+        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
         out: File, URL or open binary file for the cases, one JSON object per line.
         progress: Show progress, or an object that receives it.
         layout: Options that choose the test cases, as in `run`.
@@ -74,14 +75,13 @@ def cases(
         >>> len(next(iter(cases)).documents)
         5
     """
-    from ragbed.data.catalog import open_data
     from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.feasibility import FeasibilityCounts
     from ragbed.testbeds.selection import choose_testbeds, lay_out
 
     names, settings = read_layout(layout_options(layout))
     testbeds = choose_testbeds(names, settings)
-    datasets, counts = open_data([str(one) for one in several(data)]), FeasibilityCounts()
+    datasets, counts = read_data(data), FeasibilityCounts()
     made = CaseSet(datasets, counts, lambda: lay_out(datasets, testbeds, settings, named=names is not None))
     with open_progress(progress) as shown:
         for name in USUAL if names is None else ():
@@ -161,7 +161,7 @@ class LintResult(TableResult):
 
 @checked
 def lint(
-    data: str | Path | Sequence[str | Path],
+    data: DataLike,
     *,
     only: Values | None = None,
     skip: Values | None = None,
@@ -172,7 +172,7 @@ def lint(
     """Check datasets, item by item.
 
     Args:
-        data: Names of datasets, files, folders of parts, or URLs.
+        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
         only: Run these rules only; "all" adds the slow ones, "record" only validates the records.
         skip: Do not run these rules.
         all_: Keep all findings, not only the first few of each rule.
@@ -187,17 +187,16 @@ def lint(
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.samples import Samples
-    from ragbed.data.catalog import open_data
     from ragbed.testbeds.selection import choose_testbeds
 
     rules = choose_rules(None if only is None else split(only, "--only"), [] if skip is None else split(skip, "--skip"))
-    settings = read_mix(mix_options(mix))
+    settings = read_mix(layout_options(mix))
     choose_testbeds(None, settings)  # reports a noise ratio that no testbed allows before the data is read
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetReport] = []
     result = LintResult(reports)
     with open_progress(progress) as shown:
-        for dataset in open_data([str(one) for one in several(data)]):
+        for dataset in read_data(data):
             samples = result._files.enter_context(Samples(None if all_ else _FINDINGS_PER_RULE))
             check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
             for finding in check.findings():

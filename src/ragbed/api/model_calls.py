@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from ragbed.api.calling import CallOptions, open_engine, open_model, open_reader, read_budget
 from ragbed.api.progress import Progress
+from ragbed.api.runs import execute
 from ragbed.environment import cache_file
 
 if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.runs.budget import Budget
-    from ragbed.runs.call_loop import CallProgress
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
     from ragbed.schema import Case
@@ -75,11 +73,10 @@ class ModelCaller:
             tell=self.progress.message,
         )
 
-    def run(self, plan: CallPlan, label: Callable[[Sequence[str]], Mapping[str, str]]) -> Job:
-        """Make the calls of a plan, except those with a stored response; `label` maps model strings to shown names."""
+    def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
+        """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""
         job = self.plan(plan)
-        shown = label([model.name for model in job.models])
-        execute(job, lambda model, state: self.progress.calls(shown[model], state))
+        execute(job, lambda model, state: self.progress.calls(label(model), state))
         return job
 
 
@@ -91,23 +88,3 @@ def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCalle
         yield ModelCaller(options, engine, progress)
     finally:
         engine.close()
-
-
-def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Run a job; inside a running event loop, as in a notebook, in a thread of its own."""
-    from ragbed.runs.execution import ShutdownHandler
-    from ragbed.runs.execution import run as run_job
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        run_job(job, watch)
-        return
-    shutdown = ShutdownHandler()
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(run_job, job, watch, shutdown)
-        try:
-            running.result()
-        except BaseException:  # an interrupt reaches this thread only; without it the other would go on sending
-            shutdown.end()
-            raise

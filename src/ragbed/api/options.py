@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
-from ragbed.api.runs import Run
+from ragbed.api.results import Run
+from ragbed.api.spec import RunSpec
 from ragbed.errors import UsageError
 from ragbed.io.locations import Place, Url, parse_place
 
 if TYPE_CHECKING:
     from ragbed.api.calling import CallOptions
-    from ragbed.api.layout import LayoutOptions, MixOptions
+    from ragbed.api.layout import LayoutOptions
 
 RunLike: TypeAlias = Run | str | Path
 """A run, or its folder."""
@@ -62,52 +64,17 @@ class CallKeywords(EngineKeywords, total=False):
     no_cache: bool
 
 
-DEFAULTS: Mapping[str, Any] = {
-    "noise": None,
-    "num_docs": None,
-    "true_ratio": "0",
-    "testbeds": None,
-    "distractors": "related",
-    "positions": "balanced",
-    "profile": "robust",
-    "lang": "en,zh",
-    "limit": None,
-    "seed": 0,
-    "prompt": None,
-    "engine": "local",
-    "cluster": None,
-    "replicas": None,
-    "gpus_per_replica": None,
-    "cpus_per_replica": None,
-    "max_connections": None,
-    "rpm": None,
-    "tpm": None,
-    "timeout": 120.0,
-    "budget": None,
-    "no_cache": False,
-}
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(RunSpec)}
 
 
 def call_options(given: CallKeywords | EngineKeywords) -> CallOptions:
-    """Return all options for calls, with defaults for those that are not given."""
-    return cast("CallOptions", _complete(CallKeywords, given))
+    """Return all options for calls, checked, with the defaults of `run` for those that are not given."""
+    return RunSpec(data=(), **given).calls
 
 
-def mix_options(given: MixKeywords) -> MixOptions:
-    """Return all options for the documents of a case, with defaults for those that are not given."""
-    return cast("MixOptions", _complete(MixKeywords, given))
-
-
-def layout_options(given: LayoutKeywords) -> LayoutOptions:
-    """Return all options for test cases, with defaults for those that are not given."""
-    options = _complete(LayoutKeywords, given)
-    if options["prompt"] is not None:
-        options["prompt"] = local_path(options["prompt"])
-    return cast("LayoutOptions", options)
-
-
-def _complete(kind: type, given: Mapping[str, object]) -> dict[str, Any]:
-    return {name: given.get(name, DEFAULTS[name]) for name in kind.__annotations__}
+def layout_options(given: LayoutKeywords | MixKeywords) -> LayoutOptions:
+    """Return all options for test cases, checked, with the defaults of `run` for those that are not given."""
+    return RunSpec(data=(), **given).layout
 
 
 def several(values: object) -> list[Any]:

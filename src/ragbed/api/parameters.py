@@ -113,7 +113,10 @@ def _fits_part(value: object, hint: Any) -> bool:  # noqa: ANN401 - any annotati
     if origin in (Iterable, Sequence):
         parts = value if isinstance(value, list | tuple) else ()
         return isinstance(value, origin) and not isinstance(value, str) and all(_fits(part, args[0]) for part in parts)
-    return isinstance(value, origin or hint)
+    try:
+        return isinstance(value, origin or hint)
+    except TypeError:  # a protocol that cannot be checked
+        return True
 
 
 def _describe(hint: object) -> str:

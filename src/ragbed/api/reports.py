@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ragbed.api.options import local_path, several, to_place
 from ragbed.api.parameters import checked
-from ragbed.api.results import Records
-from ragbed.api.runs import Run
+from ragbed.api.results import Records, Run
 from ragbed.api.tables import TableResult
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.locations import Place, Url

@@ -12,7 +12,7 @@ from ragbed.api.options import LayoutKeywords, layout_options, local_path, sever
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.reports import split_runs
-from ragbed.api.runs import Run
+from ragbed.api.results import Run
 from ragbed.data.output import BinarySink
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
@@ -77,7 +77,6 @@ def export(
         >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5).count
         5
     """
-    from ragbed.api.runs import Run
     from ragbed.interop.exporting import ExportTarget, export_run
 
     check_range("shards", shards, 1, 512)
