@@ -92,7 +92,13 @@ def build(
         calls: Options of every function that calls models.
 
     Example:
-        >>> ragbed.build("handbook.toml", budget=2.0)  # doctest: +SKIP
+        >>> from pathlib import Path
+        >>> Path("texts").mkdir()
+        >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
+        >>> recipe = ragbed.build_init("1 English question", "texts", model="scripted/echo", out="hours.toml")
+        >>> result = ragbed.build(recipe.path, out="builds/hours")
+        >>> result.steps["articles"].made, result.complete
+        (1, False)
     """
     import msgspec
 
@@ -177,10 +183,11 @@ def build_init(
         model: Model that writes the questions.
 
     Example:
-        >>> _ = pathlib.Path("docs").mkdir()
-        >>> _ = pathlib.Path("docs/a.txt").write_text("The office opens at nine.")
-        >>> ragbed.build_init("5 English questions about our handbook", "docs", out="handbook.toml").recipe["wanted"]
-        {'base': 5}
+        >>> from pathlib import Path
+        >>> Path("docs").mkdir()
+        >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
+        >>> ragbed.build_init("5 English questions about our office", "docs", out="office.toml").recipe["langs"]
+        ['en']
     """
     from ragbed.builder.brief import write_recipe
     from ragbed.io.jsonl import write_whole

@@ -130,8 +130,8 @@ def datasets() -> Records:
     """Return the datasets and small models that can be downloaded or are included, with licence and folder.
 
     Example:
-        >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:1]
-        ['ragbed-mini']
+        >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
+        ['figure1', 'ragbed-mini']
     """
     from ragbed.data.catalog import CATALOG
 

@@ -23,13 +23,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     signature, so that `help()` and tab completion show them.
     """
     signature = _expand(function)
-    hints = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    hints = {
+        name: hint
+        for hint_name, given in get_type_hints(function).items()
+        for name, hint in (
+            get_type_hints(*get_args(given)) if get_origin(given) is Unpack else {hint_name: given}
+        ).items()
+    }
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        known = list(signature.parameters)
         for name in kwargs:
-            if name not in hints:
-                raise UsageError(f"{function.__name__}() has no parameter {name!r}.{_nearest(name, list(hints))}")
+            if name not in known:
+                raise UsageError(f"{function.__name__}() has no parameter {name!r}.{_nearest(name, known)}")
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -73,16 +80,20 @@ def _expand(function: Callable[..., object]) -> inspect.Signature:
     hints, signature = get_type_hints(function), inspect.signature(function)
     parameters = []
     for parameter in signature.parameters.values():
-        hint = hints.get(parameter.name, Any)
-        if get_origin(hint) is Unpack:
-            (options,) = get_args(hint)
+        if get_origin(hints[parameter.name]) is Unpack:
+            (options,) = get_args(hints[parameter.name])
             parameters += [
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=kind)
-                for name, kind in get_type_hints(options).items()
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=DEFAULTS[name],
+                    annotation=getattr(kind, "__forward_arg__", kind),
+                )
+                for name, kind in options.__annotations__.items()
             ]
         else:
-            parameters.append(parameter.replace(annotation=hint))
-    return signature.replace(parameters=parameters, return_annotation=hints.get("return", Any))
+            parameters.append(parameter)
+    return signature.replace(parameters=parameters)
 
 
 def _check_type(name: str, value: object, hint: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ragbed.errors import UsageError
 
@@ -297,7 +297,7 @@ class Run:
         """
         from ragbed.api.analysis import compare
 
-        return cast("ComparisonResult", compare(self, other, track=track, least=least))
+        return compare(self, other, track=track, least=least)
 
     def figures(self, track: str = "robust", lang: Lang = "en") -> list[Figure]:
         """Return the figures of the report, which a notebook shows.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import getpass
 import html
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp
 
     from ragbed.ui.review.apply import Applied
     from ragbed.ui.review.log import Log
@@ -33,32 +35,48 @@ class PageServer:
     Attributes:
         url: Address with the token that opens the page.
         description: What the page shows, in words.
+
+    Args:
+        open_page: Opens the page: returns its address, its application and its description. An exit stack takes what
+            must be closed.
     """
 
-    def __init__(self, address: LocalAddress, server: uvicorn.Server, description: str, resources: ExitStack) -> None:
-        self.url, self.description = address.address, description
-        self._socket, self._server, self._resources = address.socket, server, resources
+    def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
+        self.url, self.description = "", ""
+        self._open_page = open_page
+        self._server: uvicorn.Server | None = None
         self._thread: Thread | None = None
 
-    def serve(self) -> None:
-        """Serve the page in this thread until it is interrupted."""
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self._resources.close()
+    def serve(self, ready: Callable[[], None]) -> None:
+        """Open the page, call `ready`, and serve in this thread until interrupted or closed."""
+        from ragbed.ui.server import make_server
+
+        with ExitStack() as stack:
+            address, app, self.description = self._open_page(stack)
+            stack.callback(address.socket.close)
+            self.url, self._server = address.address, make_server(address, app)
+            ready()
+            self._server.run(sockets=[address.socket])
 
     def start(self) -> None:
-        """Serve the page in a thread of its own."""
-        self._thread = Thread(target=self.serve, daemon=True)
+        """Open the page and serve it in a thread of its own; its databases belong to that thread."""
+        opened: SimpleQueue[BaseException | None] = SimpleQueue()
+
+        def serve() -> None:
+            try:
+                self.serve(lambda: opened.put(None))
+            except BaseException as error:
+                opened.put(error)
+
+        self._thread = Thread(target=serve, daemon=True)
         self._thread.start()
+        if (error := opened.get()) is not None:
+            raise error
 
     def close(self) -> None:
         """Stop serving."""
-        self._server.should_exit = True
-        if self._thread is None:
-            self._socket.close()
-            self._resources.close()
-        else:
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
             self._thread.join()
 
     def __enter__(self) -> PageServer:
@@ -92,14 +110,13 @@ def view(
         ...     server.url.startswith("http://127.0.0.1:")
         True
     """
-    server = open_viewer(paths, port, rater)
-    return _started(server, open_=open_)
+    return _started(open_viewer(paths, port, rater), open_=open_)
 
 
 def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
     """Return the server of `view`, not started."""
     from ragbed.text import storable_name
-    from ragbed.ui.server import make_server, need_serve, open_door
+    from ragbed.ui.server import need_serve, open_door
 
     need_serve()
     from ragbed.ui.viewer.app import make_app
@@ -109,14 +126,15 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
     check_range("port", port, 0, 65_535)
     places = [Path("runs")] if paths is None or paths == () else [run_folder(path) for path in several(paths)]
     check_paths(places)
-    with ExitStack() as stack:
+
+    def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         address = open_door(port)
-        stack.callback(address.socket.close)
         shelf = stack.enter_context(open_shelf(places, cache_file().parent))
-        app = make_app(shelf, storable_name(_user() if rater is None else rater))
         count = len(shelf.books)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
-        return PageServer(address, make_server(address, app), found, stack.pop_all())
+        return address, make_app(shelf, storable_name(_user() if rater is None else rater)), found
+
+    return PageServer(open_page)
 
 
 def _user() -> str:
@@ -177,9 +195,9 @@ def review(
         progress: Show progress, or an object that receives it.
 
     Example:
-        >>> made = ragbed.synthesize("built", items=2, lang="en", workers=1)
-        >>> ragbed.review("built/en_base.jsonl", export="decisions.jsonl").lines
-        1
+        >>> made = ragbed.synthesize("built", items=3, lang="en", workers=1)
+        >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
+        3
     """
     if export is None and import_ is None and apply is None:
         return _started(open_review(path, raters, target, port, progress), open_=open_)
@@ -197,23 +215,23 @@ def open_review(
     path: str | Path, raters: Literal[1, 2] | None, target: float | None, port: int | None, progress: bool | Progress
 ) -> PageServer:
     """Return the server of `review`, not started."""
-    from ragbed.ui.server import make_server, need_serve, open_door
+    from ragbed.ui.server import need_serve, open_door
 
     need_serve()
     from ragbed.ui.review.app import make_app
     from ragbed.ui.review.provenance import Provenance
 
     check_range("port", port, 0, 65_535)
-    with ExitStack() as stack:
+    place = local_path(path)
+
+    def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         with open_progress(progress) as shown:
             session, _ = stack.enter_context(_open_session(path, raters, target, shown, writes=True))
-        place = local_path(path)
-        address = open_door(port)
-        stack.callback(address.socket.close)
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
         flagged = sum(bool(entry.flags) for entry in session.docket.entries.values())
-        description = f"{len(session.docket.entries):,} items, {flagged:,} of them flagged"
-        return PageServer(address, make_server(address, app), description, stack.pop_all())
+        return open_door(port), app, f"{len(session.docket.entries):,} items, {flagged:,} of them flagged"
+
+    return PageServer(open_page)
 
 
 @contextmanager

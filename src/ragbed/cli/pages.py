@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
 
 def serve_page(page: PageServer, note: str, *, open_: bool) -> None:
-    """Print the URL of a page and serve it until Ctrl-C."""
-    click.echo(page.url)
-    say(f"{page.description}. Open the URL above in a browser. {note} Press Ctrl-C to stop.")
-    if open_:
-        click.launch(page.url)
+    """Serve a page until Ctrl-C, and print its URL."""
+
+    def announce() -> None:
+        click.echo(page.url)
+        say(f"{page.description}. Open the URL above in a browser. {note} Press Ctrl-C to stop.")
+        if open_:
+            click.launch(page.url)
+
     try:
-        page.serve()
+        page.serve(announce)
     except KeyboardInterrupt:
         say("Closed.")

@@ -75,16 +75,16 @@ def review(
 
     people: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
     share = None if target is None else _read_share(target)
-    with ConsoleProgress() as progress:
-        if export is None and import_ is None and apply is None:
-            page = serving.open_review(path, people, share, port, progress)
-        else:
-            result = serving.review(
-                path, raters=people, target=share, export=export, import_=import_, apply=apply, progress=progress
-            )
-            _print_result(result, is_export=export is not None, to_json=json)  # type: ignore[arg-type]
-            return
-    serve_page(page, "Every decision is stored at once.", open_=open_)
+    progress = ConsoleProgress()
+    if export is None and import_ is None and apply is None:
+        page = serving.open_review(path, people, share, port, progress)
+        serve_page(page, "Every decision is stored at once.", open_=open_)
+        return
+    result = serving.review(
+        path, raters=people, target=share, export=export, import_=import_, apply=apply, progress=progress
+    )
+    if isinstance(result, serving.ReviewResult):
+        _print_result(result, is_export=export is not None, to_json=json)
 
 
 def _read_share(text: str) -> float:

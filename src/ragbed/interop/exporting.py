@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
-from ragbed.data.output import open_output
+from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
 from ragbed.interop.exports.frozen import Layout
@@ -27,7 +26,7 @@ class ExportTarget:
     """The format and the place of an export; `shards` is the number of parts, if it is written in parts."""
 
     to: str
-    place: Place | IO[bytes]
+    place: Place | BinarySink
     shards: int | None = None
 
     def folder(self) -> Path:
@@ -40,7 +39,7 @@ class ExportTarget:
         """Write a folder of parts with their checksums."""
         if self.to not in formats:
             raise UsageError(f"--shards: {self.to} is not written in parts; {' and '.join(formats)} are.")
-        if hasattr(self.place, "write"):
+        if isinstance(self.place, BinarySink):
             raise UsageError("--shards: --out must be a folder.")
         need_library(self.to)
         chosen = formats[self.to]
@@ -48,7 +47,7 @@ class ExportTarget:
         write_shards(self.place, chosen.what, self.shards or 1, chosen.records(source, written), chosen.kind())
         return written
 
-    def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
+    def write_file(self, datasets: Sequence[Dataset], write: Callable[[BinarySink], Written]) -> Written:
         """Write one file, which must not be one of the datasets."""
         with open_output(self.place, datasets) as sink:
             return write(sink)
@@ -107,7 +106,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     else:
         written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
 
-    def write(sink: IO[bytes]) -> Written:
+    def write(sink: BinarySink) -> Written:
         for line in lines:
             sink.write(line)
             written.count += 1

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragbed.analysis.linting import RULES, DatasetCheck, Rule
+from ragbed.analysis.linting import RULES, DatasetCheck, Rule, Severity
 from ragbed.analysis.linting.counts import RuleCount
 from ragbed.analysis.linting.samples import Samples
 
-SEVERITIES = ("error", "warning", "note")
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
