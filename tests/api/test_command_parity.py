@@ -11,7 +11,6 @@ import pytest
 
 import ragbed
 from ragbed.cli import app
-from ragbed.cli.renames import BUILD_OPTIONS, OPTIONS
 
 FUNCTIONS = {
     "build init": "build_init",
@@ -85,9 +84,8 @@ def _long_name(parameter: click.Parameter) -> str:
 
 
 def _options(name: str) -> set[str]:
-    former = {old.removeprefix("--").replace("-", "_") for old in (*OPTIONS, *BUILD_OPTIONS)}
-    shown = {_long_name(parameter) for parameter in COMMANDS[name].params}
-    return shown - former - PRINTING[""] - PRINTING.get(name, set())
+    current = [one for one in COMMANDS[name].params if not (isinstance(one, click.Option) and one.hidden)]
+    return {_long_name(one) for one in current} - PRINTING[""] - PRINTING.get(name, set())
 
 
 def test_every_command_has_a_function() -> None:

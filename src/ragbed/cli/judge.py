@@ -164,7 +164,7 @@ _PAIR_COUNTS = ("judged", "decided", "agreed")
 
 
 def _is_of(cell: Mapping[str, Any], criterion: str, judge: str) -> bool:
-    return cell["criterion"] == criterion and cell["judge"] == judge
+    return (cell["criterion"], cell["judge"]) == (criterion, judge)
 
 
 def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
@@ -35,7 +35,11 @@ _SHOWN = 20  # Disagreements of each kind that are printed; --json has all.
 @engine_options
 @options.json_option
 def score(
-    runs: tuple[Path, ...], disagreements: str | None, sums: str | None, json: bool, **chosen: Unpack[EngineKeywords]
+    runs: tuple[Path, ...],
+    disagreements: Literal["code", "paper"] | None,
+    sums: str | None,
+    json: bool,
+    **chosen: Unpack[EngineKeywords],
 ) -> None:
     """Score the stored responses of runs again; no model is called.
 

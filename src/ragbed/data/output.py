@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol, runtime_checkable
+from typing import IO, Protocol, cast, runtime_checkable
 
 from ragbed.data import Dataset
 from ragbed.errors import UsageError
@@ -26,14 +26,14 @@ class BinarySink(Protocol):
 
 
 @contextmanager
-def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes] | BinarySink]:
+def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
     """Open a file that appears when it is complete, or use an open one.
 
     Raises:
         UsageError: The file is one of the datasets.
     """
     if isinstance(output, BinarySink):
-        yield output
+        yield cast("IO[bytes]", output)
         output.flush()
         return
     if any(_is_same(output, dataset.path) for dataset in datasets):

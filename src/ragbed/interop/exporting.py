@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
@@ -47,7 +48,7 @@ class ExportTarget:
         write_shards(self.place, chosen.what, self.shards or 1, chosen.records(source, written), chosen.kind())
         return written
 
-    def write_file(self, datasets: Sequence[Dataset], write: Callable[[BinarySink], Written]) -> Written:
+    def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
         """Write one file, which must not be one of the datasets."""
         with open_output(self.place, datasets) as sink:
             return write(sink)
@@ -106,7 +107,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     else:
         written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
 
-    def write(sink: BinarySink) -> Written:
+    def write(sink: IO[bytes]) -> Written:
         for line in lines:
             sink.write(line)
             written.count += 1
