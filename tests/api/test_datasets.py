@@ -22,9 +22,7 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the dataset itself"):
-        ragbed.cases(out, out=out, testbeds="noise") if False else ragbed.cases(
-            ragbed.data_path("figure1"), out=ragbed.data_path("figure1"), num_docs=2
-        )
+        ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
 
 
 def test_cases_of_items_in_memory() -> None:

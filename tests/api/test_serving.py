@@ -8,6 +8,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 import ragbed
+from ragbed.api.serving import PageServer, ReviewResult
 
 
 def _status(url: str) -> int:
@@ -38,13 +39,13 @@ def test_a_review_is_served_exported_and_applied(tmp_path: Path) -> None:
     ragbed.synthesize(tmp_path / "built", items=3, lang="en", integration=0, counterfactual=0, workers=1)
     data = tmp_path / "built/en_base.jsonl"
     server = ragbed.review(data, port=0, progress=False)
-    assert isinstance(server, ragbed.api.serving.PageServer)
+    assert isinstance(server, PageServer)
     assert "3 items" in server.description
     server.close()
     exported = ragbed.review(data, export=tmp_path / "decisions.jsonl")
-    assert isinstance(exported, ragbed.api.serving.ReviewResult)
+    assert isinstance(exported, ReviewResult)
     assert exported.path.is_file()
     applied = ragbed.review(data, apply=tmp_path / "reviewed")
-    assert isinstance(applied, ragbed.api.serving.ReviewResult)
+    assert isinstance(applied, ReviewResult)
     assert applied.applied is not None
     assert (applied.applied.unreviewed, applied.quality is not None) == (3, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path)
     answers = tmp_path / "answers.jsonl"
     lines = [{"case": trial["case"], "reply": trial["reply"]} for trial in run.trials()]
     answers.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:-1], {"case": "other", "reply": "?"}]))
-    options = {"testbeds": "noise", "noise": [0, 0.4], "limit": 5}
+    options: dict[str, Any] = {"testbeds": "noise", "noise": [0, 0.4], "limit": 5}
     imported = ragbed.import_results(answers, "jsonl", tmp_path / "mine", data=DATA, model="mine/rag", **options)
     assert (imported.counts["matched"], imported.counts["missing"], len(imported.problems)) == (9, 1, 1)
     assert not imported.complete
@@ -62,7 +63,7 @@ def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path)
 
 
 def test_shards_are_merged(tmp_path: Path) -> None:
-    options = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
+    options: dict[str, Any] = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
     parts = [ragbed.run(**options, shard=f"{n}/2", out=tmp_path / str(n)) for n in (1, 2)]
     merged = ragbed.merge(parts, tmp_path / "merged")
     assert merged.run is not None

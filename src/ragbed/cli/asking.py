@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from ragbed.api.calling import CallOptions as AskingOptions
-from ragbed.api.calling import check_reader, open_reader
-from ragbed.api.calling import open_model as open_asked
 from ragbed.cli.engine import engine_options, replica_options
 from ragbed.cli.options import Decorator, option, together
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ragbed.runs.budget import Budget
-
-__all__ = ["AskingOptions", "asking_options", "check_reader", "open_asked", "open_reader", "read_budget"]
 
 asking_options: Decorator = together(
     option(
@@ -37,10 +25,3 @@ asking_options: Decorator = together(
     engine_options,
     replica_options,
 )
-
-
-def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
-    """Return the budget, if one is set; every model then needs a price."""
-    from ragbed.api import calling
-
-    return calling.read_budget(models, chosen["budget"])

@@ -72,8 +72,8 @@ def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
 
 def _write_report(runs: list[Path], target: Path) -> None:
     """Write the report of all runs as one page."""
+    from ragbed.api.reports import read_report, write_report_page
     from ragbed.cli.console import console
-    from ragbed.cli.paged import read_report, write_report_page
 
     write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
     console().print(f"\nReport for the browser: {target}", soft_wrap=True)

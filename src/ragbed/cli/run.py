@@ -154,7 +154,7 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     """Print the tables that compare prompting strategies or end-to-end RAG, which counts do not show."""
     if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
         return
-    from ragbed.cli.paged import read_report
+    from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
