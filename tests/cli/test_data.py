@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.cli.progress import DownloadProgress
+from ragbed.cli.console_progress import DownloadProgress
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install
 from ragbed.io.downloads import Watcher
 from tests.cli.typed import Done, type_command
@@ -248,8 +248,8 @@ def show(sink: io.StringIO, monkeypatch: pytest.MonkeyPatch, seconds: list[float
     monkeypatch.setenv("TERM", "xterm")
     times = iter(seconds)
     with DownloadProgress(lambda: next(times, seconds[-1])) as progress:
-        progress.advance("one.json", 1_500_000, 3_000_000)
-        progress.advance("one.json", 3_000_000, 3_000_000)
+        progress.count("one.json", 1_500_000, 3_000_000)
+        progress.count("one.json", 3_000_000, 3_000_000)
     return sink.getvalue()
 
 

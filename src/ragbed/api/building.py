@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.builder.model_requests import Request
     from ragbed.builder.pipeline import Done
-    from ragbed.builder.quality import Quality
+    from ragbed.builder.quality import MeasureFamily, Quality
     from ragbed.builder.quality.drift import Drift
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
@@ -259,16 +259,33 @@ def build_quality(
     target = None if out is None else local_path(out)
     if target is not None:
         reports.check_report_path(target)
-    more = reports.extra_measures(
-        [run_folder(run) for run in several(runs)],
-        _read_cutoffs(cutoff),
-        [local_path(path) for path in several(corpus)],
-    )
-    quality = reports.measure(str(data), more)
+    folders, corpora = [run_folder(run) for run in several(runs)], [local_path(path) for path in several(corpus)]
+    quality = reports.measure(str(data), _extra_measures(folders, _read_cutoffs(cutoff), corpora))
     drift = None if against is None else reports.measure_drift(str(against), str(data), quality)
     if target is not None:
         reports.write_quality(target, quality, drift)
     return QualityResult(quality, drift)
+
+
+def _extra_measures(
+    runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
+) -> dict[str, MeasureFamily]:
+    """Return the measures that need runs on the dataset, or texts that models were trained on."""
+    from ragbed.builder.quality.models import ModelMeasures
+    from ragbed.builder.quality.overlap import ContaminationMeasures
+    from ragbed.builder.quality.reports import read_answers
+    from ragbed.builder.recipe import check_day
+
+    for model, day in cutoffs.items():
+        check_day(day, f"--cutoff {model}:")
+    if cutoffs and not runs:
+        raise UsageError("--cutoff needs --runs: the responses of the model.")
+    more: dict[str, MeasureFamily] = {}
+    if runs:
+        more["models"] = ModelMeasures(read_answers(runs), cutoffs)
+    if corpora:
+        more["overlap"] = ContaminationMeasures(corpora)
+    return more
 
 
 def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, str]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from ragbed.api.progress import Progress
 from ragbed.cli.console import console, say
 from ragbed.cli.run_progress import RunProgress
 from ragbed.errors import Stopped
 
-if TYPE_CHECKING:
-    from ragbed.cli.progress import DownloadProgress
-
 _QUICK_S = 0.5  # A shorter task ends before anybody could read its bar.
+_LINE_EVERY_S = 10.0  # A line from time to time shows in a CI log that the process is alive.
 
 
 class ConsoleProgress(RunProgress):
@@ -50,25 +47,45 @@ class ConsoleProgress(RunProgress):
             self._bars.remove_task(self._tasks.pop(self._task))
 
 
-class _DownloadBars(ConsoleProgress):
-    """Shows a bar with megabytes for each file."""
+class DownloadProgress(Progress):
+    """Shows a bar with megabytes for each file on a terminal, occasional lines elsewhere, nothing if it is quick.
 
-    def __init__(self, bars: DownloadProgress) -> None:
-        super().__init__()
-        self._downloads = bars
+    Args:
+        clock: Seconds that only go forwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bars
+
+        self._out = console(to_stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bars = Bars(*columns, console=self._out, transient=True)
+        self._tasks: dict[str, TaskID] = {}
+        self._done: dict[str, int] = {}
+        self._clock, self._start, self._last_line = clock, clock(), clock()
+
+    def message(self, text: str) -> None:
+        """Print a message."""
+        say(text)
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Move the bar of a file."""
-        self._downloads.advance(task, done, total)
+        """Move the bar of a file, given the bytes that are downloaded."""
+        self._done[task] = done
+        if self._out.is_terminal:
+            if task not in self._tasks:
+                self._tasks[task] = self._bars.add_task(task, total=total)
+            self._bars.update(self._tasks[task], completed=done, total=total)
+            if not self._bars.live.is_started and self._clock() - self._start > _QUICK_S:
+                self._bars.start()
+        elif self._clock() - self._last_line > _LINE_EVERY_S:
+            self._last_line = self._clock()
+            say(f"{sum(self._done.values()) / 1e6:,.1f} MB so far")
 
-
-@contextmanager
-def download_progress() -> Iterator[Progress]:
-    """Show the progress of downloads."""
-    from ragbed.cli.progress import DownloadProgress
-
-    with DownloadProgress() as bars, _DownloadBars(bars) as progress:
-        yield progress
+    def close(self) -> None:
+        """Remove the bars."""
+        if self._bars.live.is_started:
+            self._bars.stop()
 
 
 @contextmanager

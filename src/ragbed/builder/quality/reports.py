@@ -12,11 +12,9 @@ from ragbed.analysis.run_cells import read_trials
 from ragbed.builder.pipeline import read_state
 from ragbed.builder.quality import MeasureFamily, Quality, measure_quality
 from ragbed.builder.quality.drift import Drift, compare_editions
-from ragbed.builder.quality.models import Answered, ModelMeasures, Way
-from ragbed.builder.quality.overlap import ContaminationMeasures
+from ragbed.builder.quality.models import Answered, Way
 from ragbed.builder.quality.page import write_page
 from ragbed.builder.quality.review_results import read_reviewed
-from ragbed.builder.recipe import check_day
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
 from ragbed.errors import UsageError
@@ -39,26 +37,6 @@ def measure_drift(before: str, after: str, quality: Quality) -> Drift:
     """Compare an edition, whose quality has been measured, with an earlier edition."""
     earlier, _ = _open(before)
     return compare_editions(measure_quality(earlier), quality, earlier, _open(after)[0])
-
-
-def extra_measures(
-    runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
-) -> dict[str, MeasureFamily]:
-    """Return the measures that need runs on the dataset, or texts that models were trained on.
-
-    Raises:
-        UsageError: There is a knowledge cutoff but no run, or a cutoff is not a date.
-    """
-    for model, day in cutoffs.items():
-        check_day(day, f"--cutoff {model}:")
-    if cutoffs and not runs:
-        raise UsageError("--cutoff needs --runs: the responses of the model.")
-    more: dict[str, MeasureFamily] = {}
-    if runs:
-        more["models"] = ModelMeasures(_read_runs(runs), dict(cutoffs))
-    if corpora:
-        more["overlap"] = ContaminationMeasures(tuple(corpora))
-    return more
 
 
 def check_report_path(path: Path) -> None:
@@ -105,7 +83,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
     return open_data([str(file) for file in files]), steps
 
 
-def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
+def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
     """Yield the feasible trials of runs with the plain prompt and related distractors; an error is a wrong answer."""
     score = open_tracks(())
     for folder in folders:
