@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,9 +72,10 @@ _GROUPS = {
     "Evaluate": ("run", "arun", "forecast", "open_run", "Run", "Records", "Figure"),
     "Models and plans": ("system", "SystemCase", "Model", "Case", "Completion", "RunSpec", "plan_run", "Progress"),
     "Analyse": ("compare", "diagnose", "judge", "score", "report", "leaderboard", "view", "power", "paper_tables"),
-    "Data": ("download", "cases", "lint", "synthesize", "build", "review"),
+    "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
+    "Build": ("build_init", "build", "build_quality", "build_relabel", "review"),
     "Share": ("export", "import_results", "merge"),
-    "Set up": ("demo", "doctor", "cache"),
+    "Set up": ("demo", "doctor", "cache", "cache_prune"),
     "Errors": ("RagbedError", "UsageError"),
 }
 _INTRODUCTION = """
@@ -121,6 +123,32 @@ def _describe(name: str, documented: object) -> Iterator[str]:
     else:
         yield _code(f"ragbed.{name}", documented)
         yield _prose(documented)
+        yield from _describe_result(documented)
+
+
+def _describe_result(function: object) -> Iterator[str]:
+    """Describe what a function returns, if that is a class without an entry of its own."""
+    returned = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]  # it is a function
+    for name in returned.split(" | "):
+        kind = getattr(sys.modules[function.__module__], name, None)
+        if inspect.isclass(kind) and kind.__module__.startswith("ragbed.api.") and name not in ragbed.__all__:
+            yield f"`{name}`: {_prose(kind)}"
+            members = [(member, value) for member, value in inspect.getmembers(kind, _has_text) if member[0] != "_"]
+            lines = [f"* `{_title(member, value)}`: {_summary(value)}" for member, value in members]
+            if lines:
+                yield "\n".join(["**Methods and properties:**", "", *lines])
+
+
+def _has_text(member: object) -> bool:
+    return (inspect.isfunction(member) or isinstance(member, property)) and bool(inspect.getdoc(member))
+
+
+def _title(name: str, member: object) -> str:
+    return name if isinstance(member, property) else f"{name}()"
+
+
+def _summary(member: object) -> str:
+    return (inspect.getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def _code(name: str, documented: object) -> str:
