@@ -61,6 +61,16 @@ def test_a_judge_that_cannot_judge_is_counted_as_unparsed(runs: dict[str, ragbed
     assert result.criteria.keys() == {"correct"}
 
 
+def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run]) -> None:
+    def says_yes(prompt: str) -> str:
+        return "VERDICT: yes"
+
+    rows = ragbed.judge(runs["refuser"], says_yes, criteria="correct", testbeds="noise").records()
+    assert [(row["judge"], row["yes"], row["rate"]) for row in rows] == [("function/says_yes", 8, 1.0)]
+    with pytest.raises(ragbed.UsageError, match="is a RAG system and takes no prompts"):
+        ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
+
+
 def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     drawn, labelled = tmp_path / "drawn.jsonl", tmp_path / "labelled.jsonl"
     ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct", sample=6, out=drawn)

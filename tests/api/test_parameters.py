@@ -24,7 +24,7 @@ api: Any = ragbed
         (lambda: api.compare(1, 2), "a=1: expected Run, str or Path, not int."),
         (lambda: api.compare("a"), "compare(): missing a required argument: 'b'."),
         (lambda: api.score("a", disagreements="cod"), "disagreements='cod' is not one of code, paper. Did you mean"),
-        (lambda: api.judge("a", ["m", 3]), "model=['m', 3]: expected str or Sequence, not list."),
+        (lambda: api.judge("a", ["m", 3]), "model=3 is not a model: use a model string such as"),
         (lambda: api.judge("a", "m", criteria="refusl"), "unknown criterion 'refusl'. Did you mean 'refusal'?"),
         (lambda: api.judge("a", "m", timeout="1"), "timeout='1': expected float, not str."),
         (lambda: api.judge("a", "m", rpm=0), "rpm=0 is out of range"),

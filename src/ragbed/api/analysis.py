@@ -18,6 +18,7 @@ from ragbed.api.analysis_results import (
 )
 from ragbed.api.layout import Values, split
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
+from ragbed.api.objects import ModelLike
 from ragbed.api.options import (
     CallKeywords,
     EngineKeywords,
@@ -158,7 +159,7 @@ def _disagreements(folder: Path, track: str) -> list[TrackDisagreement]:
 @checked
 def judge(
     run: RunLike,
-    model: str | Sequence[str],
+    model: ModelLike,
     *,
     criteria: Values = "refusal,flag,correct",
     testbeds: Values | None = None,
@@ -174,7 +175,8 @@ def judge(
 
     Args:
         run: The run.
-        model: Model that judges, e.g. `openai/gpt-4o`; with several, their agreement is reported.
+        model: Model that judges, e.g. `openai/gpt-4o` or a function from a prompt to a response, as in `run`; with
+            several, their agreement is reported.
         criteria: Of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
         testbeds: Testbeds to judge; by default those that a criterion applies to.
         votes: Judgements per response; the majority decides.
@@ -187,9 +189,10 @@ def judge(
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
-        >>> result = ragbed.judge(run, "scripted/echo", criteria="correct")
-        >>> result.records()[0]["asked"]
-        3
+        >>> def says_yes(prompt):
+        ...     return "VERDICT: yes"
+        >>> ragbed.judge(run, says_yes, criteria="correct").records()[0]["rate"]
+        1.0
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
@@ -200,15 +203,15 @@ def judge(
     check_range("max_tokens", max_tokens, 1)
     check_range("sample", sample, 2)
     people = None if labels is None else read_labels(local_path(labels))
-    folder, models = run_folder(run), several(model)
+    folder = run_folder(run)
     judged = []
     with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
-        budget = caller.budget(models)  # shared by all criteria
+        budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
             scope = _scope(folder, criterion, testbeds)
             sampling = _judge_sampling(criterion, votes, max_tokens)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
-            plan = CallPlan(scope.folder(sampling), settings, scope.cases, models, sampling, votes, budget)
+            plan = CallPlan(scope.folder(sampling), settings, scope.cases, model, sampling, votes, budget)
             names = [opened.name for opened in caller.run(plan).models]
             judged.append(CriterionJudgements(scope, plan.folder, names, people))
     if people is not None:
