@@ -153,6 +153,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ray": ("--engine ray", ("ray",)),
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
+    "pandas": ("results as DataFrames", ("pandas",)),
 }
 """What each extra is for, and its packages. Extras for models are in CHECKS."""
 
