@@ -20,9 +20,9 @@ _TITLES = {
     "integration": "Table 5. Integration: accuracy, %",
     "counterfactual": "Table 7. Counterfactual robustness, %",
 }
-_NOTES = """As printed, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 and 7. The columns of Tables 1
-and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* and ED* by a judge. Acc is accuracy without
-documents; Table 7 leaves out models with an accuracy of at most 70 %.
+_NOTES = """As printed, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 and 7. The columns of
+Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* and ED* by a judge. Acc is accuracy
+without documents; Table 7 leaves out models with an accuracy of at most 70 %.
 """
 _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, every pairing", "McNemar, some pairing")
 
