@@ -29,6 +29,7 @@ MEMBERS = {
     "labels": "benches.labels",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
+    "notebooks": "benches.notebooks",
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",

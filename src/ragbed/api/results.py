@@ -23,6 +23,7 @@ _MAX_ROWS = 60
 _CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
 _CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
 _FAINT = "opacity: 0.65; font-size: 90%"
+_ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 
 
 class Records(Sequence[dict[str, Any]]):
@@ -34,6 +35,7 @@ class Records(Sequence[dict[str, Any]]):
         rows: The rows. Keys that a row lacks are empty in the table.
         title: Heading of the printed table.
         shown: The rows to print instead, e.g. with intervals beside the values.
+        columns: Columns that the table has even without rows.
 
     Example:
         >>> records = ragbed.Records([{"model": "a", "accuracy": 0.9}, {"model": "b", "accuracy": 0.8}])
@@ -42,16 +44,20 @@ class Records(Sequence[dict[str, Any]]):
     """
 
     def __init__(
-        self, rows: Iterable[Mapping[str, Any]], title: str = "", shown: Iterable[Mapping[str, Any]] | None = None
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        title: str = "",
+        shown: Iterable[Mapping[str, Any]] | None = None,
+        columns: Sequence[str] = (),
     ) -> None:
-        self._rows = [dict(row) for row in rows]
+        self._rows, self._leading = [dict(row) for row in rows], columns
         self._shown = self._rows if shown is None else [dict(row) for row in shown]
         self.title = title
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the keys of all rows, in the order in which they appear."""
-        return _columns(self._rows)
+        return _columns(self._rows, self._leading)
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -83,7 +89,7 @@ class Records(Sequence[dict[str, Any]]):
         return pandas.DataFrame(self._rows, columns=list(self.columns))
 
     def __repr__(self) -> str:
-        columns = _columns(self._shown)
+        columns = _columns(self._shown, self._leading)
         lines = [columns, *(tuple(_text(row.get(column)) for column in columns) for row in self._shown[:_MAX_ROWS])]
         widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
         text = [
@@ -93,7 +99,7 @@ class Records(Sequence[dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it; values are escaped."""
-        columns = _columns(self._shown)
+        columns = _columns(self._shown, self._leading)
         head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in columns)
         rows = (
             "<tr>"
@@ -110,8 +116,8 @@ class Records(Sequence[dict[str, Any]]):
         return f"… {hidden:,} more rows" if hidden > 0 else ""
 
 
-def _columns(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(key for row in rows for key in row))
+def _columns(rows: Iterable[Mapping[str, Any]], leading: Sequence[str] = ()) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*leading, *(key for row in rows for key in row)]))
 
 
 def _text(value: object) -> str:
@@ -194,7 +200,7 @@ class Run:
                 for result in store.results()
                 if result.completion.outcome == "error"
             ]
-        return Records(failed, f"Errors of {self.folder}")
+        return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
     def tables(self, track: str = "robust") -> dict[str, Records]:
         """Return the tables of the report by name: noise, rejection, integration, counterfactual, closed-book, ….
