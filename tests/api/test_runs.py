@@ -79,7 +79,8 @@ def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
     (model,) = run.status().models
     assert (model.planned, model.ok, model.error) == (24, 24, 0)
     assert run.outcomes == {"ok": 24}
-    assert len(run.errors) == 0
+    assert (len(run.errors), run.errors.columns[-1]) == (0, "traceback")
+    assert "message" in repr(run.errors)
     assert repr(run) == f"Run('{tmp_path}/run': 24 ok)"
 
 
