@@ -31,8 +31,8 @@ class RagbedError(Exception):
         >>> try:
         ...     ragbed.open_run("runs/missing")
         ... except ragbed.RagbedError as error:
-        ...     print(error)
-        runs/missing...
+        ...     print("runs/missing" in str(error))
+        True
     """
 
     exit_code = 1

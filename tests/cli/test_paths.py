@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words)
     assert done.code == 2
-    assert f"{ADDRESS} is an address, and a file or folder of this machine is meant" in done.err
+    assert f"{ADDRESS} is a URL, but a local file or folder is needed here" in done.err
     assert [path.name for path in here.iterdir()] == ["r"]
 
 

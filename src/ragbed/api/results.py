@@ -344,7 +344,7 @@ class Figure:
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
         >>> run.figures()[0].title
-        'Accuracy by noise ratio, ragbed-mini-en_base, robust, 5 documents'
+        'Noise robustness: ragbed-mini-en_base, 5 documents, profile robust'
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What all commands print with: results on standard output, everything else on standard error."""
+"""Printing of all commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
-_PIPE_WIDTH = 1_000
-"""Where there is no terminal whose width would count."""
-_NARROW = 8
-"""Characters to which words and names may be broken on a narrow terminal."""
+_PIPE_WIDTH = 1_000  # The width where there is no terminal.
+_NARROW = 8  # Characters to which words and names may be broken on a narrow terminal.
 
 
 def say(message: str) -> None:
-    """Tells the user something, on standard error."""
+    """Print a message on standard error."""
     sys.stderr.write(printable(message) + "\n")
 
 
@@ -47,7 +45,7 @@ def activation() -> str | None:
 
 
 def print_json(summary: object) -> None:
-    """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
+    """Print a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal's encoding is."""
     import msgspec
 
     try:
@@ -68,7 +66,7 @@ def _with_storable_names(value: object) -> object:
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """A rich console; colours and width follow the terminal, NO_COLOR and pipes."""
+    """Return a rich console; colours and width follow the terminal, NO_COLOR and pipes."""
     from rich.console import Console
 
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
@@ -77,10 +75,10 @@ def console(*, to_stderr: bool = False) -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
-    """Prints a table; columns that hold only numbers are aligned right.
+    """Print a table; columns with numbers only are aligned right.
 
-    Nothing is lost in a pipe, nor on a narrow terminal: there what is the same in all rows stands above them, and
-    words and names are broken, numbers never.
+    A pipe gets complete lines. On a narrow terminal, values that are the same in all rows are printed once above the
+    table, and words and names are broken, but never numbers.
     """
     shown = [[_show(cell) for cell in row] for row in rows]
     numeric = [all(_NUMBER.fullmatch(row[index]) for row in shown) for index in range(len(columns))]
@@ -89,11 +87,11 @@ def print_table(
     if fit_table(stream, room_for(stream, _PIPE_WIDTH), printable(title), columns, shown, numeric):
         return
     out = console(to_stderr=to_stderr)
-    told, columns, shown = _without_constants(columns, shown)
+    shared, columns, shown = _without_constants(columns, shown)
     widths = _share_out(room_for(stream, _PIPE_WIDTH), columns, shown)
     out.width = max(out.width, sum(widths) + 2 * len(widths))  # a terminal too narrow for the numbers wraps lines
     out.print(title, style="bold")
-    out.print(told, end="\n" if told else "")
+    out.print(shared, end="\n" if shared else "")
     out.print(_arrange(columns, shown, widths))
 
 
@@ -111,41 +109,44 @@ def _arrange(columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequ
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """How wide columns are: no number is broken, then as few words as can be, then what lacks most gets the rest."""
+    """Return the widths of columns: numbers are never broken, words as rarely as possible; long cells get the rest."""
     cells = [(column, *(row[index] for row in rows)) for index, column in enumerate(columns)]
-    words = [[word for text in one for word in text.split() or [""]] for one in cells]
-    widths = [max(map(_least_width, one)) for one in words]
-    unbroken = [max(map(width_of, one)) for one in words]
-    full = [max(map(width_of, one)) for one in cells]
+    words = [[word for text in column for word in text.split() or [""]] for column in cells]
+    widths = [max(map(_least_width, column)) for column in words]
+    unbroken = [max(map(width_of, column)) for column in words]
+    full = [max(map(width_of, column)) for column in cells]
     for _ in range(room - sum(widths) - 2 * len(widths)):
         broken = [
-            (whole - has, at) for at, (whole, has) in enumerate(zip(unbroken, widths, strict=True)) if whole > has
+            (wanted - width, at)
+            for at, (wanted, width) in enumerate(zip(unbroken, widths, strict=True))
+            if wanted > width
         ]
-        lacking = [(whole - has, at) for at, (whole, has) in enumerate(zip(full, widths, strict=True))]
+        lacking = [(wanted - width, at) for at, (wanted, width) in enumerate(zip(full, widths, strict=True))]
         widths[(min(broken) if broken else max(lacking))[1]] += 1
     return widths
 
 
 def _least_width(word: str) -> int:
-    """Words and names may be broken, numbers with their brackets may not."""
-    return width_of(word) if any(mark.isdigit() for mark in word[:2]) else min(width_of(word), _NARROW)
+    """Return the smallest width of a word: words and names may be broken, numbers and intervals may not."""
+    return width_of(word) if any(character.isdigit() for character in word[:2]) else min(width_of(word), _NARROW)
 
 
 def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
-    """What is the same in every row, in words, and the columns that are not; rates stay where rates are.
+    """Return the values that are the same in every row, as text, and the other columns; rates stay in the table.
 
-    Of a single row that is all that stands before its first rate.
+    A single row keeps its columns from the first rate on.
     """
     values = [{row[index] for row in rows} for index in range(len(columns))]
     first = next((index for index, row in enumerate(zip(*rows, strict=True)) if any("[" in cell for cell in row)), 0)
     same = [
-        len(one) == 1 and "[" not in min(one) and (len(rows) > 1 or index < first) for index, one in enumerate(values)
+        len(column) == 1 and "[" not in min(column) and (len(rows) > 1 or index < first)
+        for index, column in enumerate(values)
     ]
     if all(same):
         return "", list(columns), [list(row) for row in rows]
-    told = " · ".join(f"{column} {rows[0][index]}" for index, column in enumerate(columns) if same[index])
+    shared = " · ".join(f"{column} {rows[0][index]}" for index, column in enumerate(columns) if same[index])
     kept = [index for index in range(len(columns)) if not same[index]]
-    return told, [columns[index] for index in kept], [[row[index] for index in kept] for row in rows]
+    return shared, [columns[index] for index in kept], [[row[index] for index in kept] for row in rows]
 
 
 def _show(cell: object) -> str:
