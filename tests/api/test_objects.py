@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy
+import pandas
 import pytest
 
 import ragbed
@@ -274,6 +276,16 @@ def test_data_can_be_a_list_of_items(tmp_path: Path) -> None:
         _evaluate("scripted/oracle", tmp_path, data=_ITEMS[:4], num_docs=1)
 
 
+def test_data_can_be_a_generator_or_a_frame_of_another_library(tmp_path: Path) -> None:
+    class Polars:
+        def to_dicts(self) -> list[dict[str, Any]]:
+            return [{**item, "event": None} for item in _ITEMS]
+
+    for name, data in {"generator": (item for item in _ITEMS), "frame": Polars()}.items():
+        run = _evaluate("scripted/oracle", tmp_path, data=data, num_docs=1, out=tmp_path / name)
+        assert run.outcomes == {"ok": 5}
+
+
 def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
     rgb = [{"query": "Capital of France?", "answer": ["Paris"], "positive": ["Paris is it."], "negative": ["Rome."]}]
     data = {"sums": _ITEMS, "mini": DATA, "capitals": rgb}
@@ -305,8 +317,8 @@ def test_an_item_with_a_wrong_field_is_named_by_its_line(tmp_path: Path) -> None
 
 
 def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(_ITEMS).assign(event=[None, "a", None, None, None, None])
+    frame = pandas.DataFrame(_ITEMS).assign(event=[None, "a", None, None, None, None], date=[pandas.NA] * 6)
+    frame["answer"] = [numpy.array(answer, dtype=object) for answer in frame["answer"]]
     run = _evaluate("scripted/oracle", tmp_path, data=frame, num_docs=1)
     rows = run.to_pandas()
     assert rows.shape[0] == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import weakref
@@ -61,7 +62,7 @@ def read_data(data: DataLike) -> list[Dataset]:
 
 def _is_rows(data: object) -> bool:
     """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
-    if hasattr(data, "to_dict") or hasattr(data, "to_dicts"):
+    if _is_frame(data) or hasattr(data, "to_dicts"):
         return True
     return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
 
@@ -87,7 +88,7 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
     """Return the items of a list or a DataFrame of pandas or polars; empty cells are left out."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()
-    elif hasattr(value, "to_dict"):
+    elif _is_frame(value):
         value = value.to_dict("records")
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
         return None
@@ -97,8 +98,16 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
     return [{key: cell for key, cell in row.items() if not _is_empty(cell)} for row in rows]
 
 
+def _is_frame(value: object) -> bool:
+    """Return whether an object is a DataFrame of pandas; other objects with `to_dict` are iterated."""
+    return hasattr(value, "to_dict") and hasattr(value, "columns")
+
+
 def _is_empty(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)  # noqa: PLR0124 - NaN differs from itself
+    """Return whether a cell has no value: None, NaN, or the missing value of pandas."""
+    return (
+        cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and math.isnan(cell))
+    )
 
 
 def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
