@@ -174,7 +174,7 @@ def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_
         process.join()
         log = tmp_path / "run" / "run.sqlite-wal"
         content = bytearray(log.read_bytes())
-        commits = _commits(content)
+        commits = _commits(bytes(content))
         content[commits[int(part * (len(commits) - 2))] + 100] ^= 1
         log.write_bytes(content)
         with pytest.raises(DataError, match=r"has lost the last \d+ of \d+ commits"):
