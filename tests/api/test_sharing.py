@@ -72,3 +72,10 @@ def test_shards_are_merged(tmp_path: Path) -> None:
     for part, path in zip(parts, sums, strict=True):
         ragbed.score(part, sums=path)
     assert ragbed.merge(sums, tmp_path / "sums.jsonl").counts["trials"] == 6
+
+
+def test_items_in_memory_are_exported(tmp_path: Path) -> None:
+    item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
+    exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
+    assert (exported.unit, exported.count) == ("items", 1)
+    assert "Who won?" in (tmp_path / "mine.jsonl").read_text()

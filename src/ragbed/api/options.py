@@ -82,6 +82,12 @@ def several(values: object) -> list[Any]:
     return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
 
 
+def only_path(value: object) -> Path | None:
+    """Return the path of a parameter that is one path, or a list with one path; None for anything else."""
+    single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    return Path(single) if isinstance(single, str | Path) else None
+
+
 def run_folder(run: RunLike) -> Path:
     """Return the folder of a run."""
     return run.folder if isinstance(run, Run) else local_path(run)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
+from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import read_layout
-from ragbed.api.options import LayoutKeywords, layout_options, local_path, several, to_place
+from ragbed.api.options import LayoutKeywords, layout_options, local_path, only_path, several, to_place
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.reports import split_runs
@@ -16,6 +17,12 @@ from ragbed.api.results import Run
 from ragbed.data.output import BinarySink
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
+
+if TYPE_CHECKING:
+    from ragbed.interop.exporting import ExportTarget
+    from ragbed.interop.exports.records_base import Written
+    from ragbed.interop.importing import AnswerFiles
+    from ragbed.runs.importing import AnswerSource
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class ExportResult:
 
 @checked
 def export(
-    sources: Run | str | Path | Sequence[str | Path],
+    sources: Run | DataLike,
     to: str,
     out: str | Path | Url | BinarySink,
     *,
@@ -63,7 +70,7 @@ def export(
     """Export a dataset, its test cases or a run in the format of another tool.
 
     Args:
-        sources: A run, or one or more datasets.
+        sources: A run or its folder, or datasets as in `run`.
         to: Format. Items: native, rgb, parquet, corpus, withheld-corpus, records. Test cases: jsonl, inspect, lm-eval,
             hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
@@ -81,32 +88,31 @@ def export(
 
     check_range("shards", shards, 1, 512)
     place = out if isinstance(out, BinarySink) else to_place(out)
-    named = [source.folder if isinstance(source, Run) else source for source in several(sources)]
     target = ExportTarget(to, place, shards)
-    if len(named) == 1 and (Path(named[0]) / "run.sqlite").is_file():
+    folder = sources.folder if isinstance(sources, Run) else only_path(sources)
+    if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         if layout:
             raise UnusedOption(next(iter(layout)), "a run is exported as it was evaluated")
-        written = export_run(Path(named[0]), target, model, canonical=canonical)
+        written = export_run(folder or Path(), target, model, canonical=canonical)
     else:
         for name, value in (("canonical", canonical), ("model", model)):
             if value:
-                raise UnusedOption(name, f"{named[0]} is not a run (it has no run.sqlite)")
+                raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
         with open_progress(progress) as shown:
-            written = _export_data([str(source) for source in named], target, layout, shown)
+            written = _export_data(sources, target, layout, shown)
     return ExportResult(
         str(place), to, written.what, written.count, dict(written.infeasible), written.failed, written.leaves_out,
         written.notes,
     )  # fmt: skip
 
 
-def _export_data(sources: list[str], target: Any, layout: LayoutKeywords, shown: Progress) -> Any:  # noqa: ANN401
-    from ragbed.data.catalog import open_data
+def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords, shown: Progress) -> Written:
     from ragbed.interop.exporting import export_cases, export_items, is_item_format
     from ragbed.interop.exports.frozen import Layout
     from ragbed.testbeds.selection import choose_testbeds
 
     has_items = is_item_format(target.to)
-    datasets = open_data(sources)
+    datasets = read_data(sources)
     if has_items:
         return export_items(datasets, target, list(layout))
     names, settings = read_layout(layout_options(layout))
@@ -140,7 +146,7 @@ def import_results(
     from_: str,
     out: str | Path,
     *,
-    data: str | Path | Sequence[str | Path] = (),
+    data: DataLike | None = None,
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
@@ -150,7 +156,7 @@ def import_results(
         files: The files.
         from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
         out: New folder for the run.
-        data: The datasets, or an exported testbed; not for a cassette.
+        data: Datasets as in `run`, or the folder of an exported testbed; not for a cassette.
         model: Model that gave the answers (jsonl, lm-eval), or another name for it (inspect).
         layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
 
@@ -165,13 +171,14 @@ def import_results(
 
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder, sources = [local_path(path) for path in several(files)], local_path(out), several(data)
+    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
-        return _import_cassette(paths, folder, {"data": sources, "model": model, **layout})
-    if not sources:
+        return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
+    if data is None or not is_given:
         raise UsageError(f"--from {from_}: name the dataset with -d.")
     answers = AnswerFiles(paths, from_, model)
-    matched, settings = _match(answers, [str(source) for source in sources], layout)
+    matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
     problems = counts.pop("problems")
     return ImportResult(Run(folder), counts, problems)
@@ -188,8 +195,9 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
-def _match(answers: Any, sources: list[str], layout: LayoutKeywords) -> tuple[Any, dict[str, str]]:  # noqa: ANN401
-    from ragbed.data.catalog import open_data
+def _match(
+    answers: AnswerFiles, data: DataLike, layout: LayoutKeywords
+) -> tuple[Sequence[AnswerSource], dict[str, str]]:
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
@@ -197,9 +205,10 @@ def _match(answers: Any, sources: list[str], layout: LayoutKeywords) -> tuple[An
     if answers.form == "rgb" and "profile" not in layout:
         options["profile"] = "code-2024"
     names, settings = read_layout(options)
-    if len(sources) == 1 and is_frozen(Path(sources[0])):
-        return match_frozen(answers, Path(sources[0]), names, settings.langs, list(layout))
-    return match_datasets(answers, open_data(sources), names, settings)
+    folder = only_path(data)
+    if folder is not None and is_frozen(folder):
+        return match_frozen(answers, folder, names, settings.langs, list(layout))
+    return match_datasets(answers, read_data(data), names, settings)
 
 
 @dataclass(frozen=True)
