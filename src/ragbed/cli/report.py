@@ -88,7 +88,7 @@ def _print(report: Report) -> None:
 
     _print_summary(report)
     print_tables(report.tables)
-    say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
     _print_claims(report)
 
 
@@ -99,13 +99,13 @@ def _print_summary(report: Report) -> None:
     from ragbed.text import printable
 
     out = console()
-    for one in summarise(report.shown, report.track, read_words("en")):
-        told = printable(f"{one.model}{f' ({one.lang})' if one.lang else ''}: {one.text}")
-        out.print(told, end="\n\n", soft_wrap=not out.is_terminal)  # a pipe gets whole lines
+    for summary in summarise(report.shown, report.track, read_words("en")):
+        text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
+        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # lines are not wrapped in a pipe
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Prints tables of a report."""
+    """Print tables of a report."""
     from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 
@@ -139,15 +139,16 @@ def _print_claims(report: Report) -> None:
 
     words = read_words("en")
     decided, unclear, missing = split_findings(report.findings)
-    told = [tell_finding(finding, words) for finding in decided]
-    if told:
-        verdicts = [(f"{claim} {says}", verdict) for claim, says, verdict, _ in told]
+    verdicts = [
+        (f"{claim} {text}", verdict) for claim, text, verdict, _ in (tell_finding(one, words) for one in decided)
+    ]
+    if verdicts:
         print_table(f"\n{words('claims.heading')}", ("claim", "verdict"), verdicts)
     rows = [
         tell_evidence(finding.claim, one, words) for finding in decided for one in most_telling(finding, _MOST_EVIDENCE)
     ]
     if rows:
-        print_table("\nEvidence, the most telling first", evidence_columns(words), rows)
+        print_table("\nEvidence, strongest first", evidence_columns(words), rows)
     for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
         if line:
             say(line)
