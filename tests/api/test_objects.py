@@ -150,7 +150,7 @@ def test_strategies_apply_to_functions_but_not_to_systems(tmp_path: Path) -> Non
         return "Paris"
 
     assert len(_evaluate(answer, tmp_path, strategies="quote").table("remedies")) == 2
-    with pytest.raises(UsageError, match="gets no prompts"):
+    with pytest.raises(UsageError, match="builds its own prompts"):
         _evaluate(ragbed.system(lambda _: "Paris"), tmp_path, strategies="quote")
 
 

@@ -503,7 +503,7 @@ MEANS = [
     ("openai/x", "", "OPENAI_API_KEY is not set"),
     ("llamacpp/none.gguf", "", "none.gguf: no such file"),
     ("scripted/orcle", "", "Did you mean 'oracle'?"),
-    ("http/localhost:1/ask", "", "is a system under test and gets no prompts"),
+    ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
     ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "replay"', "needs a file of recorded hits"),

@@ -66,7 +66,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert [line for line in said.splitlines() if line and not line.startswith(_PROGRESS)] == [
-        f"Stopped; every reply is kept. To go on, type the same command with --out {tmp_path / 'run'}",
+        f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {tmp_path / 'run'}",
         "ragbed: interrupted.",
     ]
     assert not Path(f"/proc/{engine}").exists()
@@ -78,7 +78,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED
     assert early.items() <= late.items()
-    assert all(line.startswith((_PROGRESS, "Everything is in")) for line in said.splitlines())
+    assert all(line.startswith((_PROGRESS, "Run stored in")) for line in said.splitlines())
 
 
 def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
@@ -130,9 +130,7 @@ def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_pla
         cases = list(job.cases())
     assert warnings == []
     assert list(warn_of_languages(cases, [english, unknown], warnings.append)) == cases
-    warning = (
-        "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "
-    )
+    warning = "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base has Chinese "
     assert [text.startswith(warning) for text in warnings] == [True]
 
 

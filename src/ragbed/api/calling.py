@@ -51,9 +51,7 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
     if options["engine"] == "local" and share:
-        raise UsageError(
-            f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away."
-        )
+        raise UsageError(f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
@@ -108,16 +106,17 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
                 f"{model.name} is given twice, with different credentials or query values. These are not stored, so "
-                "the responses could not be told apart; use one run for each."
+                "the responses could not be distinguished; use one run for each."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
             raise UsageError(
-                f"{model.name} searches nothing; own-retrieval and own-rejection are for systems (python/…, http/…)."
+                f"{model.name} does not search documents; own-retrieval and own-rejection are for RAG systems "
+                "(python/…, http/…, ragbed.system)."
             )
         if prompted and is_system:
             raise UsageError(
-                f"{model.name} is a system under test and gets no prompts; --strategies is for language models."
+                f"{model.name} is a RAG system, which builds its own prompts; --strategies is for language models."
             )
 
 
@@ -149,7 +148,7 @@ def _refuse_system(model: Model) -> None:
     from ragbed.models.base import AnsweringAfresh
 
     if isinstance(model, AnsweringAfresh):
-        raise UsageError(f"{model.name} is a system under test and gets no prompts; name a language model for this.")
+        raise UsageError(f"{model.name} is a RAG system, which builds its own prompts; use a language model here.")
 
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
@@ -163,9 +162,9 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
             for model in models:
                 if lacks_language(model, case.lang):
                     message(
-                        f"Warning: {model.name} was not made for {_LANGUAGES[case.lang]}, as its file says, and "
-                        f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few right answers; use another "
-                        f"model, or choose the languages with --lang."
+                        f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
+                        f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few correct answers; use another "
+                        f"model, or choose languages with --lang."
                     )
         yield case
 

@@ -61,10 +61,10 @@ def demo(
         raise UsageError(f"demo(model={model!r}, out={out!r}): both must be strings.")
     runs: dict[str, Run] = {}
     with open_progress(progress) as shown:
-        for one, names in choose_models(model, read_langs(lang), shown.message).items():
-            with closing(_plan(one, names, folder / one, shown.message)) as job:
+        for language, names in choose_models(model, read_langs(lang), shown.message).items():
+            with closing(_plan(language, names, folder / language, shown.message)) as job:
                 execute(job, shown.calls)
-            runs[one] = Run(folder / one)
+            runs[language] = Run(folder / language)
     return runs
 
 

@@ -100,7 +100,7 @@ ModelLike: TypeAlias = ModelObject | Sequence[ModelObject] | Mapping[str, ModelO
 
 
 class ModelSource(NamedTuple):
-    """A model that was asked for: its model string, the name to show, and the object, if it is not a string."""
+    """A model to evaluate: its model string, the name to show, and the object, if it is not a string."""
 
     name: str
     label: str

@@ -206,7 +206,7 @@ def _finish(work: Coroutine[Any, Any, _T]) -> _T:
 def _show_options(function: Any) -> None:  # noqa: ANN401 - a function, which has attributes
     """Add the options to the signature of a function, for `help` and tab completion."""
     signature = inspect.signature(function)
-    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [param for param in signature.parameters.values() if param.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
         inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
         for field in fields(RunSpec)

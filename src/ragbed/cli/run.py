@@ -111,7 +111,7 @@ def run(
         cells = _evaluate(job)
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
-        say(f"No question falls into shard {spec.shard}: there was nothing to ask.")
+        say(f"Shard {spec.shard} has no questions: no case was run.")
     _exit_if_incomplete(job, cells)
     tell_gates(str(job.folder), check_gates(spec, job.folder), None)
 
@@ -129,7 +129,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
         with RunProgress() as progress:
             execute(replace(job, follower=tables), progress.calls)
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
+        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
         raise
     return tables.cells(cast("Engine", job.engine))
 
@@ -141,7 +141,7 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
     print_cells(cells, [job.folder], to_stderr=to_json)
     _print_strategies(job, to_stderr=to_json)
-    say(f"Everything is in {job.folder}")
+    say(f"Run stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
         cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
         say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. To see why, run:")
@@ -198,7 +198,7 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
         )
         for row in forecasts
     ]
-    columns = ("model", "calls", "tokens in", "out", "money", "minutes")
-    print_table("What it will take", columns, rows, to_stderr=to_json)
+    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
+    print_table("Forecast", columns, rows, to_stderr=to_json)
     if to_json:
         print_json({"forecasts": forecasts})

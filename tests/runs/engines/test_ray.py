@@ -125,7 +125,7 @@ def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: li
     wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 10 or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
-    assert (process.returncode, "every reply is kept" in said) == (130, True)
+    assert (process.returncode, "Finished cases are kept" in said) == (130, True)
     wait_for("the workers' end", lambda: not stations())
 
 
