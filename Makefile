@@ -38,9 +38,10 @@ test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex,
 test-ports: $(PORTS_STAMP)  ## exported testbeds run by the harnesses themselves: in an environment of their own
 	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/interop/harnesses tests/interop/exports  # their own warnings
 
-test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts; about 10 minutes
+test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts, and the example notebooks; about 10 minutes
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
+	@$(BIN)/python -m benches notebooks
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }

@@ -16,6 +16,7 @@ from benches import ROOT
 MEMBERS = {
     "aggregates": "benches.aggregates",
     "before_after": "benches.before_after",
+    "api_overhead": "benches.api_overhead",
     "cassette": "benches.cassette",
     "core": "benches.core",
     "diagnose": "benches.diagnose",
@@ -32,6 +33,7 @@ MEMBERS = {
     "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
+    "notebooks": "benches.notebooks",
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",

@@ -1,8 +1,8 @@
-"""Count packages, shared class names, tiny files, statements and long functions of the source code.
+"""Count what makes the code easy or hard to navigate: packages, names, tiny files, statements, functions, commands.
 
     python -m benches structure [--source src] [--list]
 
-Exit code 1 if a figure exceeds its limit. `--list` prints the names behind each figure.
+Exit code 1 if a figure is over its limit. `--list` names what is counted.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from benches import ROOT
 
 SMALL_LINES = 60
 LONG_LINES = 40
+COMMAND_MEDIAN, COMMAND_MOST = 150, 250
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -62,7 +64,27 @@ def measure_structure(source: Path) -> list[Figure]:
         Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(small), 5, small),
         Figure("statements", statements, None),
         Figure(f"functions over {LONG_LINES} lines", len(long), None, long),
+        *_command_modules(modules),
     ]
+
+
+def _command_modules(modules: dict[str, Module]) -> list[Figure]:
+    """Return the figures of the modules that define a command."""
+    sizes = {
+        module.name: module.lines
+        for module in modules.values()
+        if module.package == "ragbed.cli" and any(_is_command(node) for node in module.tree.body)
+    }
+    long = tuple(f"{name} ({lines})" for name, lines in sizes.items() if lines > COMMAND_MOST)
+    return [
+        Figure("lines of a command module, median", median(sizes.values()) if sizes else 0, COMMAND_MEDIAN),
+        Figure(f"command modules over {COMMAND_MOST} lines", len(long), 0, long),
+    ]
+
+
+def _is_command(node: ast.stmt) -> bool:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return any(ast.unparse(decorator).startswith(("click.command", "click.group")) for decorator in decorators)
 
 
 def read_modules(source: Path) -> dict[str, Module]:

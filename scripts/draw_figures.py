@@ -7,7 +7,7 @@ from fractions import Fraction
 from importlib.resources import files
 
 from ragbed.builder.pipeline import STEPS
-from ragbed.cli.examples import TITLES, tell_expected
+from ragbed.cli.examples import TITLES, expected_answer
 from ragbed.data.catalog import open_data
 from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, measure, sheet
 from ragbed.reporting.pages.markup import Node, el
@@ -105,7 +105,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
     texts: list[tuple[str, str, tuple[str, str] | None]]
     texts = [("strong", title, None), ("note", meaning, None), ("strong", case.question, None)]
     texts += [("", document.text, _MARKS[document.stance]) for document in case.documents]
-    texts.append(("strong", tell_expected(case), ("→", "strong")))
+    texts.append(("strong", expected_answer(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:
         if marked is not None:  # separate, because a missing glyph would change the font of the whole text

@@ -1,4 +1,4 @@
-"""Generate the docs pages that depend on the code: the command line, the Python API and the paper's figures.
+"""Writes the pages of the docs that follow from the code: the command line, the Python API, the paper's three figures.
 
     python -m scripts.write_reference
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -24,7 +26,7 @@ _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and 
 
 
 def write_pages() -> dict[str, str]:
-    """Return all pages and drawings by their paths in the repository."""
+    """Every page and drawing, by its path in the repository."""
     return {
         "docs/reference/cli.md": _write_cli(),
         "docs/reference/api.md": _write_api(),
@@ -49,24 +51,38 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
     yield f"```text\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            subcommand = command.get_command(context, name)
-            if subcommand is not None:
-                yield from _help(
-                    subcommand, click.Context(subcommand, parent=context, info_name=name), level + (level > 2)
-                )
+            one = command.get_command(context, name)
+            if one is not None:
+                yield from _help(one, click.Context(one, parent=context, info_name=name), level + (level > 2))
 
 
 def _write_api() -> str:
+    listed = [*(name for names in _GROUPS.values() for name in names), "RunOptions"]
+    groups = _GROUPS | {"More": tuple(name for name in ragbed.__all__ if name not in listed)}
     parts = ["# Python API", _NOTE, _INTRODUCTION]
-    for name in ("run", "open_run", "Run", "Table", "Options"):
-        parts += _describe(name, getattr(ragbed, name))
+    for group, names in groups.items():
+        known = [name for name in names if name in ragbed.__all__]
+        parts += [f"## {group}"] if known else []
+        for name in known:
+            parts += _describe(name, getattr(ragbed, name))
     return "\n\n".join(parts) + "\n"
 
 
+_GROUPS = {
+    "Evaluate": ("run", "arun", "forecast", "open_run", "Run", "Records", "Figure"),
+    "Models and plans": ("system", "SystemCase", "Model", "Case", "Completion", "RunSpec", "plan_run", "Progress"),
+    "Analyse": ("compare", "diagnose", "judge", "score", "report", "leaderboard", "view", "power", "paper_tables"),
+    "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
+    "Build": ("build_init", "build", "build_quality", "build_relabel", "review"),
+    "Share": ("export", "import_results", "merge"),
+    "Set up": ("demo", "doctor", "cache", "cache_prune"),
+    "Errors": ("RagbedError", "UsageError"),
+}
 _INTRODUCTION = """
-As small as the command line, and the same: options have its names, with `_` for `-`, and are read by the same code. It
-can be called in a notebook, where tables show as tables. `ragbed` is typed; a misspelt option is an error of the type
-checker.
+Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
+for `-`. Functions return objects with numbers: `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
+notebook shows tables and figures. Nothing is printed except a progress bar in terminals and notebooks; turn it off with
+`progress=False`. Messages go to the logger `ragbed`.
 
 ```python
 import ragbed
@@ -79,70 +95,104 @@ run = ragbed.run(
     limit=20,
 )
 print(run.table("noise"))
+print(run.to_pandas().groupby("noise")["score.correct"].mean())
 ```
 
-Errors are a `ragbed.RagbedError`, with a message that says what to do next; a `ragbed.UsageError` is one of what was
-asked for.
+The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
+`RAGBED_CACHE_DIR`) from the environment. Variables for options, e.g. `RAGBED_LIMIT`, are for the command line only.
+
+In signatures, `Values` is one value, a list of values, or a string with commas. `ModelLike` and `DataLike` are
+described at `ragbed.run`.
+
+A wrong parameter raises `ragbed.UsageError` before anything is sent. A case that fails raises nothing: `Run.outcomes`
+counts them and `Run.errors` lists them.
 """.strip()
 
 
-def _describe(name: str, what: object) -> Iterator[str]:
-    yield f"## ragbed.{name}"
-    if not inspect.isclass(what):
-        yield _code(f"ragbed.{name}", what)
-        yield _prose(what)
-        return
-    yield _prose(what)
-    if name == "Options":
-        yield "`Several` is one value, a list of values, or a text in which commas separate them."
-        run = app.get_command(click.Context(app), "run")
-        params = run.params if run is not None else ()
-        helped = {
-            each.name: (each.help or "").replace("<", "&lt;") for each in params if isinstance(each, click.Option)
-        }
-        rows = [f"| `{field}` | `{_plain(kind)}` | {helped[field]} |" for field, kind in what.__annotations__.items()]
-        yield "\n".join(["| Option | Takes | Meaning |", "|---|---|---|", *rows])
-    for method, of in vars(what).items():
-        if inspect.isfunction(of) and not method.startswith("_"):
-            yield f"### {name}.{method}"
-            yield _code(method, of)
-            yield _prose(of)
+def _describe(name: str, documented: object) -> Iterator[str]:
+    yield f"### ragbed.{name}"
+    if inspect.isclass(documented):
+        yield _prose(documented)
+        for method, member in vars(documented).items():
+            if method.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
+                continue
+            yield f"#### {name}.{method}"
+            if inspect.isfunction(member):
+                yield _code(method, member)
+            yield _prose(member)
+    else:
+        yield _code(f"ragbed.{name}", documented)
+        yield _prose(documented)
+        yield from _describe_result(documented)
 
 
-def _code(name: str, what: object) -> str:
-    if not callable(what):
+def _describe_result(function: object) -> Iterator[str]:
+    """Describe what a function returns, if that is a class without an entry of its own."""
+    returned = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]  # it is a function
+    for name in returned.split(" | "):
+        kind = getattr(sys.modules[function.__module__], name, None)
+        if inspect.isclass(kind) and kind.__module__.startswith("ragbed.api.") and name not in ragbed.__all__:
+            yield f"`{name}`: {_prose(kind)}"
+            members = [(member, value) for member, value in inspect.getmembers(kind, _has_text) if member[0] != "_"]
+            lines = [f"* `{_title(member, value)}`: {_summary(value)}" for member, value in members]
+            if lines:
+                yield "\n".join(["**Methods and properties:**", "", *lines])
+
+
+def _has_text(member: object) -> bool:
+    return (inspect.isfunction(member) or isinstance(member, property)) and bool(inspect.getdoc(member))
+
+
+def _title(name: str, member: object) -> str:
+    return name if isinstance(member, property) else f"{name}()"
+
+
+def _summary(member: object) -> str:
+    return (inspect.getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _code(name: str, documented: object) -> str:
+    if not callable(documented):
         raise TypeError(name)
-    signature = inspect.signature(what)
-    parameters = [each for each in signature.parameters.values() if each.name != "self"]
-    takes = [re.sub(r": '([^']*)'", r": \1", str(each)) for each in parameters]
+    signature = inspect.signature(documented)
+    plain = inspect.formatannotation
+    takes = [
+        re.sub(r": '([^']*)'", r": \1", str(one)) if isinstance(one.annotation, str) else _parameter(one, plain)
+        for one in signature.parameters.values()
+        if one.name != "self"
+    ]
     gives = signature.return_annotation
+    gives = gives if isinstance(gives, str) else plain(gives)
     line = f"{name}({', '.join(takes)}) -> {gives}"
     if len(line) > _WIDTH:
-        line = "\n".join([f"{name}(", *(f"    {each}," for each in takes), f") -> {gives}"])
+        line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
     return f"```text\n{line}\n```"
 
 
-def _plain(annotation: object) -> str:
-    """Return a type as text for a table cell."""
-    return getattr(annotation, "__forward_arg__", str(annotation)).replace("|", "or")
+def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:
+    """A parameter whose annotation is a type, not a text."""
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    kind = "" if parameter.annotation is parameter.empty else f": {plain(parameter.annotation)}"
+    return f"{parameter.name}{kind}{default}"
 
 
-def _prose(what: object) -> str:
-    """Convert a Google-style docstring to Markdown."""
-    text = inspect.getdoc(what) or ""
+def _prose(documented: object) -> str:
+    """Return a docstring as Markdown: sections of Google's style become lists, examples become code blocks."""
+    text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
-        if line in ("Args:", "Raises:", "Returns:"):
+        if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
             lines.append(f"* `{match[1]}`: {match[2]}")
         else:
-            lines.append(line)
-    return "\n".join(lines)
+            lines.append(line.strip())
+    prose = "\n".join(lines).strip()
+    return prose + (f"\n\n```pycon\n{textwrap.dedent(example).strip()}\n```" if example else "")
 
 
 def main() -> None:
-    """Write the changed pages."""
+    """Writes what has changed."""
     for name, text in write_pages().items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data.catalog import CATALOG, data_root, folder_of
+from ragbed.data.catalog import CATALOG, folder_of
+from ragbed.environment import data_dir
 from tests.browser import browser
 
 __all__ = ["browser"]  # a fixture of all tests of pages
@@ -28,7 +29,7 @@ def _find_rgb() -> Path:
     beside = _ROOT.parent / "shared" / "rgb-data"
     if named := os.environ.get("RAGBED_RGB_DIR"):
         return Path(named)
-    return beside if beside.exists() else folder_of(CATALOG["rgb"], data_root())
+    return beside if beside.exists() else folder_of(CATALOG["rgb"], data_dir())
 
 
 _RGB_DIR = _find_rgb()  # before a test changes the environment

@@ -1,28 +1,115 @@
-"""A test bed for language models that are handed retrieved documents.
+"""Benchmark how LLMs and RAG systems cope with noisy, missing, scattered or false context.
 
-import ragbed
-
-run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
-run.table("noise")
+Example:
+    >>> import ragbed
+    >>> run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
+    >>> run.table("noise")
 """
 
-# Type checkers take it for true. Nothing is imported here: `typing` would load a dozen modules before a command starts,
-# and `python -m ragbed` still has the current folder on its path.
+# Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
+# starts, and `python -m ragbed` still has the current folder on its path.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ragbed.api import Options, Run, Table, open_run, run
+    from ragbed.api.analysis import compare, diagnose, judge, paper_tables, power, score
+    from ragbed.api.building import build, build_init, build_quality, build_relabel
+    from ragbed.api.datasets import cases, lint, synthesize
+    from ragbed.api.demo import demo
+    from ragbed.api.downloads import data_path, datasets, download
+    from ragbed.api.objects import SystemCase, system
+    from ragbed.api.planning import plan_run
+    from ragbed.api.progress import Progress
+    from ragbed.api.reports import leaderboard, report
+    from ragbed.api.results import Figure, Records, Run
+    from ragbed.api.runs import arun, forecast, open_run, run
+    from ragbed.api.serving import review, view
+    from ragbed.api.setup import cache, cache_prune, doctor
+    from ragbed.api.sharing import export, import_results, merge
+    from ragbed.api.spec import RunOptions, RunSpec
     from ragbed.errors import RagbedError, UsageError
-else:
+    from ragbed.models.base import Model
+    from ragbed.schema import Case, Completion
+else:  # A type checker that saw `__getattr__` would accept every name.
+    _MODULES = {
+        "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
+        "api.building": ("build", "build_init", "build_quality", "build_relabel"),
+        "api.datasets": ("cases", "lint", "synthesize"),
+        "api.demo": ("demo",),
+        "api.downloads": ("data_path", "datasets", "download"),
+        "api.objects": ("SystemCase", "system"),
+        "api.planning": ("plan_run",),
+        "api.progress": ("Progress",),
+        "api.reports": ("leaderboard", "report"),
+        "api.results": ("Figure", "Records", "Run"),
+        "api.runs": ("arun", "forecast", "open_run", "run"),
+        "api.serving": ("review", "view"),
+        "api.setup": ("cache", "cache_prune", "doctor"),
+        "api.sharing": ("export", "import_results", "merge"),
+        "api.spec": ("RunOptions", "RunSpec"),
+        "errors": ("RagbedError", "UsageError"),
+        "models.base": ("Model",),
+        "schema": ("Case", "Completion"),
+    }
+    _SOURCES = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """The public names, brought when they are first used, so that `import ragbed` takes no time."""
-        if name not in __all__:
+        """Import a public name when it is first used, so that `import ragbed` stays fast."""
+        if name not in _SOURCES:
             raise AttributeError(f"module 'ragbed' has no attribute {name!r}")
-        from ragbed import api  # noqa: PLC0415
+        from importlib import import_module  # noqa: PLC0415
 
-        return getattr(api, name)
+        value = globals()[name] = getattr(import_module(f"ragbed.{_SOURCES[name]}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "__version__"])
 
 
-__all__ = ["Options", "RagbedError", "Run", "Table", "UsageError", "open_run", "run"]
+__all__ = [
+    "Case",
+    "Completion",
+    "Figure",
+    "Model",
+    "Progress",
+    "RagbedError",
+    "Records",
+    "Run",
+    "RunOptions",
+    "RunSpec",
+    "SystemCase",
+    "UsageError",
+    "arun",
+    "build",
+    "build_init",
+    "build_quality",
+    "build_relabel",
+    "cache",
+    "cache_prune",
+    "cases",
+    "compare",
+    "data_path",
+    "datasets",
+    "demo",
+    "diagnose",
+    "doctor",
+    "download",
+    "export",
+    "forecast",
+    "import_results",
+    "judge",
+    "leaderboard",
+    "lint",
+    "merge",
+    "open_run",
+    "paper_tables",
+    "plan_run",
+    "power",
+    "report",
+    "review",
+    "run",
+    "score",
+    "synthesize",
+    "system",
+    "view",
+]
 __version__ = "0.1.0.dev0"

@@ -26,7 +26,15 @@ MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class RagbedError(Exception):
-    """The base class: a message for the user, and the exit code of the command."""
+    """The base class: a message for the user, and the exit code of the command.
+
+    Example:
+        >>> try:
+        ...     ragbed.open_run("runs/missing")
+        ... except ragbed.RagbedError as error:
+        ...     print("runs/missing" in str(error))
+        True
+    """
 
     exit_code = 1
 
@@ -78,7 +86,15 @@ class GateFailed(RagbedError):
 
 
 class UsageError(RagbedError):
-    """An option or argument is invalid."""
+    """An option or argument is invalid.
+
+    Example:
+        >>> try:
+        ...     ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbed="noise")
+        ... except ragbed.UsageError as error:
+        ...     print(error)
+        run() has no parameter 'testbed'. Did you mean 'testbeds'? ...
+    """
 
     exit_code = 2
 

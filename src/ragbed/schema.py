@@ -172,7 +172,14 @@ class Message(Record, frozen=True, kw_only=True):
 
 
 class Case(Record, frozen=True, kw_only=True):
-    """One question under one condition, with the messages to send."""
+    """One question under one condition, with the messages to send.
+
+    Example:
+        >>> job = ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", noise=0.4))
+        >>> case = next(iter(job.cases()))
+        >>> case.testbed, [document.stance for document in case.documents].count("distracts")
+        ('noise', 2)
+    """
 
     case: str  # name, e.g. `data/item/testbed@noise=0.6,k=5,arm=related,profile=robust,seed=0`
     data: str
@@ -222,7 +229,12 @@ class Step(Record, frozen=True, kw_only=True):
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """A model's response, or the reason why there is none."""
+    """A model's response, or the reason why there is none.
+
+    Example:
+        >>> ragbed.Completion(outcome="error", error="timeout: no answer within 10 s").reply is None
+        True
+    """
 
     outcome: Outcome
     reply: str | None = None

@@ -1,7 +1,9 @@
-"""The cells predicted from a plan against those of real runs."""
+"""What a plan lets a run tell, against what real runs tell."""
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,24 +12,30 @@ from ragbed.analysis.gates import PlannedCells
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.cli.run import open_typed
+from ragbed.api.planning import plan_run
+from ragbed.api.spec import RunOptions, RunSpec
 from ragbed.runs.execution import Job, run
 from ragbed.testbeds.prompts.strategies import MARK
 from tests.runs.harness import ask_nobody
 
-_DATA = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-en_{kind}")]
-_ALL = "noise,rejection,integration,counterfactual,closed-book,no-documents,parts"
-_WIDE = [
-    *("--testbeds", _ALL, "--distractors", "related,random,fixed", "--true-ratio", "0,0.4,1", "--noise", "0,0.4,1"),
-    *("--positions", "all", "--repeats", "2", "--strategies", "quote"),
-]
+_DATA = [f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")]
+_WIDE: RunOptions = {
+    "testbeds": "noise,rejection,integration,counterfactual,closed-book,no-documents,parts",
+    "distractors": ["related", "random", "fixed"],
+    "true_ratio": [0, 0.4, 1],
+    "noise": [0, 0.4, 1],
+    "positions": "all",
+    "repeats": 2,
+    "strategies": "quote",
+}
 _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_known", "closed_book_of_known"}
-"""Metrics over flagged responses or known questions: the oracle flags nothing and has no closed-book knowledge."""
+"""Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""
 
 
-@pytest.mark.parametrize("words", [[], _WIDE, ["--profile", "code-2024"]], ids=["plain", "wide", "code"])
-def test_the_cells_of_a_run_are_predicted_by_its_plan(tmp_path: Path, words: list[str]) -> None:
-    with open_typed(["-m", "scripted/oracle", *_DATA, "--limit", "6", *words, "--out", str(tmp_path)]) as job:
+@pytest.mark.parametrize("options", [{}, _WIDE, {"profile": "code-2024"}], ids=["plain", "wide", "code"])
+def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions) -> None:
+    spec = replace(RunSpec(model="scripted/oracle", data=_DATA, **options), limit=6, out=tmp_path)
+    with closing(plan_run(spec)) as job:
         foreseen = {_place(cell) for cell in _foresee(job)}
         run(job, ask_nobody)
     cells = [cell for cell in read_report_cells([tmp_path], ["robust"]) if _is_for_gates(cell) and cell.estimate.asked]
@@ -37,8 +45,9 @@ def test_the_cells_of_a_run_are_predicted_by_its_plan(tmp_path: Path, words: lis
     assert {metric for _, _, metric, *_ in foreseen - {_place(cell) for cell in cells}} <= _HANG_ON_REPLIES
 
 
-def test_one_question_represents_all() -> None:
-    with open_typed(["-m", "scripted/oracle", *_DATA, "--testbeds", "noise,closed-book"]) as job:
+def test_one_question_stands_for_all() -> None:
+    spec = RunSpec(model="scripted/oracle", data=_DATA, testbeds=["noise", "closed-book"])
+    with closing(plan_run(spec)) as job:
         assert {cell.estimate.asked for cell in _foresee(job) if cell.estimate.metric == "accuracy"} == {1}
 
 

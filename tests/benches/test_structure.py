@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benches import ROOT
-from benches.structure import LONG_LINES, Figure, measure_structure
+from benches.structure import COMMAND_MOST, LONG_LINES, Figure, measure_structure
 
 _FILES = {
     "__init__.py": "",
@@ -31,7 +31,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_packages_shared_names_tiny_files_statements_and_long_functions_are_counted(source: Path) -> None:
-    packages, shared, small, statements, long = measure_structure(source)
+    packages, shared, small, statements, long, *_ = measure_structure(source)
     assert (packages.value, packages.names) == (2, ("one", "two"))
     assert (shared.value, shared.names) == (66.7, ("ragbed.main.Report", "ragbed.one.helper.Report"))
     assert (small.value, small.names) == (1, ("ragbed.one.helper",))
@@ -40,8 +40,22 @@ def test_packages_shared_names_tiny_files_statements_and_long_functions_are_coun
     assert [figure.passed for figure in (packages, shared)] == [True, False]
 
 
+def test_command_modules_are_measured(tmp_path: Path) -> None:
+    folder = tmp_path / "ragbed/cli"
+    folder.mkdir(parents=True)
+    command = "import click\n@click.command()\ndef short(): ...\n"
+    (folder / "short.py").write_text(command)
+    (folder / "long.py").write_text(command + "x = 1\n" * COMMAND_MOST)
+    (folder / "helper.py").write_text("x = 1\n" * 1_000)
+    *_, middle, long = measure_structure(tmp_path)
+    assert (middle.value, middle.passed) == (3 + COMMAND_MOST / 2, True)
+    assert (long.value, long.names) == (1, (f"ragbed.cli.long ({COMMAND_MOST + 3})",))
+
+
 def test_the_code_keeps_its_limits() -> None:
-    packages, shared, *_ = measure_structure(ROOT / "src")
+    packages, shared, *_, middle, long = measure_structure(ROOT / "src")
+    assert (middle.limit, middle.passed) == (150, True)
+    assert (long.limit, long.passed) == (0, True), long.names
     assert (packages.limit, packages.passed) == (15, True), packages.names
     assert (shared.limit, shared.passed) == (3, True), shared.names
 

@@ -11,6 +11,10 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
+from ragbed.api.building import open_client
+from ragbed.api.calling import CallOptions
+from ragbed.api.model_calls import ModelCaller
+from ragbed.api.progress import Progress
 from ragbed.builder.build_context import Build, BuildServices
 from ragbed.builder.delivery import make_lock, read_lock, write_files, write_lock
 from ragbed.builder.funnel import compare_delivery
@@ -18,8 +22,6 @@ from ragbed.builder.pipeline import STEPS, State, run_steps
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.web.addresses import AddressFilter
 from ragbed.builder.web.limits import FetchLimits
-from ragbed.cli.asking import AskingOptions
-from ragbed.cli.build_asking import BuildModelClient
 from ragbed.data import Dataset
 from ragbed.errors import RagbedError, UnknownName
 from ragbed.runs.engines.local import LocalEngine
@@ -29,7 +31,7 @@ from tests.builder.world_site import World, make_world, running_generator
 from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
-CHOSEN: AskingOptions = {
+CHOSEN: CallOptions = {
     "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
     "engine": "local", "cluster": None, "replicas": None, "gpus_per_replica": None, "cpus_per_replica": None,
 }  # fmt: skip
@@ -101,7 +103,8 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
 
         def make(more: str = "", *, locked: bool = False) -> Build:
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
-            ask = BuildModelClient(tmp_path / "out/kept/asked", CHOSEN, LocalEngine(1), locked=locked)
+            caller = ModelCaller(CHOSEN, LocalEngine(1), Progress())
+            ask = open_client(tmp_path / "out/kept/asked", caller, locked=locked)
             outside = BuildServices({}, AddressFilter(loopback=True), FetchLimits(per_host_s=0, tries=1), locked)
             return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside, home=tmp_path)
 

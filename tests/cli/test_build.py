@@ -260,7 +260,7 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
         path.unlink()
     done = build("--locked")
     assert done.code == 0, done.err
-    assert "byte by byte" in done.err
+    assert "byte for byte" in done.err
     assert "Next: ragbed review out, then ragbed run -m MODEL -d out/" in done.err
     assert contents(place / "out") == before
 
@@ -372,11 +372,11 @@ def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[
     shared[0].closed = True
     done = build()
     assert done.code == 1
-    assert "To go on, type the same command again" in done.err
+    assert "run the same command again to resume" in done.err
     shared[0].closed = False
     done = build()
     assert done.code == 0, done.err
-    assert "--from articles makes it again" in done.err
+    assert "--from articles runs it again" in done.err
     assert contents(place / "out") == before
 
 
@@ -406,7 +406,7 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
     shutil.rmtree(place / "out")
     ended, said = _kill(place, "steps/articles.jsonl", blow)
     assert ended == code
-    assert "To go on, type the same command again" in said
+    assert "run the same command again to resume" in said
     assert "Traceback" not in said
 
 
@@ -434,7 +434,7 @@ def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
     assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
     assert "en_base.jsonl: 0 of 2." in done.err
     assert delivered(place / "out") == before
-    assert "the files of the earlier build in out stay" in done.err
+    assert "The files and the lock of the earlier build in out are kept" in done.err
 
 
 def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
@@ -503,7 +503,7 @@ MEANS = [
     ("openai/x", "", "OPENAI_API_KEY is not set"),
     ("llamacpp/none.gguf", "", "none.gguf: no such file"),
     ("scripted/orcle", "", "Did you mean 'oracle'?"),
-    ("http/localhost:1/ask", "", "is a system under test and gets no prompts"),
+    ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
     ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "replay"', "needs a file of recorded hits"),

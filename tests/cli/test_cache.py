@@ -17,13 +17,13 @@ def _type(folder: Path, *words: str) -> Done:
 
 
 def test_it_shows_what_is_there_and_prunes_it(tmp_path: Path) -> None:
-    assert "0 replies" in _type(tmp_path).out
+    assert "0 responses" in _type(tmp_path).out
     run(make_job(tmp_path / "run", 30, TalkingModel(agree), cache=tmp_path / "replies.sqlite"), ask_nobody)
     told = json.loads(_type(tmp_path, "--json").out)
     assert (told["entries"], [part["model"] for part in told["parts"]]) == (30, ["test/talking"])
     assert json.loads(_type(tmp_path, "prune", "--older-than", "1d", "--json").out) == {"removed": 0}
     assert json.loads(_type(tmp_path, "prune", "--all", "--json").out) == {"removed": 30}
-    assert "0 replies" in _type(tmp_path).out
+    assert "0 responses" in _type(tmp_path).out
 
 
 @pytest.mark.parametrize("words", [(), ("--all", "--older-than", "1d"), ("--older-than", "soon")])

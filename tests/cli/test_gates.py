@@ -115,7 +115,7 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("share", ["three", "3", "-1%", "101%", "%", "nan"])
-def test_what_is_no_share_is_named(share: str) -> None:
+def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
-    assert "write one from 0 to 1 as 0.03, or as 3%" in done.err
+    assert "is not a share between 0 and 1; write e.g. 0.03 or 3%" in done.err

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.linting import RULES, DatasetCheck
-from ragbed.cli import lint as command
-from ragbed.data import Dataset
+from ragbed.analysis.linting import RULES
+from ragbed.api.datasets import lint
+from ragbed.api.progress import Progress
 from tests.cli.typed import type_command
 
 BAD = {"id": 1, "query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
@@ -33,7 +33,7 @@ def test_errors_are_listed_with_place_and_fix_and_exit_1(tmp_path: Path) -> None
     assert "made: 2 items, 12 documents" in done.out
     assert "item 1, line 1, negative[0]: contains the complete answer: ‘ann lee’ (plain, boundary)" in done.out
     assert RULES["gold-in-negative"].fix in done.out
-    assert "Mend the errors first" in done.out.splitlines()[-1]
+    assert "Fix the errors first" in done.out.splitlines()[-1]
 
 
 def test_a_clean_dataset_exits_0(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_only_the_first_few_of_a_rule_are_shown_unless_all_are_asked_for(tmp_pat
     assert "… and 17 more" in few.out
     assert every.out.count("is identical to positive[0]") == 20
     assert "more" not in every.out
-    assert few.out.splitlines()[-1].endswith("--only RULE --all lists all that a rule finds.")
-    assert every.out.splitlines()[-1].endswith("Mend the errors first: they make scores wrong.")
+    assert few.out.splitlines()[-1].endswith("--only RULE --all lists all findings of a rule.")
+    assert every.out.splitlines()[-1].endswith("Fix the errors first: they make scores wrong.")
 
 
 def test_json_is_the_last_line_and_alone_on_stdout(tmp_path: Path) -> None:
@@ -157,12 +157,14 @@ def test_nothing_from_the_data_reaches_the_terminal_raw(tmp_path: Path) -> None:
         assert "[red]" in done.out
 
 
-def test_a_long_check_says_that_it_is_alive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path(_write(tmp_path / "made.json", CLEAN))
-    ticks = iter([0.0, 1.0, 3.0, 4.0, 14.0])
-    with command._Progress(clock=lambda: next(ticks)) as progress:
-        check = DatasetCheck(Dataset("made", path), [])
-        check.items, check.bytes_read = 7, path.stat().st_size // 2
-        for _ in range(4 * command._LOOK_EVERY):
-            progress.watch(check)
-    assert capsys.readouterr().err.splitlines() == ["made: 7 items so far (50%)"] * 2
+def test_a_long_check_reports_its_progress(tmp_path: Path) -> None:
+    path = tmp_path / "made.json"
+    path.write_text("".join(json.dumps({**CLEAN, "id": number}) + "\n" for number in range(4)))
+    seen: list[tuple[str, int, int | None]] = []
+
+    class Seen(Progress):
+        def count(self, task: str, done: int, total: int | None = None) -> None:
+            seen.append((task, done, total))
+
+    lint(path, only="record", progress=Seen())
+    assert seen == [("made: items", done, 4) for done in range(4)]

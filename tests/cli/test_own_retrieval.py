@@ -99,15 +99,15 @@ def test_a_model_which_searches_nothing_is_refused_before_it_is_asked() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "own-retrieval", "--out", "r")
     assert done.code == 2
     assert (
-        "scripted/oracle searches nothing; own-retrieval and own-rejection are for systems (python/…, http/…)."
-        in done.err
+        "scripted/oracle does not search documents; own-retrieval and own-rejection are for RAG systems (python/…, "
+        "http/…, ragbed.system)." in done.err
     )
 
 
 @pytest.mark.usefixtures("here")
 def test_a_corpus_goes_to_a_file_of_its_own_and_has_no_canonical_form() -> None:
     assert (
-        "--canonical has no meaning here"
+        "--canonical has no effect here"
         in type_command("export", DATA, "--to", "corpus", "-o", "c.jsonl", "--canonical").err
     )
     assert type_command("export", DATA, "--to", "korpus", "-o", "c.jsonl").code == 2

@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words)
     assert done.code == 2
-    assert f"{ADDRESS} is an address, and a file or folder of this machine is meant" in done.err
+    assert f"{ADDRESS} is a URL, but a local file or folder is needed here" in done.err
     assert [path.name for path in here.iterdir()] == ["r"]
 
 
@@ -48,7 +48,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
 
 def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run is a folder of this machine; name it without file://.\n"
+    said = f"ragbed: file://{here}/r: a run is a local folder; name it without file://.\n"
     assert (done.code, done.err) == (2, said)
 
 

@@ -35,7 +35,7 @@ def test_a_dataset_without_faults_ends_with_0(tmp_path: Path) -> None:
 
 def test_a_report_is_what_its_name_ends_in_or_is_refused(tmp_path: Path) -> None:
     done = type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "quality.txt"))
-    assert (done.code, done.out, "let the name end in .html or .json" in done.err) == (2, "", True)
+    assert (done.code, done.out, "the name of the report must end in .html or .json" in done.err) == (2, "", True)
     type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "Q.JSON"))
     assert json.loads((tmp_path / "Q.JSON").read_text())["ok"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["Q.JSON"]

@@ -45,8 +45,8 @@ def test_a_former_key_of_a_configuration_is_refused_with_its_new_name(tmp_path: 
     assert (done.code, done.err) == (2, f"ragbed: --config {config}: {old[2:]!r} is now {new[2:]!r}.\n")
 
 
-def test_a_former_parameter_is_refused_from_python() -> None:
-    with pytest.raises(UsageError, match="--docs is now --num-docs"):
+def test_a_former_parameter_is_refused_from_python_with_the_nearest_one() -> None:
+    with pytest.raises(UsageError, match=r"run\(\) has no parameter 'docs'. Did you mean 'num_docs'\?"):
         ragbed.run("scripted/oracle", "figure1", docs=2)  # type: ignore[call-arg]
 
 

@@ -7,13 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ragbed.cli.asking import warn_of_languages
-from ragbed.cli.run import open_typed
-from ragbed.data.catalog import data_root
+from ragbed.api.calling import warn_of_languages
+from ragbed.api.planning import plan_run
+from ragbed.api.spec import RunSpec
+from ragbed.environment import data_dir
 from ragbed.errors import RagbedError
 from ragbed.models.local.gguf import read_weights
 from ragbed.models.local.llamacpp import find_weights
@@ -64,7 +66,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert [line for line in said.splitlines() if line and not line.startswith(_PROGRESS)] == [
-        f"Stopped; every reply is kept. To go on, type the same command with --out {tmp_path / 'run'}",
+        f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {tmp_path / 'run'}",
         "ragbed: interrupted.",
     ]
     assert not Path(f"/proc/{engine}").exists()
@@ -76,7 +78,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED
     assert early.items() <= late.items()
-    assert all(line.startswith((_PROGRESS, "Everything is in")) for line in said.splitlines())
+    assert all(line.startswith((_PROGRESS, "Run stored in")) for line in said.splitlines())
 
 
 def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_file_that_cannot_be_used_is_named_before_anything_is_begun(tmp_path: 
 
 def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
-    assert data_root() == tmp_path
+    assert data_dir() == tmp_path
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = type_command("run", "-d", "figure1", "--out", str(tmp_path / "run"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert (done.code, done.out) == (2, "")
@@ -121,20 +123,17 @@ def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, mo
     )
 
 
-def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned() -> None:
     english, unknown = (ScriptedModel("oracle"), ScriptedModel("refuser"))
     english.languages = ("en-US",)  # type: ignore[attr-defined]
-    with open_typed(["-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-zh_base"]) as job:
+    warnings: list[str] = []
+    spec = RunSpec(model="scripted/oracle", data=["ragbed-mini-en_base", "ragbed-mini-zh_base"])
+    with closing(plan_run(spec, warnings.append)) as job:
         cases = list(job.cases())
-    assert capsys.readouterr().err == ""
-    assert list(warn_of_languages(cases, [english, unknown])) == cases
-    warning = (
-        "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "
-    )
-    told = capsys.readouterr().err
-    assert (told.startswith(warning), told.count("Warning")) == (True, 1)
+    assert warnings == []
+    assert list(warn_of_languages(cases, [english, unknown], warnings.append)) == cases
+    warning = "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base has Chinese "
+    assert [text.startswith(warning) for text in warnings] == [True]
 
 
 def test_the_bundled_model_says_that_it_is_english() -> None:

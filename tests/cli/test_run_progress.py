@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.cli.run_progress import RunProgress, format_duration
+from ragbed.api.progress import format_duration
+from ragbed.cli.run_progress import RunProgress
 from ragbed.runs.call_loop import CallProgress
 
 
@@ -21,7 +22,7 @@ def test_a_slow_model_announces_its_duration_after_three_cases(capsys: pytest.Ca
     with RunProgress(clock=lambda: now[0]) as shown:
         for done in range(1, 5):
             now[0] = 30.0 * done
-            shown.watch("slow", CallProgress(total=100, done=done, finished=done, seconds_left=30.0 * (100 - done)))
+            shown.calls("slow", CallProgress(total=100, done=done, finished=done, seconds_left=30.0 * (100 - done)))
     assert capsys.readouterr().err.splitlines() == [
         "slow: 1 of 100, about 50 minutes left, 0 tokens, 0 errors",
         "slow: 2 of 100, about 49 minutes left, 0 tokens, 0 errors",
@@ -34,5 +35,5 @@ def test_a_slow_model_announces_its_duration_after_three_cases(capsys: pytest.Ca
 def test_a_quick_model_announces_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with RunProgress(clock=lambda: 0.0) as shown:
         for done in range(1, 6):
-            shown.watch("quick", CallProgress(total=6, done=done, finished=done, seconds_left=0.1))
+            shown.calls("quick", CallProgress(total=6, done=done, finished=done, seconds_left=0.1))
     assert capsys.readouterr().err == ""

@@ -65,7 +65,11 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
     [
         ("scripted/oracle", "quotes", "unknown prompting strategy 'quotes'"),
         ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' has an empty part"),
-        ("http/127.0.0.1:9/ask", "quote", "is a system under test and gets no prompts; --strategies is for language"),
+        (
+            "http/127.0.0.1:9/ask",
+            "quote",
+            "is a RAG system, which builds its own prompts; --strategies is for language",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_asked(

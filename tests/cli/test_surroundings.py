@@ -83,9 +83,9 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("num-docs = true", "num-docs must be a text, a number, or a list of these"),
+        ("num-docs = true", "num-docs must be a string, a number, or a list of these"),
         ("num-docs = 1.5", "'1.5' is not a valid integer"),
-        ("seed = 2020-01-01", "seed must be a text, a number, or a list of these"),
+        ("seed = 2020-01-01", "seed must be a string, a number, or a list of these"),
         ("json = 1", "json must be true or false"),
         ("data = ['x']", "'data' is not an option of this command"),
         ("config = 'x'", "'config' is not an option of this command"),
@@ -105,7 +105,7 @@ def test_the_data_itself_is_no_output(data: Path, words: tuple[str, ...]) -> Non
     before = data.read_bytes()
     done = type_command(*(str(data) if word == "DATA" else word for word in words), "-o", str(data))
     assert (done.code, data.read_bytes()) == (2, before)
-    assert "is the data itself" in done.err
+    assert "is the dataset itself" in done.err
 
 
 def test_export_writes_to_standard_output_too(data: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, default_root, files_here, folder_of, open_datasets
+from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, files_here, folder_of, open_datasets
 from ragbed.data.catalog.install import Arrival, _locked, download, take
+from ragbed.environment import default_data_dir
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.downloads import DownloadLimits
 from tests.servers.faulty_site import FaultServer, cut_after, other_bytes, running_server, serve, status
@@ -163,8 +164,8 @@ def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Pat
 
 
 def test_downloads_live_in_the_users_data_folder() -> None:
-    assert default_root().name == "ragbed"
-    assert default_root().is_absolute()
+    assert default_data_dir().name == "ragbed"
+    assert default_data_dir().is_absolute()
 
 
 class TestNames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import click
 import pytest
 import yaml
 
+import ragbed
 from benches.__main__ import MEMBERS
 from ragbed.builder.recipe import read_recipe
 from ragbed.cli import app
@@ -72,6 +74,7 @@ _WRONG = {
     "a target that does not exist": "```sh\nmake coffee\n```",
     "a benchmark that does not exist": "```sh\npython -m benches coffee\n```",
     "Python that fails": "```python\nimport ragbed\n\nragbed.runn\n```",
+    "a session that prints something else": "```pycon\n>>> ragbed.__name__\n'rag'\n```",
     "TOML that is none": "```toml\na =\n```",
     "a wrong option in YAML": "```yaml\nsteps:\n  - run: ragbed run -d en --modell x\n```",
 }
@@ -160,6 +163,15 @@ def _check_python(block: Block, place: Place) -> None:
             exec(compile(block.text, block.place, "exec"), {"__name__": "page"})
 
 
+def _check_pycon(block: Block, place: Place) -> None:
+    """Run an interactive session and compare what it prints."""
+    test = doctest.DocTestParser().get_doctest(block.text, {"ragbed": ragbed}, block.place, None, 0)
+    printed: list[str] = []
+    with patch.dict(os.environ, place.environ):
+        failed = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=printed.append).failed
+    assert not failed, "".join(printed)
+
+
 def _check_json(block: Block, place: Place) -> None:
     try:
         json.loads(block.text)
@@ -204,6 +216,7 @@ _CHECKS = {
     "sh": _check_shell,
     "console": _check_shell,
     "python": _check_python,
+    "pycon": _check_pycon,
     "json": _check_json,
     "jsonl": _check_json,
     "toml": _check_toml,

@@ -1,6 +1,6 @@
-"""The command line: parsing and printing only; one file per command, heavy imports inside them.
+"""The command line: each command parses its options, calls one function of the Python API and prints the result.
 
-To add a command: a module with one function of its name, and one line in COMMANDS.
+To add a command: a module with one function of its name, and one line in COMMANDS. Heavy imports are inside functions.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ COMMANDS = (
     "power",
     "paper",
 )
-"""In the order in which the help lists them: evaluate, understand, data, share, setup."""
+"""The commands in the order of the help: evaluate, understand, data, share, setup."""
 
 
 class _Group(click.Group):
-    """Knows the commands by name, and loads one when it is typed; all of them for the help, in our order."""
+    """Loads the module of a command when the command is used; lists commands in the order of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -75,12 +75,12 @@ class _Group(click.Group):
 )
 @click.version_option(__version__, message="ragbed %(version)s")
 def app() -> None:
-    """A test bed for language models that are handed retrieved documents.
+    """Benchmark how LLMs and RAG systems cope with noisy, missing, scattered or false context.
 
-    It measures RGB's four abilities (noise robustness, negative rejection, information integration,
+    ragbed measures the four abilities of RGB (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. No telemetry, no login.
 
-    Every option can also be set by its twin in the environment: RAGBED_NOISE for --noise.
+    Every option can also be set by an environment variable, e.g. RAGBED_NOISE for --noise.
 
     \b
     Examples:
@@ -92,14 +92,14 @@ def app() -> None:
 
 
 def main() -> None:
-    """Runs the command line; errors for the user print as one line and set the exit code."""
+    """Run the command line; an error for the user is printed as one line and sets the exit code."""
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on work may have to be finished
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
         sys.exit(app(standalone_mode=False))
     except RagbedError as error:
         say(f"ragbed: {error}")
@@ -110,18 +110,18 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe went away, as `head` does
+    except BrokenPipeError:  # the reader of a pipe has ended, e.g. `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except MemoryError:
-        say("ragbed: there is not enough memory. What is stored stays; with more, the same command goes on.")
+        say("ragbed: out of memory. Stored results are kept; run the same command with more memory to resume.")
         sys.exit(1)
-    except OSError as error:  # what no file of ours is to blame for, as a full disk behind standard output
+    except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {error.strerror or error}.")
         sys.exit(1)
 
 
 def _end(*_: object) -> None:
-    """Ends in good order when the system says so: files that are half written go."""
+    """Exit on SIGTERM, so that incomplete files are removed."""
     sys.exit(143)

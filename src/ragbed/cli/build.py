@@ -1,31 +1,24 @@
-"""`ragbed build`: a benchmark from feeds, pages or your own documents."""
+"""`ragbed build`: build a benchmark from feeds, pages or your own documents."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from ragbed.cli import options, renames
-from ragbed.cli.asking import AskingOptions, asking_options, check_reader, read_budget
-from ragbed.cli.engine import open_chosen
+from ragbed.cli.asking import asking_options
+from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.builder.build_context import Build
-    from ragbed.builder.delivery import Lock
-    from ragbed.builder.funnel import Delivery
-    from ragbed.builder.pipeline import Done, State
-    from ragbed.builder.recipe import Recipe
-
-_NO_MODEL = "openai/gpt-4o-mini"
-"""The generator of a recipe that is written without -m: a model that many people can call, on a line to change."""
+    from ragbed.api.building import BuildResult
+    from ragbed.api.options import CallKeywords
 
 
 class _Group(click.Group):
@@ -74,7 +67,7 @@ def build() -> None:
 @options.option(
     "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
 )
-@options.option("--model", "-m", metavar="MODEL", default=_NO_MODEL, help="Model that writes the questions.")
+@options.option("--model", "-m", metavar="MODEL", default="openai/gpt-4o-mini", help="Model that writes the questions.")
 @options.config_option
 def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
     """Write a recipe for your documents.
@@ -86,7 +79,13 @@ def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
     Examples:
       ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
     """
-    _write_recipe(brief, documents, model, out)
+    from ragbed.api import building
+    from ragbed.cli.console import say
+
+    written = building.build_init(brief, documents, out=out, model=model)
+    about = written.recipe["about"] or "anything"
+    say(f"Understood: {_show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
 @build.command()
@@ -95,7 +94,7 @@ def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
     "--out", "-o", type=options.LocalPath(), metavar="DIR", help="Folder of the build. Default: builds/<name>."
 )
 @options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
-@options.option("--from", "start", metavar="STEP", help="Run this step and all later steps again.")
+@options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")
 @options.option("--since", metavar="DATE", help="Use only articles from this day on, for the next edition.")
 @options.option("--locked", is_flag=True, help="Rebuild the same bytes offline from what is stored.")
 @asking_options
@@ -105,11 +104,11 @@ def run(
     recipe: Path,
     out: Path | None,
     model: str | None,
-    start: str | None,
+    from_: str | None,
     since: str | None,
     locked: bool,
     json: bool,
-    **chosen: Unpack[AskingOptions],
+    **chosen: Unpack[CallKeywords],
 ) -> None:
     """Build the benchmark that a recipe describes.
 
@@ -127,42 +126,33 @@ def run(
       ragbed build run news.toml --from ranking
       ragbed build run news.toml --locked
     """
+    from ragbed.api import building
     from ragbed.cli.console import print_json
+    from ragbed.cli.console_progress import ConsoleProgress
 
-    told = _read(recipe, model, since)
-    folder = out or Path("builds") / told.name
-    state, deliveries = _build(told, recipe.parent, folder, start, chosen, locked=locked)
-    _print_funnel(state, deliveries, to_stderr=json)
+    with ConsoleProgress() as progress, _explain_resuming(locked=locked):
+        result = building.build(
+            recipe,
+            out=out,
+            model=model,
+            from_=from_,
+            since=since,
+            locked=locked,
+            progress=progress,
+            **call_keywords(chosen),
+        )
+    _print_funnel(result, to_stderr=json)
     if json:
-        print_json({"folder": str(folder), "steps": state.steps, "files": deliveries})
-    _end(folder, state, deliveries, locked=locked)
+        print_json({"folder": str(result.folder), "steps": result.steps, "files": result.files})
+    _finish(result, locked=locked)
 
 
 build.add_command(quality)
 build.add_command(relabel)
 
 
-def _write_recipe(brief: str, documents: Path, model: str, out: Path | None) -> None:
-    import tomllib
-
-    from ragbed.builder.brief import write_recipe
-    from ragbed.cli.console import say
-    from ragbed.io.jsonl import write_whole
-
-    target = out or Path(f"{documents.resolve().stem}.toml")
-    if target.exists():
-        raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
-    text = write_recipe(brief, documents, model, "" if out is None else out.stem, target.parent)
-    with write_whole(target) as sink:
-        sink.write(text.encode())
-    told = tomllib.loads(text)
-    about = told["about"] or "anything"
-    say(f"Understood: {_show_wanted(told)}; about: {about}; generator: {model}.")
-    say(f"{target} written. Check it, then: ragbed build run {target}")
-
-
-def _show_wanted(recipe: dict[str, Any]) -> str:
-    """How many items of each kind a recipe wants, language by language."""
+def _show_wanted(recipe: Mapping[str, Any]) -> str:
+    """Return how many items of each kind a recipe wants, by language."""
     wanted, langs = recipe["wanted"], recipe["langs"]
     counts = {
         lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
@@ -170,160 +160,50 @@ def _show_wanted(recipe: dict[str, Any]) -> str:
     }
     if len(set(counts.values())) == 1:
         return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
-    return "; ".join(f"{lang}: {told}" for lang, told in counts.items())
-
-
-def _read(path: Path, model: str | None, since: str | None) -> Recipe:
-    import msgspec
-
-    from ragbed.builder.recipe import check_day, read_recipe
-
-    recipe = read_recipe(path)
-    check_day(since, "--since")
-    return msgspec.structs.replace(recipe, generator=model or recipe.generator, since=since or recipe.since)
-
-
-def _build(
-    recipe: Recipe, home: Path, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
-) -> tuple[State, list[Delivery]]:
-    """Runs the steps of a recipe, whose places are below its home, and writes what they give."""
-    from datetime import UTC, date, datetime
-
-    from ragbed.builder.build_context import Build, BuildServices
-    from ragbed.builder.delivery import check_recipe, read_lock
-    from ragbed.builder.funnel import compare_delivery
-    from ragbed.builder.pipeline import run_steps
-    from ragbed.builder.recipe import models_of
-    from ragbed.builder.search_hits import check_engine
-    from ragbed.cli.build_asking import BuildModelClient
-    from ragbed.cli.build_progress import StepProgress
-    from ragbed.runs.lock import hold
-
-    if not locked:
-        _check_means(recipe, home, folder, chosen)
-    with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
-        lock = read_lock(folder) if locked else None
-        if lock is not None:
-            check_recipe(folder, lock, recipe)
-        today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
-        outside, engine = BuildServices(os.environ, locked=locked), open_chosen(chosen)
-        ask = BuildModelClient(folder / "kept" / "asked", chosen, engine, locked=locked)
-        work = Build(place, recipe, today, ask, outside, progress.watch, engine, home, keeper=folder)
-
-        def tell(name: str, done: Done, was_done: bool) -> None:
-            progress.end_step()
-            _tell_step(name, done, was_done=was_done)
-
-        with nullcontext() if locked else _going_on():
-            check_engine(work)
-            state = run_steps(work, start, tell)
-            deliveries = compare_delivery(work, state)
-            _deliver(work, folder, state, ask.identities(models_of(recipe)), lock)
-        return state, deliveries
-
-
-def _check_means(recipe: Recipe, home: Path, folder: Path, chosen: AskingOptions) -> None:
-    """Finds before hours of reading, rather than after, that a model could not be asked or paid, or a corpus read.
-
-    Where models were asked before, all replies may be kept, and no key be needed: the step that asks will tell.
-    """
-    from ragbed.builder.contamination import mark_corpora
-    from ragbed.builder.recipe import models_of
-    from ragbed.models import parse_model
-
-    was_asked = (folder / "kept" / "asked").is_dir()
-    for model in sorted(models_of(recipe)):
-        parse_model(model) if was_asked else check_reader(model)
-    read_budget(sorted(models_of(recipe)), chosen)
-    mark_corpora(home / place for place in recipe.gate.corpora)
+    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
 
 
 @contextmanager
-def _workplace(folder: Path, *, locked: bool) -> Iterator[Path]:
-    """Where the steps are made: a locked build touches nothing that it is compared with."""
-    if not locked:
-        yield folder
-        return
-    import shutil
-
-    apart = folder / ".locked"
-    shutil.rmtree(apart, ignore_errors=True)  # of one that was killed
-    try:
-        yield apart
-    finally:
-        shutil.rmtree(apart, ignore_errors=True)
-
-
-def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
-    """Writes files and lock; a locked build must be what the lock says."""
-    from ragbed.builder.delivery import check_lock, listed_files, make_lock, put_back, write_files, write_lock
+def _explain_resuming(*, locked: bool) -> Iterator[None]:
+    """Print how to resume a build that ends early, unless the same command would fail again."""
     from ragbed.cli.console import say
-    from ragbed.cli.quality import ship_quality
-
-    files = write_files(work)
-    if not files and listed_files(work.folder):
-        say(f"Nothing was made; the files of the earlier build in {folder} stay, and its lock with them.")
-        return
-    lock = make_lock(work, state, models, files)
-    if old is None:
-        write_lock(folder, lock)
-    else:
-        check_lock(folder, old, lock)
-        put_back(work.folder, folder, old)
-        say(f"{folder} is what its lock says, byte by byte.")
-    ship_quality(folder)
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """Says how to go on, whatever ends a build that was asked for rightly."""
-    from ragbed.cli.console import say
-    from ragbed.errors import RagbedError, Stopped
 
     try:
         yield
-    except UsageError:  # typed again it would end here again
+    except UsageError:
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
-        why = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not done"
-        say(f"{why}; all that came and every finished step is kept. To go on, type the same command again.")
+        if not locked:
+            reason = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not finished"
+            say(f"{reason}. Pages, responses and finished steps are kept; run the same command again to resume.")
         raise
 
 
-def _tell_step(name: str, done: Done, *, was_done: bool) -> None:
-    from ragbed.builder.funnel import main_reasons
-    from ragbed.cli.console import say
-
-    lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (as before; --from {name} makes it again)" if was_done else ""
-    say(f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}")
-
-
-def _print_funnel(state: State, deliveries: Sequence[Delivery], *, to_stderr: bool) -> None:
+def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     from ragbed.builder.funnel import main_reasons
     from ragbed.cli.console import print_table
 
     rows = [
         (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
-        for name, done in state.steps.items()
+        for name, done in result.steps.items()
     ]
-    print_table("What became of it", ("step", "in", "out", "rejected", "for"), rows, to_stderr=to_stderr)
-    files = [(one.file, one.wanted, one.made) for one in deliveries]
+    print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
+    files = [(file.file, file.wanted, file.made) for file in result.files]
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
 
 
-def _end(folder: Path, state: State, deliveries: Sequence[Delivery], *, locked: bool) -> None:
-    """Says what is missing, and ends with 3 if something is; a locked build was only asked whether it is the same."""
+def _finish(result: BuildResult, *, locked: bool) -> None:
+    """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
     from ragbed.cli.console import say
 
-    failed = [name for name, done in state.steps.items() if not done.stamp]
-    if failed:
-        say(f"Incomplete: {', '.join(failed)} could not fetch or ask for all; the same command tries it again.")
-    for one in deliveries:
-        if one.reason:
-            say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
-    say(f"Everything is in {folder}; steps/*.rejects.jsonl say of each thing why it was left out.")
-    if first := next((one.file for one in deliveries if one.made), None):
-        say(f"Next: ragbed review {folder}, then ragbed run -m MODEL -d {folder / first}")
-    if not locked and (failed or any(one.reason for one in deliveries)):
+    if result.unfinished:
+        steps = ", ".join(result.unfinished)
+        say(f"Incomplete: requests of {steps} failed. Run the same command again to retry.")
+    for file in result.files:
+        if file.reason:
+            say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
+    say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
+    if first := next((file.file for file in result.files if file.made), None):
+        say(f"Next: ragbed review {result.folder}, then ragbed run -m MODEL -d {result.folder / first}")
+    if not locked and not result.complete:
         raise click.exceptions.Exit(3)

@@ -1,8 +1,9 @@
-"""`ragbed cases`: lays the testbeds out and writes them, asking nobody."""
+"""`ragbed cases`: preview the test cases of datasets."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -11,26 +12,23 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.options import LayoutOptions
-    from ragbed.io.locations import Place
+    from ragbed.api.options import LayoutKeywords
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
-
-_FEW = 2
-"""Reasons shown per condition; `--json` has them all."""
+_FEW = 2  # Reasons that are printed per condition; --json has all.
 
 
 @click.command()
 @options.data_argument
-@options.option("--out", "-o", type=options.to_place, metavar="FILE", help="File for the case lines; '-' is stdout.")
+@options.option("--out", "-o", metavar="FILE", help="File or URL for the cases, one per line; '-' is stdout.")
 @options.layout_options
 @options.json_option
 @options.config_option
-def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
-    """Lay out the testbeds of a dataset and count what is feasible.
+def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[LayoutKeywords]) -> None:
+    """Preview the test cases of datasets and count infeasible ones.
 
-    Every testbed that the items allow, one case a line, ready to be asked; nobody is asked. Without -o
-    nothing is written and only the counts are shown.
+    Cases of every testbed that the items allow are generated, with documents and prompts; no model is called. Without
+    --out only the counts are printed.
 
     \b
     Examples:
@@ -38,8 +36,11 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
       ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --num-docs 10
       ragbed cases en_refine --profile code-2024 --json
     """
-    import msgspec
+    from ragbed.api import datasets
+    from ragbed.cli.console import print_json
+    from ragbed.cli.console_progress import ConsoleProgress
 
+<<<<<<< HEAD
     from ragbed.cli.console import print_json, say
     from ragbed.cli.data import open_output
     from ragbed.cli.layout import read_layout
@@ -66,47 +67,54 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
     for told in left_out:  # not across the line that counts
         say(told)
     _print_counts(tally, to_stderr=json or str(out) == "-")
+=======
+    with ConsoleProgress() as progress:
+        made = datasets.cases(data, out=sys.stdout.buffer if out == "-" else out, progress=progress, **layout)
+    _print_counts(made.counts, to_stderr=json or out == "-")
+>>>>>>> apb
     if json:
-        print_json(tally.summary())
+        print_json(made.counts.summary())
 
 
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
+    from ragbed.api.layout import LayoutOptions
     from ragbed.cli.console import program
 
-    context, typed = click.get_current_context(), [str(options.to_place(one)) if "://" in one else one for one in data]
-    for one in cases.params:
-        name = str(one.name)
+    context = click.get_current_context()
+    words = [str(options.to_place(name)) if "://" in name else name for name in data]
+    for option in cases.params:
+        name = str(option.name)
         is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
-        if name in options.LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
-            typed += [one.opts[0], str(context.params[name])]
-    return f"{program()} cases {shlex.join(typed)}"
+        if name in LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
+            words += [option.opts[0], str(context.params[name])]
+    return f"{program()} cases {shlex.join(words)}"
 
 
-def _print_counts(tally: FeasibilityCounts, *, to_stderr: bool) -> None:
+def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 
     columns: dict[str, list[object]] = {
-        "data": [row.data for row in tally.rows],
-        "testbed": [row.testbed for row in tally.rows],
-        "lang": [row.lang for row in tally.rows],
-        "noise": ["–" if row.noise is None else row.noise for row in tally.rows],
-        "real": ["–" if row.noise_real is None else row.noise_real for row in tally.rows],
-        "correct": [row.correct for row in tally.rows],
-        "k": [row.k for row in tally.rows],
-        "arm": [row.arm for row in tally.rows],
-        "feasible": [row.feasible for row in tally.rows],
-        "infeasible": [row.infeasible for row in tally.rows],
+        "data": [row.data for row in counts.rows],
+        "testbed": [row.testbed for row in counts.rows],
+        "lang": [row.lang for row in counts.rows],
+        "noise": ["–" if row.noise is None else row.noise for row in counts.rows],
+        "real": ["–" if row.noise_real is None else row.noise_real for row in counts.rows],
+        "correct": [row.correct for row in counts.rows],
+        "k": [row.k for row in counts.rows],
+        "arm": [row.arm for row in counts.rows],
+        "feasible": [row.feasible for row in counts.rows],
+        "infeasible": [row.infeasible for row in counts.rows],
     }
-    for name in ("correct", "arm"):  # of no interest where nobody asked for more than one
+    for name in ("correct", "arm"):  # these columns matter only if there are several values
         if len(set(columns[name])) == 1:
             del columns[name]
     print_table("Cases", list(columns), list(zip(*columns.values(), strict=True)), to_stderr=to_stderr)
-    lacking = [row for row in tally.rows if row.infeasible]
+    lacking = [row for row in counts.rows if row.infeasible]
     if lacking:
         out = console(to_stderr=to_stderr)
-        out.print("Infeasible cases are not asked:")
+        out.print("Infeasible cases are never run:")
         for row in lacking:
             reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
             shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_FEW])

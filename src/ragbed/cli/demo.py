@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
 
-if TYPE_CHECKING:
-    from ragbed.models.base import Model
-    from ragbed.schema import Lang
-
-DEFAULT_MODEL = "bundled/smollm2"
-_ENGLISH_ONLY = (DEFAULT_MODEL,)
-_ITEMS = 11
-"""Questions of each of the three kinds, in each language: about 80 cases."""
-_DOCS = 2
-"""Short prompts, so that the bundled model needs only a few minutes on two cores."""
-_RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}
-"""The noise ratios that two documents allow; the other testbeds have one ratio each."""
-_MAX_TOKENS = 64
-"""Enough for a sentence or two; a small model that begins to ramble is truncated."""
-
-_BASELINE = "baseline/lexical"
-
 
 @click.command()
-@options.option("--model", "-m", default=DEFAULT_MODEL, help="Model to evaluate.")
+@options.option("--model", "-m", default="bundled/smollm2", help="Model to evaluate.")
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
 @options.option(
     "--out",
@@ -58,58 +38,53 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
+    from ragbed.api.demo import ENGLISH_ONLY
+    from ragbed.api.layout import read_langs
     from ragbed.cli.console import console
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.layout import read_langs
     from ragbed.cli.results import read_cells
 
     langs = read_langs(lang)
     print_examples(langs)
-    screen = console()
-    screen.print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
-    if model in _ENGLISH_ONLY and "zh" in langs:
-        screen.print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
-    names = _names(model) if model not in _ENGLISH_ONLY or "en" in langs else []
-    for one in langs:
-        _run(one, [_BASELINE] if one != "en" and model in _ENGLISH_ONLY else names, out / one)
-    runs = [out / one for one in langs]
+    console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
+    if model in ENGLISH_ONLY and "zh" in langs:
+        console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
+    runs = _evaluate(model, lang, out)
     print_summary([cell for run in runs for cell in read_cells(run)])
     _write_report(runs, out / "report.html")
-    _print_next(out, names[0] if names else _BASELINE)
+    _print_next(runs[0], out)
 
 
-def _names(model: str) -> list[str]:
-    """Return the models to evaluate: the named one and the baseline, or the latter alone if the default is missing."""
-    from ragbed.cli.asking import check_reader
+def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
+    """Evaluate the model in each language and return the folders of the runs."""
+    from ragbed.api import demo
     from ragbed.cli.console import say
-    from ragbed.errors import UsageError
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
 
-    if model == _BASELINE:
-        return [model]
-    if model == DEFAULT_MODEL:
-        try:
-            check_reader(model)
-        except UsageError as problem:
-            say(f"{problem}. Until then a baseline that picks the best-matching sentence is evaluated instead.")
-            return [_BASELINE]
-    return [model, _BASELINE]
+    try:
+        return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
+    except (KeyboardInterrupt, Stopped):
+        say(f"Stopped. Every response is kept in {out}; run the same command again to resume.")
+        raise
 
 
 def _write_report(runs: list[Path], target: Path) -> None:
     """Write the report of all runs as one page."""
+    from ragbed.api.reports import read_report, write_report_page
     from ragbed.cli.console import console
-    from ragbed.cli.paged import read_report, write_report_page
 
     write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
     console().print(f"\nReport for the browser: {target}", soft_wrap=True)
 
 
-def _print_next(out: Path, model: str) -> None:
+def _print_next(first: Path, out: Path) -> None:
     """Print commands that work as they are printed."""
     from ragbed.cli.console import console, program
+    from ragbed.runs.status import read_status
 
-    name = program()
+    name, model = program(), read_status(first).models[0].model
     again = f"run -m {model} -d ragbed-mini-en_base --limit 5"
     steps = {
         f"{name} view {out}": "browse every case and response",
@@ -124,6 +99,7 @@ def _print_next(out: Path, model: str) -> None:
     console().print("\nNext:", soft_wrap=True)
     for command, purpose in steps.items():
         console().print(f"  {command:{width}}  # {purpose}", soft_wrap=True)
+<<<<<<< HEAD
 
 
 def _open(name: str) -> Model:
@@ -168,3 +144,5 @@ def _run(lang: Lang, models: list[str], folder: Path) -> None:
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped. Every response is kept in {folder}; run the same command again to resume.")
         raise
+=======
+>>>>>>> apb

@@ -1,4 +1,4 @@
-"""What `ragbed demo` prints about its results: a table for each language and model, and what it means in words."""
+"""The summary of `ragbed demo`: a table for each language and model, and the result in words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEANING: Mapping[str, str] = {
 
 
 def print_summary(cells: Sequence[ConditionCounts]) -> None:
-    """Print the robust scores, the same ones as in the report, and in each language what the first model's mean."""
+    """Print the robust scores, as in the report, and explain those of the first model in each language."""
     from ragbed.cli.console import console
 
     for lang in sorted({cell.condition.lang for cell in cells}):
@@ -64,7 +64,7 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
             name = f"{testbed}, {_CLOSED[lang][_kind(data)]}" if testbed == "closed-book" else testbed
             n, failed = sum(cell.asked for cell in row), sum(cell.error + cell.refused for cell in row)
             rows.append((name, score, n, failed, *(rates.get(ratio, "–") for ratio in ratios)))
-    columns = ("testbed", "score", "n", "errors", *("none" if one is None else f"{one:.2g}" for one in ratios))
+    columns = ("testbed", "score", "n", "errors", *("none" if ratio is None else f"{ratio:.2g}" for ratio in ratios))
     print_table(_TITLES[lang].format(model=model), columns, rows)
 
 
@@ -74,7 +74,9 @@ def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
         wanted = (testbed, kind, noise)
         found = [
-            one for one in cells if (one.condition.testbed, _kind(one.condition.data), one.condition.noise) == wanted
+            cell
+            for cell in cells
+            if (cell.condition.testbed, _kind(cell.condition.data), cell.condition.noise) == wanted
         ]
         return f"{100 * found[0].rate(counted):.0f}{space}%" if found else "–"
 

@@ -1,44 +1,51 @@
-"""`ragbed diagnose`: why replies are wrong, with evidence, and whether asking again confirms it."""
+"""`ragbed diagnose`: classify the errors of a run, with evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
-from ragbed.cli.engine import open_chosen
+from ragbed.cli.asking import asking_options
+from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
-    from ragbed.analysis.diagnosis.records import Diagnosis
-    from ragbed.models.base import Sampling
-    from ragbed.runs.budget import Budget
-    from ragbed.runs.execution import Job
-    from ragbed.runs.store import StoredResult
+    from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
+    from ragbed.api.analysis_results import DiagnosisResult
+    from ragbed.api.options import CallKeywords
     from ragbed.schema import Case
+
+_MOST_SHOWN = 20  # Errors that are printed; the file has all.
 
 
 @click.command()
 @run_argument
-@options.option("--show", metavar="TYPE", help="Print errors of a type, E1 to E13, or 'unclassified', with evidence.")
-@options.option("--intervene", is_flag=True, help="Ask again without the cause: confirms types. Asks the run's models.")
-@options.option("--knock-out", is_flag=True, help="Ask again without each document: what the wrong answer hangs on.")
+@options.option("--show", metavar="TYPE", help="Print the errors of a type (E1 to E13, or unclassified) with evidence.")
+@options.option(
+    "--intervene", is_flag=True, help="Call the run's models again without the cause, to confirm error types."
+)
+@options.option(
+    "--knock-out",
+    is_flag=True,
+    help="Call the run's models again without each document, to find those that a wrong answer depends on.",
+)
 @asking_options
 @options.json_option
 @options.config_option
 def diagnose(
-    run: Path, show: str | None, intervene: bool, knock_out: bool, json: bool, **chosen: Unpack[AskingOptions]
+    run: Path, show: str | None, intervene: bool, knock_out: bool, json: bool, **chosen: Unpack[CallKeywords]
 ) -> None:
-    """Say why replies are wrong.
+    """Classify the errors of a run, with evidence.
 
-    Every trial that went wrong gets the types that fit, with the sentence, cue or difference that shows it, and the
-    source of the wrong answer. Errors that fit no type are counted as unclassified. Everything is written to
-    RUN/diagnose/diagnosis.jsonl. No model is asked unless you say --intervene or --knock-out; these are runs of their
-    own in RUN/diagnose, which go on where they were when typed again.
+    Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
+    source of the wrong answer. Errors of no type are counted as unclassified. All diagnoses are written to
+    RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; these calls are stored in
+    RUN/diagnose, and the same command resumes them.
 
     \b
     Types:
@@ -54,30 +61,30 @@ def diagnose(
       ragbed diagnose runs/qwen --show E3
       ragbed diagnose runs/qwen --intervene --knock-out --budget 2
     """
-    from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
-    from ragbed.analysis.diagnosis.reruns import confirm, hang
+    from ragbed.analysis.diagnosis.rerun_results import summary_values
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.diagnosed import print_diagnoses, print_summary, summary_json
+    from ragbed.cli.console_progress import ConsoleProgress, resumable
     from ragbed.runs.display_names import read_names
     from ragbed.text import counted
 
     _check_type(show)
-    found = diagnose_run(run, open_chosen(chosen))
-    failed = 0
-    if intervene or knock_out:
-        failed = _ask_again(run, found.diagnoses, found.cases, intervene, knock_out, chosen)
-    diagnoses = _with_replies(run, "intervene", found.diagnoses, found.cases, confirm)
-    diagnoses = _with_replies(run, "knock-out", diagnoses, found.cases, hang)
-    path = write_diagnoses(run, diagnoses)
+    stopped = "Stopped. Every response is kept; run the same command again to resume."
+    with ConsoleProgress() as progress, resumable(stopped):
+        result = analysis.diagnose(
+            run, intervene=intervene, knock_out=knock_out, progress=progress, **call_keywords(chosen)
+        )
+    names = read_names([run])
     if show is None:
-        print_summary(found.tally, diagnoses, read_names([run]), to_stderr=json)
+        _print_summary(result, names, to_stderr=json)
     else:
-        print_diagnoses(diagnoses, found.cases, read_names([run]), show, to_stderr=json)
-    say(f"Every diagnosis is in {path}")
+        _print_errors(result, names, show, to_stderr=json)
+    say(f"All diagnoses are in {result.path}")
     if json:
-        print_json({"run": str(run), "file": str(path)} | summary_json(found.tally, diagnoses))
-    if failed:
-        say(f"Incomplete: {counted(failed, 'call')} ended in an error. Run the same command again to retry.")
+        summary = summary_values(result.counts, result.diagnoses)
+        print_json({"run": str(run), "file": str(result.path)} | summary)
+    if result.failed:
+        say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Run the same command again to retry.")
         raise click.exceptions.Exit(3)
 
 
@@ -90,95 +97,105 @@ def _check_type(show: str | None) -> None:
         raise UnknownName("error type", show, [*NAMES, UNCLASSIFIED])
 
 
-def _ask_again(
-    run: Path,
-    diagnoses: Iterable[Diagnosis],
-    cases: Mapping[str, Case],
-    intervene: bool,
-    knock_out: bool,
-    chosen: AskingOptions,
-) -> int:
-    """Asks every model about its own errors; gives how many calls failed."""
-    from ragbed.analysis.diagnosis.reruns import count_failed, interventions, knock_outs, sampling_of
+def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stderr: bool) -> None:
+    from ragbed.analysis.diagnosis.summary import PAPER_SHARES
+    from ragbed.cli.console import print_table
+
+    rows = []
+    for row in result.records():
+        paper = PAPER_SHARES.get(row["type"]) if row["testbed"] == "integration" else None
+        confirmed = f"{row['confirmed']} of {row['tested']}" if row["tested"] else "–"
+        shares = (row["errors"], row["wrong"], _percent(row), "–" if paper is None else paper, confirmed)
+        rows.append((names[row["model"]], row["testbed"], row["lang"], row["type"], row["meaning"], *shares))
+    columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
+    print_table("Why responses are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
+    sources = [
+        (names[row["model"]], row["testbed"], row["lang"], row["source"], row["errors"], row["wrong"], _percent(row))
+        for row in result.sources()
+    ]
+    headings = ("model", "testbed", "lang", "source", "errors", "of", "share %")
+    print_table("Where wrong answers come from", headings, sources, to_stderr=to_stderr)
+    _print_notes(result)
+
+
+def _percent(row: Mapping[str, float]) -> str:
+    return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+
+
+def _print_notes(result: DiagnosisResult) -> None:
+    from ragbed.analysis.diagnosis.rerun_results import count_dependence
+    from ragbed.analysis.diagnosis.summary import summarise
     from ragbed.cli.console import say
-    from ragbed.models.base import Sampling
-    from ragbed.runs.display_names import read_names
-    from ragbed.runs.scoring import open_scored
     from ragbed.text import counted
 
-    with open_scored(run) as store:
-        told = sampling_of(store)
-        models = [name for name, _ in store.models().values()]
-    sampling = Sampling(
-        temperature=float(told["temperature"]), top_p=float(told["top_p"]), max_tokens=int(told["max_tokens"])
+    groups, counts = summarise(result.diagnoses), result.counts
+    wrong, paper_only = sum(group.wrong for group in groups), sum(group.paper_only for group in groups)
+    paper_types: Counter[str] = Counter()
+    for group in groups:
+        paper_types.update(dict(group.paper_types))
+    kinds = ", ".join(f"{count} {name}" for name, count in sorted(paper_types.items()))
+    say(
+        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, {paper_only} wrong "
+        f"only by the paper's scoring{f' ({kinds})' if kinds else ''}."
     )
-    budget = read_budget(models, chosen)  # one for all
-    wanted = {"intervene": interventions} if intervene else {}
-    wanted |= {"knock-out": knock_outs} if knock_out else {}
-    failed, names = 0, read_names([run])
-    for what, make in wanted.items():
-        for model in models:
-            again = list(make([one for one in diagnoses if one.model == model], cases))
-            say(f"{what}: rerun of {counted(len(again), 'case')} with {names[model]}; finished ones are not run again.")
-            if again:
-                job = _job(run, what, model, again, sampling, told, budget, chosen)
-                _run(job, names[model])
-                failed += count_failed(job.folder)
-    return failed
+    if counts.without:
+        say(f"{counted(counts.without, 'closed-book trial')} used for comparison only, not diagnosed.")
+    if counts.remedied:
+        say(f"Not diagnosed: {counted(counts.remedied, 'trial')} with other prompts.")
+    if not counts.known:
+        say("No closed-book trials: E9 and answers from memory cannot be detected. Add the testbed closed-book.")
+    if counts.untold and counts.known:
+        say(f"E9 cannot be detected for {counts.untold} responses that follow a false document: no closed-book trial.")
+    depends = count_dependence(result.diagnoses)
+    if depends["tried"]:
+        say(
+            f"Of {depends['tried']} wrong answers, {depends['one']} depend on one document, {depends['several']} on "
+            f"any of several, {depends['none']} on none alone."
+        )
 
 
-def _job(
-    run: Path,
-    what: str,
-    model: str,
-    cases: list[Case],
-    sampling: Sampling,
-    told: dict[str, str],
-    budget: Budget | None,
-    chosen: AskingOptions,
-) -> Job:
-    from ragbed.analysis.diagnosis.reruns import folder_of
-    from ragbed.cli.cache import cache_path
-    from ragbed.cli.console import say
-    from ragbed.runs.execution import Job
+def _print_errors(result: DiagnosisResult, names: Mapping[str, str], kind: str, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import console, say
+    from ragbed.text import printable
 
-    return Job(
-        folder=folder_of(run, what, model),
-        settings={"asked again": what} | told,
-        cases=lambda: cases,
-        models=[open_asked(model, sampling, chosen, open_chosen(chosen))],
-        grows=True,
-        cache=None if chosen["no_cache"] else cache_path(),
-        budget=budget,
-        tell=say,
-    )
+    found, out = result.of_type(kind), console(to_stderr=to_stderr)
+    for diagnosis in found[:_MOST_SHOWN]:
+        for line in _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind):
+            out.print(printable(line), soft_wrap=True)
+    say(f"Shown: {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 
-def _run(job: Job, model: str) -> None:
-    from ragbed.cli.console import say
-    from ragbed.cli.run_progress import RunProgress
-    from ragbed.errors import Stopped
-    from ragbed.runs.execution import run as run_job
+def _lines(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> list[str]:
+    answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
+    lines = [
+        f"{diagnosis.case} ({model}, repeat {diagnosis.repeat})",
+        f"  question: {case.question}",
+        f"  answer:   {answer}",
+        f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
+        f"  types:    {', '.join(diagnosis.types) or '–'}",
+    ]
+    for evidence in diagnosis.evidence:
+        if evidence.type == kind:
+            lines += [f"  {line}" for line in _describe(evidence)]
+    if diagnosis.hangs_on is not None:
+        documents = ", ".join(f"document {number}" for number in diagnosis.hangs_on)
+        lines.append(f"  depends on: {documents or 'no single document'}")
+    return [*lines, ""]
 
-    try:
-        with RunProgress() as progress:
-            run_job(job, lambda _, done: progress.watch(model, done))
-    except (KeyboardInterrupt, Stopped):
-        say("Stopped. Every response is kept; run the same command again to resume.")
-        raise
 
-
-def _with_replies(
-    run: Path,
-    what: str,
-    diagnoses: list[Diagnosis],
-    cases: Mapping[str, Case],
-    take_in: Callable[[Diagnosis, Case, Mapping[str, StoredResult]], Diagnosis],
-) -> list[Diagnosis]:
-    """The diagnoses with what asking again has told so far, now or in an earlier session."""
-    from ragbed.analysis.diagnosis.reruns import folder_of, read_replies
-    from ragbed.runs.database import NAME
-
-    folders = {model: folder_of(run, what, model) for model in {one.model for one in diagnoses}}
-    told = {model: read_replies(folder) for model, folder in folders.items() if (folder / NAME).is_file()}
-    return [take_in(one, cases[one.case], told[one.model]) if one.model in told else one for one in diagnoses]
+def _describe(evidence: Evidence) -> list[str]:
+    where = "" if evidence.document is None else f" [document {evidence.document}]"
+    lines = [f"{evidence.type}: {evidence.what}{where}"]
+    if evidence.sentence:
+        lines.append(f"    “{evidence.sentence}” ({evidence.start}–{evidence.end})")
+    details = {
+        "cue": evidence.cue,
+        "question": evidence.asked,
+        "found": evidence.found,
+        "distance": evidence.distance,
+        "sub-question": evidence.part,
+        "bound to": evidence.bound_to,
+        "confirmed": evidence.confirmed,
+    }
+    shown = [f"{name}: {value}" for name, value in details.items() if value is not None]
+    return [*lines, f"    {'; '.join(shown)}"] if shown else lines

@@ -1,8 +1,7 @@
-"""`ragbed doctor`: what is installed, which back ends work, and the command that installs what is missing."""
+"""`ragbed doctor`: show what works in this installation, and how to fix the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -27,79 +26,30 @@ def doctor(json: bool) -> None:
       ragbed doctor
       ragbed doctor --json
     """
-    import os
     import platform
 
-    from ragbed import __version__
+    from ragbed.api import setup
     from ragbed.cli.console import activation, console, print_json, print_table
-    from ragbed.models.checks import CHECKS
-    from ragbed.models.presets import PRESETS, TESTED
+    from ragbed.models.checks import EXTRAS
 
-    checks = {name: check(os.environ) for name, check in CHECKS.items()}
-    rows = [
-        (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
-    ]
-    console(to_stderr=json).print(f"ragbed {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    found = setup.doctor()
+    versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
+    console(to_stderr=json).print(f"{versions}, {platform.platform()}")
     if command := activation():
         console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
+    rows = [(f"{name}/", *_row(check)) for name, check in found.models.items()]
     print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
-    extras = _print_extras(to_stderr=json)
-    print_table(
-        "Presets",
-        ("--preset", "weights", "state", "loads with"),
-        [(name, preset.repository, TESTED, preset.loads_with) for name, preset in PRESETS.items()],
-        to_stderr=json,
-    )
-    plugins = _check_plugins()
-    if plugins:
+    rows = [(name, EXTRAS[name][0], *_row(check)) for name, check in found.extras.items()]
+    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=json)
+    presets = [(name, *preset.values()) for name, preset in found.presets.items()]
+    print_table("Presets", ("--preset", "weights", "state", "loads with"), presets, to_stderr=json)
+    if found.plugins:
         columns = ("family", "name", "package", "version", "state")
-        print_table("Plug-ins", columns, [tuple(one.values()) for one in plugins], to_stderr=json)
+        print_table("Plug-ins", columns, [tuple(plugin.values()) for plugin in found.plugins], to_stderr=json)
     if json:
-        presets = {
-            name: {"weights": preset.repository, "state": TESTED, "loads_with": preset.loads_with}
-            for name, preset in PRESETS.items()
-        }
-        here = {"ragbed": __version__, "python": platform.python_version()}
-        print_json(here | {"models": checks, "extras": extras, "presets": presets, "plugins": plugins})
+        checks = {"models": found.models, "extras": found.extras, "presets": found.presets, "plugins": found.plugins}
+        print_json({**found.versions, **checks})
 
 
-def _print_extras(*, to_stderr: bool) -> dict[str, BackendCheck]:
-    """Print which extras are installed; return the checks by name."""
-    from ragbed.cli.console import print_table
-    from ragbed.models.checks import EXTRAS, check_extra
-
-    extras = {name: check_extra(name) for name in EXTRAS}
-    rows = [
-        (name, EXTRAS[name][0], "works" if check.works else "missing", check.found, check.mend)
-        for name, check in extras.items()
-    ]
-    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=to_stderr)
-    return extras
-
-
-def _check_plugins() -> list[dict[str, str]]:
-    """What other packages bring, each imported once: a broken one is named here and hinders nobody."""
-    from ragbed import plugins
-    from ragbed.builder.search import ENGINES
-    from ragbed.models import PROVIDERS
-    from ragbed.retrieval import ENCODERS
-    from ragbed.scoring import TRACKS
-    from ragbed.testbeds import TESTBEDS
-
-    own: dict[plugins.PluginFamily, Mapping[str, object]] = {
-        plugins.MODELS: PROVIDERS,
-        plugins.SCORERS: TRACKS,
-        plugins.TESTBEDS: TESTBEDS,
-        plugins.SEARCH: ENGINES,
-        plugins.ENCODERS: ENCODERS,
-    }
-    return [
-        {
-            "family": one.family.name,
-            "name": one.name,
-            "package": one.package,
-            "version": one.version,
-            "state": problem or "works",
-        }
-        for one, problem in plugins.check_plugins(own)
-    ]
+def _row(check: BackendCheck) -> tuple[str, ...]:
+    return ("works" if check.works else "missing", check.found, check.mend)

@@ -32,7 +32,7 @@ _MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradi
 
 
 def print_examples(langs: tuple[Lang, ...]) -> None:
-    """Prints the four abilities in each language: what a model gets, and what is expected of it."""
+    """Print the four abilities in each language: what a model gets, and what is expected of it."""
     from rich.text import Text
 
     from ragbed.cli.console import console
@@ -51,10 +51,14 @@ def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
     from ragbed.testbeds.settings import Settings
 
     (dataset,) = open_data(["figure1"])
-    for chosen in langs:
-        for name in TITLES[chosen]:
+    for lang in langs:
+        for name in TITLES[lang]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
+<<<<<<< HEAD
             yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), num_docs=2, langs=(chosen,)))
+=======
+            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(lang,)))
+>>>>>>> apb
 
 
 def _table(case: Case) -> Table:
@@ -74,12 +78,12 @@ def _table(case: Case) -> Table:
         for shade, answers in (("green", case.answer), ("red", case.fake or ())):
             text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")
         table.add_row(Text(f"{mark} {document} {number}", colour), text)
-    table.add_row(Text(f"  {expected}", "bold"), Text(tell_expected(case), "italic"))
+    table.add_row(Text(f"  {expected}", "bold"), Text(expected_answer(case), "italic"))
     return table
 
 
-def tell_expected(case: Case) -> str:
-    """What a perfect model says, in the words that the instruction asks for."""
+def expected_answer(case: Case) -> str:
+    """Return the response of a perfect model, in the words that the instruction asks for."""
     from ragbed.testbeds.prompts import FLAG, REFUSAL
 
     gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
@@ -94,9 +98,9 @@ def _legend() -> Text:
     from rich.text import Text
 
     words = {
-        "supports": "holds the answer 含答案",
+        "supports": "contains the answer 含答案",
         "distracts": "does not 不含答案",
-        "contradicts": "holds a false one 含错误答案",
+        "contradicts": "contains a false answer 含错误答案",
     }
     legend = Text("\n")
     for stance, (mark, colour) in _MARKS.items():

@@ -1,4 +1,4 @@
-"""What commands with gates share: how the gates are told, and the exit code."""
+"""Gates of `run` and `compare`: the option for JUnit XML, the messages and the exit code."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
 
 junit_option = options.option(
-    "--junit", type=options.LocalPath(), metavar="FILE", help="Write the gates as JUnit XML too."
+    "--junit", type=options.LocalPath(), metavar="FILE", help="File for the gates as JUnit XML."
 )
 
 
 def tell_gates(suite: str, checked: Sequence[GateResult], junit: Path | None) -> None:
-    """Says how every gate stands.
+    """Print the state of every gate.
 
     Raises:
-        GateFailed: One did not hold.
+        GateFailed: A gate failed.
     """
     from ragbed.analysis.gates import as_junit
     from ragbed.cli.console import say
     from ragbed.errors import GateFailed
     from ragbed.io.jsonl import write_whole
 
+<<<<<<< HEAD
     for one in checked:
         say(f"gate {one.state}: {one.name}: {one.message}")
+=======
+    for gate in checked:
+        say(f"gate {gate.state}: {gate.name}: {gate.told}")
+>>>>>>> apb
     if junit is not None:
         with write_whole(junit) as sink:
             sink.write(as_junit(suite, checked))
-    if failed := [one for one in checked if one.state == "failed"]:
+    if failed := [gate for gate in checked if gate.state == "failed"]:
         raise GateFailed(f"{len(failed)} of {len(checked)} gates failed.")

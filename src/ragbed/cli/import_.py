@@ -1,63 +1,59 @@
-"""`ragbed import`: cassettes, logs of other harnesses and answers made elsewhere, as a run."""
+"""`ragbed import`: import results of the original code, of other harnesses, or answers produced elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ragbed.cli import options
+from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
-    from ragbed.cli.options import LayoutOptions
-    from ragbed.runs.importing import AnswerSource, Imported
-    from ragbed.schema import Case
+    from ragbed.api.options import LayoutKeywords
+    from ragbed.api.sharing import ImportResult
 
-_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
-_SHOWN = 20
-"""Lines that are named on the screen where there is no --json, which has them all."""
+_SHOWN = 20  # Problems that are printed; --json has all.
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=options.LocalPath(), metavar="FILE...")
 @options.option(
     "--from",
-    "form",
+    "from_",
     required=True,
     metavar="FORMAT",
-    help="rgb (the original code's files), jsonl, inspect (its logs), lm-eval (its samples) or cassette.",
+    help="Format: rgb (files of the original code), jsonl, inspect (logs), lm-eval (samples) or cassette.",
 )
 @options.option(
     "--data",
     "-d",
     multiple=True,
-    help="What was asked, as in `ragbed run`, or a testbed that was exported; repeatable.",
+    help="Dataset of the answers, as in `ragbed run`, or an exported testbed. Repeatable.",
 )
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
-@options.option("--model", "-m", help="jsonl, lm-eval: whose answers they are; inspect: another name for the model.")
+@options.option(
+    "--model", "-m", help="jsonl, lm-eval: model that gave the answers; inspect: another name for the model."
+)
 @options.layout_options
 @options.json_option
-@click.pass_context
 def import_(
-    context: click.Context,
     files: tuple[Path, ...],
-    form: str,
+    from_: str,
     data: tuple[str, ...],
     out: Path,
     model: str | None,
     json: bool,
-    **layout: Unpack[LayoutOptions],
+    **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Take a cassette, logs of another harness, or answers made elsewhere, as a run.
+    """Import results of the original code or of another harness, answers, or a cassette, as a run.
 
-    A file of the original code says by its name what was asked; it is laid out under --profile code-2024 unless
-    code-2023 is named, and matched by id, question and answer. Plain lines, {"case", "reply"} or {"item", "noise",
-    "reply"}, and logs of Inspect AI and lm-evaluation-harness, which must have asked the very same prompts, are matched
-    to the cases that the layout options give, or to those of an exported testbed. What cannot be matched is named; an
-    item that a file says nothing of counts as an error, so that the denominator stays what it is. A cassette holds
-    all that was asked and needs no -d.
+    The name of a file of the original code states its settings; its cases are generated with --profile code-2024 unless
+    you choose code-2023, and matched by id, question and answer. Plain lines, {"case", "reply"} or {"item", "noise",
+    "reply"}, and logs of Inspect AI and lm-evaluation-harness, which must have used the same prompts, are matched to
+    the cases that the options choose, or to those of an exported testbed. Entries that match no case are listed; a case
+    without an entry counts as an error, so that n stays the same. A cassette contains everything and needs no -d.
 
     \b
     Examples:
@@ -67,47 +63,27 @@ def import_(
       ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
       ragbed import qwen.cassette --from cassette -o runs/qwen
     """
+    from ragbed.api import sharing
     from ragbed.cli.console import print_json, say
-    from ragbed.errors import UnknownName, UsageError
-    from ragbed.runs.importing import import_answers
 
-    if form not in _FORMATS:
-        raise UnknownName("format", form, _FORMATS)
-    typed = options.typed(context, *layout)
-    if form == "cassette":
-        _replay(files, out, [*options.typed(context, "data", "model"), *typed], json=json)
-        return
-    if not data:
-        raise UsageError(f"--from {form}: say by -d what was asked.")
-    given = context.get_parameter_source("profile")
-    if form == "rgb" and given == click.core.ParameterSource.DEFAULT:
-        layout["profile"] = "code-2024"
-    sources, settings = _read(files, form, data, model, layout, typed)
-    imported = import_answers(sources, settings, out)
-    for line in _tell(imported, out):
+    imported = call_with_given(sharing.import_results, files, from_, out, data=data, model=model, **given(layout))
+    lines = _describe_cassette(imported, out) if from_ == "cassette" else _describe(imported, out)
+    for line in lines:
         say(line)
     if json:
-        print_json(_summary(imported, out))
-    if imported.missing or imported.failed or imported.problems:
+        problems = {} if from_ == "cassette" else {"problems": imported.problems}
+        print_json({**imported.counts, **problems, "output": str(out)})
+    if not imported.complete:
         raise click.exceptions.Exit(3)
 
 
-def _replay(files: tuple[Path, ...], out: Path, typed: list[str], *, json: bool) -> None:
-    from dataclasses import asdict
-
-    from ragbed.cli.console import print_json, say
-    from ragbed.errors import UsageError
-    from ragbed.interop.exports.cassette import replay
-
-    if len(files) > 1 or typed:
-        raise UsageError(f"--from cassette: name one file, without {typed[0] if typed else 'others'}; all is inside.")
-    replayed = replay(files[0], out)
-    also = f" with {replayed.runs - 1} runs of judges or interventions" if replayed.runs > 1 else ""
-    say(f"{replayed.results:,} replies to {replayed.cases:,} cases{also} written to {out}.")
-    if json:
-        print_json(asdict(replayed) | {"output": str(out)})
+def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
+    counts = imported.counts
+    also = f" with {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
+    return [f"{counts['results']:,} responses to {counts['cases']:,} cases{also} written to {out}."]
 
 
+<<<<<<< HEAD
 def _read(
     files: tuple[Path, ...],
     form: str,
@@ -186,26 +162,25 @@ def _open_answers(
 
 def _tell(imported: Imported, out: Path) -> list[str]:
     lines = [f"cannot be matched: {problem}" for problem in imported.problems[:_SHOWN]]
+=======
+def _describe(imported: ImportResult, out: Path) -> list[str]:
+    lines = [f"No case matches: {problem}" for problem in imported.problems[:_SHOWN]]
+>>>>>>> apb
     if len(imported.problems) > _SHOWN:
-        lines.append(f"… and {len(imported.problems) - _SHOWN:,} lines more (--json names all).")
-    answered = imported.matched - imported.failed
-    lines.append(f"{answered:,} of {imported.planned:,} cases have their answer; written to {out}.")
-    if imported.missing:
-        lines.append(f"{imported.missing:,} cases are missing from the files and count as errors (missing-result).")
-    if imported.failed:
-        lines.append(f"{imported.failed:,} cases failed there and count as errors (harness-error).")
-    if imported.labels:
-        same = imported.labels - imported.other_labels
-        lines.append(f"{same:,} of {imported.labels:,} labels in the files are what code.label gives.")
-    if imported.other_documents:
+        lines.append(f"… and {len(imported.problems) - _SHOWN:,} lines more (--json lists all).")
+    counts = imported.counts
+    answered = counts["matched"] - counts["failed"]
+    lines.append(f"{answered:,} of {counts['planned']:,} cases have an answer; written to {out}.")
+    if counts["missing"]:
+        lines.append(f"{counts['missing']:,} cases are missing from the files and count as errors (missing-result).")
+    if counts["failed"]:
+        lines.append(f"{counts['failed']:,} cases failed there and count as errors (harness-error).")
+    if counts["labels"]:
+        same = counts["labels"] - counts["other_labels"]
+        lines.append(f"{same:,} of {counts['labels']:,} labels in the files equal code.label.")
+    if counts["other_documents"]:
         lines.append(
-            f"{imported.other_documents:,} answers were given to other documents than this profile lays out; "
-            "is it the other one of code-2024 and code-2023, or another version of the data?"
+            f"{counts['other_documents']:,} answers were given to documents that this profile does not select. Try the "
+            "other one of code-2024 and code-2023, or check the version of the data."
         )
     return lines
-
-
-def _summary(imported: Imported, out: Path) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(imported) | {"output": str(out)}

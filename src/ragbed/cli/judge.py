@@ -1,46 +1,54 @@
-"""`ragbed judge`: a model says of stored replies what no rule can."""
+"""`ragbed judge`: let a model judge stored responses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_reader, read_budget
-from ragbed.cli.engine import open_chosen
+from ragbed.cli.asking import asking_options
+from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
-    from ragbed.analysis.judging.criteria import Criterion
-    from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.models.base import Sampling
-    from ragbed.runs.budget import Budget
-    from ragbed.runs.execution import Job
-
-_VOTING_TEMPERATURE = 0.7
-"""At zero all votes would be one."""
+    from ragbed.api.analysis_results import JudgeResult
+    from ragbed.api.options import CallKeywords
 
 
 @click.command()
 @run_argument
-@options.option("--model", "-m", multiple=True, required=True, help="Who judges, as openai/gpt-4o; two are compared.")
+@options.option(
+    "--model",
+    "-m",
+    multiple=True,
+    required=True,
+    help="Model that judges, e.g. openai/gpt-4o. Repeatable; judges are compared with each other.",
+)
 @options.option(
     "--criteria",
     metavar="NAMES",
     default="refusal,flag,correct",
-    help="Of refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
+    help="Criteria: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
-@options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
-@options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a judge's reply.")
-@options.option("--labels", type=options.LocalPath(), metavar="FILE", help="What people say: corrects the judge.")
+@options.option("--testbeds", metavar="NAMES", help="Testbeds to judge. Default: those to which the criterion applies.")
+@options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
+@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per judgement.")
 @options.option(
-    "--sample", type=click.IntRange(2), metavar="N", help="Write N replies per criterion for people to label, to -o."
+    "--labels",
+    type=options.LocalPath(),
+    metavar="FILE",
+    help="Labels of people: validate the judge and correct its rates.",
 )
-@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="For --sample.")
+@options.option(
+    "--sample",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Write N responses per criterion to --out, for people to label.",
+)
+@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="File for --sample.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -55,17 +63,17 @@ def judge(
     sample: int | None,
     out: Path | None,
     json: bool,
-    **chosen: Unpack[AskingOptions],
+    **chosen: Unpack[CallKeywords],
 ) -> None:
-    """Have a model judge the replies of a run.
+    """Let a model judge the responses of a run.
 
-    A judge is shown the question and the reply, fenced so that a reply cannot speak to it, and answers with one word
-    from a closed list; anything else counts as unparsed. Judgements are kept in the run's folder: type the command
-    again to go on, or after the run itself went on.
+    The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
+    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder:
+    rerun the command to resume, or after the run itself was resumed.
 
-    A judge is only as good as its agreement with people. --sample draws replies to be labelled (fill in "label" and
-    "rater"), --labels reads them back: agreement by language, and rates corrected by them. Without labels a judge's
-    rates are marked as uncorrected.
+    Validate a judge by its agreement with people. --sample draws responses to label (fill in "label" and "rater"),
+    and --labels reads them back: it reports the agreement by language and corrects the rates. Without labels, rates
+    are marked as uncorrected.
 
     \b
     Criteria:
@@ -73,8 +81,8 @@ def judge(
       flag        says that the documents are wrong    (ED*; counterfactual)
       correct     gives the right answer, in any words
       sufficient  the documents suffice to answer
-      supported   every claim is backed by a document; needs no gold
-      code.rej_star, code.ed_star   the paper's own judges, prompts and parsing as in the original code
+      supported   every claim is backed by a document; needs no gold answer
+      code.rej_star, code.ed_star   the paper's own judges, with prompts and parsing of the original code
 
     \b
     Examples:
@@ -83,96 +91,109 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
     """
-    from ragbed.analysis.judging.labels import read_labels
-    from ragbed.cli.console import print_json
-    from ragbed.cli.judged import Judging, print_judged, write_sample
-    from ragbed.errors import UsageError
+    from ragbed.api import analysis
+    from ragbed.cli.console import print_json, say
+    from ragbed.cli.console_progress import ConsoleProgress, resumable
+    from ragbed.text import counted
 
-    if (sample is None) != (out is None):
-        raise UsageError("--sample N and -o FILE go together.")
-    people = None if labels is None else read_labels(labels)
-    budget = read_budget(model, chosen)  # one for all criteria
-    judged = []
-    for criterion in _read_criteria(criteria):
-        scope = _scope(run, criterion, testbeds)
-        job = _job(scope, _sampling(criterion, votes, max_tokens), model, votes, budget, chosen)
-        _ask(job)
-        judged.append(Judging(scope, job.folder, [asked.name for asked in job.models], people))
-    summary = print_judged(judged, people, to_stderr=json)
-    if sample is not None and out is not None:
-        write_sample(judged, sample, out)
+    stopped = "Stopped. Every judgement is kept; run the same command again to resume."
+    with ConsoleProgress() as progress, resumable(stopped):
+        result = analysis.judge(
+            run,
+            model,
+            criteria=criteria,
+            testbeds=testbeds,
+            votes=votes,
+            max_tokens=max_tokens,
+            labels=labels,
+            sample=sample,
+            out=out,
+            progress=progress,
+            **call_keywords(chosen),
+        )
+    _print(result, to_stderr=json)
+    if result.sample is not None:
+        written = counted(result.sample, "response")
+        say(f"{written} written to {out}. Fill in label (true or false) and rater, then pass it to --labels.")
     if json:
-        print_json({"run": str(run)} | summary)
-    _end_by(sum(cell.failed for one in judged for cell in one.cells))
-
-
-def _end_by(failed: int) -> None:
-    from ragbed.cli.console import say
-
-    if failed:
-        say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
+        print_json(_summary(result))
+    if result.failed:
+        say(f"Incomplete: {result.failed} judgements failed. Run the same command again to retry.")
         raise click.exceptions.Exit(3)
 
 
-def _sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
-    from ragbed.models.base import Sampling
-
-    warmth = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return Sampling(temperature=warmth, max_tokens=max_tokens, choices=criterion.words)
-
-
-def _read_criteria(named: str) -> list[Criterion]:
-    from ragbed.analysis.judging.criteria import CRITERIA
-    from ragbed.errors import UnknownName
-
-    names = [name.strip() for name in named.split(",") if name.strip()]
-    for name in names:
-        if name not in CRITERIA:
-            raise UnknownName("criterion", name, CRITERIA)
-    return [CRITERIA[name] for name in dict.fromkeys(names)]
+def _summary(result: JudgeResult) -> dict[str, object]:
+    summary: dict[str, object] = {"run": str(result.run), "cells": list(result.cells)}
+    if result.validations is not None:
+        summary |= {"passports": list(result.validations), "labels": result.labels}
+    return summary | {"judges": list(result.judge_pairs)}
 
 
-def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
-    from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.runs.store import open_store
-    from ragbed.testbeds import find_testbed
+def _print(result: JudgeResult, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table, say
+    from ragbed.runs.display_names import read_names, short_names
+    from ragbed.text import counted
 
-    names = [find_testbed(name.strip()).name for name in (testbeds or "").split(",") if name.strip()]
-    with open_store(run, create=False):  # where there is no run, no folder of judgements is made
-        return Scope(run, criterion, frozenset(names))
+    models, judges = read_names([result.run]), short_names(dict.fromkeys(cell["judge"] for cell in result.cells))
+    for criterion, asks in result.criteria.items():
+        for judge, name in judges.items():
+            rows = [_rate_row(cell, models) for cell in result.cells if _is_of(cell, criterion, judge)]
+            print_table(f"{criterion} ({asks}), judged by {name}", _RATE_COLUMNS, rows, to_stderr=to_stderr)
+    if result.validations is not None and result.labels is not None:
+        from ragbed.analysis.judging.validation import TRUSTED
+
+        title = f"Agreement with people (kappa of {TRUSTED} or more: rates need no correction)"
+        rows = [_validation_row(row, judges) for row in result.validations]
+        print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
+        for reason, count in result.labels["left_out"].items():
+            say(f"{counted(count, 'label')} left out: {reason}.")
+    if result.judge_pairs:
+        rows = [
+            (row["criterion"], " and ".join(map(judges.__getitem__, row["judges"])), *map(row.get, _PAIR_COUNTS))
+            for row in result.judge_pairs
+        ]
+        columns = ("criterion", "judges", "judged by both", "decided", "agreed")
+        print_table("Agreement between judges", columns, rows, to_stderr=to_stderr)
 
 
-def _job(
-    scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, budget: Budget | None, chosen: AskingOptions
-) -> Job:
-    from ragbed.cli.cache import cache_path
-    from ragbed.cli.console import say
-    from ragbed.runs.execution import Job
+_CONDITION = ("model", "data", "testbed", "lang", "noise")
+_RATE_COLUMNS = (*_CONDITION, "asked", "errors", "undecided", "yes %", "CR %", "corrected %")
+_AGREEMENTS = ("labels", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %")
+_VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
+_PAIR_COUNTS = ("judged", "decided", "agreed")
 
-    return Job(
-        folder=scope.folder(sampling),
-        settings={"criterion": scope.criterion.name, "prompt": scope.criterion.prompt},
-        cases=scope.cases,
-        models=[open_reader(name, sampling, chosen, open_chosen(chosen)) for name in dict.fromkeys(models)],
-        repeats=votes,
-        grows=True,
-        cache=None if chosen["no_cache"] else cache_path(),
-        budget=budget,
-        tell=say,
+
+def _is_of(cell: Mapping[str, Any], criterion: str, judge: str) -> bool:
+    return (cell["criterion"], cell["judge"]) == (criterion, judge)
+
+
+def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[object, ...]:
+    arm = "" if cell["arm"] == "related" else f" ({cell['arm']}, {cell['k']} documents)"
+    true = f", {cell['correct']:.3g} true" if cell["correct"] else ""
+    has_then = cell["then"] is not None and cell["yes"]
+    return (
+        models[cell["model"]],
+        cell["data"],
+        f"{cell['testbed']}{arm}{true}",
+        cell["lang"],
+        "–" if cell["noise"] is None else f"{cell['noise']:.3g}",
+        cell["asked"],
+        cell["errors"],
+        sum(cell[name] for name in ("unparsed", "failed", "too_long", "pending")),
+        "–" if cell["rate"] is None else f"{100 * cell['rate']:.1f}",
+        f"{100 * cell['then'] / cell['yes']:.1f}" if has_then else "–",
+        "uncorrected" if cell["corrected"] is None else _interval(cell["corrected"]["rate"], 100),
     )
 
 
-def _ask(job: Job) -> None:
-    from ragbed.cli.console import say
-    from ragbed.cli.run_progress import RunProgress
-    from ragbed.errors import Stopped
-    from ragbed.runs.display_names import short_names
-    from ragbed.runs.execution import run as run_job
+def _validation_row(row: Mapping[str, Any], judges: Mapping[str, str]) -> tuple[object, ...]:
+    scales = {"agreed": 100, "kappa": 1, "ac1": 1, "sensitivity": 100, "specificity": 100}
+    shares = [_interval(row[name], scale) for name, scale in scales.items()]
+    return (judges[row["judge"]], row["criterion"], row["lang"], row["n"], row["undecided"], *shares)
 
-    try:
-        with RunProgress() as progress:
-            names = short_names([model.name for model in job.models])
-            run_job(job, lambda judge, done: progress.watch(names[judge], done))
-    except (KeyboardInterrupt, Stopped):
-        say("Stopped. Every judgement is kept; run the same command again to resume.")
-        raise
+
+def _interval(bounds: Sequence[float | None] | None, scale: int) -> str:
+    if bounds is None or None in bounds:
+        return "–"
+    value, low, high = (f"{scale * bound:.{1 if scale == 100 else 2}f}" for bound in bounds if bound is not None)
+    return f"{value} [{low}, {high}]"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,6 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.reporting.html.leaderboard_site import SiteEntry
     from ragbed.schema import Lang
 
 
@@ -35,47 +32,11 @@ def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None
       ragbed leaderboard runs -o site
       ragbed leaderboard runs -o site --track code --words zh
     """
+    from ragbed.api import reports
     from ragbed.cli.console import say
-    from ragbed.cli.paged import write_page
-    from ragbed.errors import RagbedError
-    from ragbed.reporting.html.leaderboard_site import LeftOut, write_board
     from ragbed.text import counted
-    from ragbed.ui.viewer.find_runs import need_runs
 
-    entries: list[SiteEntry] = []
-    left_out: list[LeftOut] = []
-    runs = need_runs([folder])
-    labels = _read_labels(runs.values())
-    out.mkdir(parents=True, exist_ok=True)
-    for name, run in runs.items():
-        try:
-            entries.append(_add(name, run, out, labels, track, words))
-        except RagbedError as error:
-            left_out.append(LeftOut(name, str(error)))
-            say(f"{name} is not on the leaderboard: {error}")
-    write_page(out / "index.html", write_board(entries, left_out, track, words))
-    say(f"{counted(len(entries), 'run')} on {out / 'index.html'}.")
-
-
-def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
-    """Return the names of the models of all runs that can be read, unique among them."""
-    from ragbed.errors import RagbedError
-    from ragbed.runs.display_names import read_names
-
-    readable = []
-    for run in runs:
-        with suppress(RagbedError):  # the leaderboard lists it with the reason
-            read_names([run])
-            readable.append(run)
-    return read_names(readable)
-
-
-def _add(name: str, run: Path, out: Path, labels: dict[str, str], track: str, words: Lang | None) -> SiteEntry:
-    from ragbed.cli.paged import read_report, write_report_page
-    from ragbed.reporting.html.leaderboard_site import SiteEntry
-    from ragbed.reporting.pages.charts import safe_name
-
-    report = read_report([run], [name], track, labels)
-    target = f"{safe_name(f'run-{name}')}.html"
-    write_report_page(report, [run], words, out / target)
-    return SiteEntry(name, target, report)
+    board = reports.leaderboard(folder, out, track=track, words=words)
+    for run in board.left_out:
+        say(f"{run.name} is not on the leaderboard: {run.reason}")
+    say(f"{counted(len(board.entries), 'run')} on {board.path}.")

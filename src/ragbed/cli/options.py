@@ -1,4 +1,4 @@
-"""Options that several commands share, each with its twin in the environment."""
+"""Options that several commands share, each with an environment variable."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from ragbed.cli import renames
+from ragbed.cli.config_file import read_config
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,12 +21,11 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-_MOST = 2**53 - 1
-"""Largest number that an option takes: every integer up to it is exact in JSON and fits a database."""
+_MOST = 2**53 - 1  # Every integer up to it is exact in JSON and fits a database.
 
 
 class _Bounded(click.ParamType[Any]):
-    """A number that is neither NaN nor infinite nor larger than any count, time or amount of money."""
+    """A number that is finite and not larger than any count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         number = super().convert(value, param, ctx)
@@ -46,7 +46,7 @@ class _FloatRange(_Bounded, click.FloatRange): ...
 
 
 def _bounded(kind: object) -> object:
-    """Return the type of an option with our bounds on its numbers."""
+    """Return the type of an option, with bounds if it is a number."""
     if kind is int:
         return _Int()
     if isinstance(kind, click.IntRange):
@@ -57,7 +57,7 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
-    """Return an option with its environment variable, RAGBED_ and its long name; its former names are refused."""
+    """Return an option with its environment variable (RAGBED_ and its long name); its former names are refused."""
     if "type" in settings:
         settings["type"] = _bounded(settings["type"])
     long = next(name for name in names if name.startswith("--"))
@@ -86,7 +86,7 @@ def former_option(old: str) -> Decorator:
 
 
 class LocalPath(click.Path):
-    """The type of a path of this machine: an address would become a folder of that name here."""
+    """The type of a local path; a URL is refused, because it would become a folder of that name."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -94,11 +94,11 @@ class LocalPath(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """See click."""
+        """Convert a value, as click does."""
         if "://" in str(value):
             self.fail(
-                f"{to_place(str(value))} is an address, and a file or folder of this machine is meant; "
-                "`ragbed export` and `ragbed score --sums` write to addresses.",
+                f"{to_place(str(value))} is a URL, but a local file or folder is needed here; "
+                "`ragbed export` and `ragbed score --sums` write to URLs.",
                 param,
                 ctx,
             )
@@ -106,14 +106,14 @@ class LocalPath(click.Path):
 
 
 def to_place(typed: str) -> Place:
-    """A path, or an address such as s3://bucket/folder."""
+    """Return a local path, or a URL such as s3://bucket/folder."""
     from ragbed.io.locations import parse_place
 
     return parse_place(typed)
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Several options as one decorator; the help lists them in this order."""
+    """Return several options as one decorator; the help lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
@@ -123,60 +123,15 @@ def together(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    """Use the options of a TOML file, by their long names, as defaults."""
-    if path is not None:
-        import tomllib
-
-        from ragbed.io.locations import read_regular
-
-        try:
-            options = tomllib.loads(read_regular(path).decode())
-        except OSError as error:
-            raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or lists nested as deeply
-            raise UsageError(f"--config {path} is not TOML: {error}.") from error
-        known = {
-            name.removeprefix("--"): one
-            for one in context.command.params
-            for name in one.opts
-            if isinstance(one, click.Option) and name.startswith("--") and one.expose_value
-        }
-        for name in options:
-            if new := renames.OPTIONS.get(f"--{name}"):
-                raise UsageError(f"--config {path}: {name!r} is now {new.removeprefix('--')!r}.")
-            if new := renames.BUILD_OPTIONS.get(f"--{name}"):
-                raise UsageError(f"--config {path}: {name!r} is now {new}.")
-            if name not in known:
-                raise UsageError(f"--config {path}: {name!r} is not an option of this command.")
-        context.default_map = {
-            str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
-            for name, value in options.items()
-        }
-    return path
-
-
-def _as_typed(one: click.Option, value: object, place: str) -> object:
-    """A value as a user would have typed it, so that it is checked as that would be; a list is comma-separated."""
-    if one.is_flag:
-        if isinstance(value, bool):
-            return value
-        raise UsageError(f"{place} must be true or false.")
-    values = value if isinstance(value, list) else [value]
-    if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
-        raise UsageError(f"{place} must be a text, a number, or a list of these.")
-    return [str(part) for part in values] if one.multiple else ",".join(map(str, values))
-
-
 def typed(context: click.Context, *names: str) -> list[str]:
-    """Those of some options that stand on the command line; what the environment sets may be meant for others."""
-    here = click.core.ParameterSource.COMMANDLINE
-    known = {one.name: one.opts[0] for one in context.command.params if isinstance(one, click.Option)}
-    return [known[name] for name in names if name in known and context.get_parameter_source(name) is here]
+    """Return those of some options that are on the command line, and not only in the environment."""
+    source = click.core.ParameterSource.COMMANDLINE
+    known = {param.name: param.opts[0] for param in context.command.params if isinstance(param, click.Option)}
+    return [known[name] for name in names if name in known and context.get_parameter_source(name) is source]
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-"""Files, folders of parts, addresses, NAME=FILE, or names of data that `ragbed data list` shows."""
+"""Files, folders of parts, URLs, NAME=FILE, or names of `ragbed data list`."""
 
 json_option: Decorator = option("--json", is_flag=True, help="Machine-readable summary as the last line on stdout.")
 
@@ -185,13 +140,13 @@ config_option: Decorator = option(
     type=LocalPath(),
     is_eager=True,
     expose_value=False,
-    callback=_read_config,
+    callback=read_config,
     help="TOML file with options by their long names.",
 )
 
 
 def track_option(about: str) -> Decorator:
-    """Which way of scoring is shown."""
+    """Return the option that chooses the scoring track."""
     return option("--track", metavar="NAME", default="robust", help=f"{about} robust, code, paper, or a plug-in's.")
 
 
@@ -242,10 +197,10 @@ layout_options: Decorator = together(
 
 
 def share(value: str | float) -> float:
-    """Reads a share between 0 and 1, as `0.03` or `3%`; the type of an option.
+    """Read a share between 0 and 1, e.g. `0.03` or `3%`; the type of an option.
 
     Raises:
-        click.BadParameter: It is none.
+        click.BadParameter: It is not a share.
     """
     text = str(value).strip()
     try:
@@ -253,26 +208,5 @@ def share(value: str | float) -> float:
     except ValueError:
         read = -1.0
     if not 0 <= read <= 1:
-        raise click.BadParameter(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.")
+        raise click.BadParameter(f"{text!r} is not a share between 0 and 1; write e.g. 0.03 or 3%.")
     return read
-
-
-class MixOptions(TypedDict):
-    """The options of `mix_options`, as typed."""
-
-    noise: str | None
-    num_docs: int | None
-    true_ratio: str
-
-
-class LayoutOptions(MixOptions):
-    """The options of `layout_options`, as typed."""
-
-    testbeds: str | None
-    distractors: str
-    positions: str
-    profile: str
-    lang: str
-    limit: str | None
-    seed: int
-    prompt: Path | None

@@ -20,9 +20,9 @@ _TITLES = {
     "integration": "Table 5. Integration: accuracy, %",
     "counterfactual": "Table 7. Counterfactual robustness, %",
 }
-_NOTES = """As printed; 300 questions a language in Tables 1 and 3, 100 in Tables 5 and 7. The columns of Tables 1 and 5
-are noise ratios. Rej and ED go by the exact sentence, Rej* and ED* by a judge. Acc is without documents; models that
-have no more than 70 % of it are left out of Table 7.
+_NOTES = """As printed, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 and 7. The columns of
+Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* and ED* by a judge. Acc is accuracy
+without documents; Table 7 leaves out models with an accuracy of at most 70 %.
 """
 _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, every pairing", "McNemar, some pairing")
 
@@ -32,20 +32,20 @@ _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, every pai
 def paper(json: bool) -> None:
     """Show the paper's tables, and what they do and do not support.
 
-    The figures of Chen et al. (arXiv 2309.01431) as printed, the whole numbers behind them, and five findings that
-    follow from these numbers alone. The paper compares the same questions with and without noise, but prints only
-    how many were right: the paired test is therefore given for the pairing that suits a claim best and worst.
+    It prints the figures of Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow from
+    these counts alone. The paper compares the same questions with and without noise, but prints only how many were
+    right. The paired test is therefore given for the best and the worst case of a claim.
 
     \b
     Examples:
       ragbed paper
       ragbed paper --json | python -m json.tool
     """
-    from ragbed.analysis.paper.findings import find
-    from ragbed.analysis.paper.tables import read_tables
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json
 
-    tables, found = read_tables(), find()
+    result = analysis.paper_tables()
+    tables, found = result.tables, result.findings
     out = _Printer(to_stderr=json)
     _print_tables(tables, out)
     _print_declines(tables, found, out)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from ragbed.cli import options
 
-if TYPE_CHECKING:
-    from ragbed.analysis.statistics.planning import Design, SamplePlan
-
-_DROPS = "0.03,0.05,0.1"
-
 
 @click.command()
-@options.option("--drop", metavar="SHARES", help=f"Differences in accuracy, e.g. 5% or 0.03,0.05. Default: {_DROPS}.")
+@options.option(
+    "--drop", metavar="SHARES", help="Differences in accuracy, e.g. 5% or 0.03,0.05. Default: 0.03,0.05,0.1."
+)
 @options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions.")
 @options.option(
     "--discordance",
@@ -57,26 +54,20 @@ def power(
       ragbed power --items 300
       ragbed power --items 100 --drop 10% --json
     """
-    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json, print_table
 
-    designs = _designs(discordance, base, alpha)
-    drops = _shares(drop or _DROPS, "--drop")
-    if items is None:
-        plans = [plan_items(design, one, power) for one in drops for design in designs]
-    elif drop is None:
-        plans = [plan_drop(design, items, power) for design in designs]
-    else:
-        plans = [plan_power(design, items, one) for one in drops for design in designs]
+    plans = analysis.power(drop=drop, items=items, discordance=discordance, base=base, power=power, alpha=alpha)
     columns = ["design", "assumes", "drop, points", "questions", "power, %"]
     if items is None or drop is None:
         columns.append("questions, exact" if items is None else "drop, exact")
     title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g} %)"
-    print_table(title, columns, [_cells(one)[: len(columns)] for one in plans], to_stderr=json)
+    print_table(title, columns, [_cells(plan)[: len(columns)] for plan in plans], to_stderr=json)
     if json:
-        print_json({"power": power, "alpha": alpha, "plans": plans})
+        print_json({"power": power, "alpha": alpha, "plans": list(plans)})
 
 
+<<<<<<< HEAD
 def _designs(discordance: str | None, base: str, alpha: float) -> list[Design]:
     from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
@@ -91,21 +82,17 @@ def _cells(plan: SamplePlan) -> list[object]:
     power = None if plan.power is None else f"{100 * plan.power:.1f}"
     exact = plan.exact_items if plan.exact_drop is None else _points(plan.exact_drop)
     cells = (plan.design, plan.assumes, _points(plan.drop), plan.items, power, exact)
+=======
+def _cells(plan: dict[str, Any]) -> list[object]:
+    power = None if plan["power"] is None else f"{100 * plan['power']:.1f}"
+    exact = plan["exact_items"] if plan["exact_drop"] is None else _points(plan["exact_drop"])
+    cells = (plan["design"], plan["assumes"], _points(plan["drop"]), plan["items"], power, exact)
+>>>>>>> apb
     return ["–" if cell is None else cell for cell in cells]
 
 
 def _points(drop: float | None) -> str | None:
-    """In percentage points, to the next tenth up: a smaller drop would not be seen."""
+    """Return a drop in percentage points, rounded up to a tenth: a smaller drop would not be detected."""
     if drop is None or drop < 0.001:
         return None if drop is None else f"{100 * drop:.2g}"
     return f"{math.ceil(round(1000 * drop, 2)) / 10:.1f}"
-
-
-def _shares(text: str, name: str) -> list[float]:
-    from ragbed.errors import UsageError
-    from ragbed.testbeds.settings import parse_ratio
-
-    shares = [float(parse_ratio(part.strip(), name)) for part in text.split(",")]
-    if 0 in shares:
-        raise UsageError(f"{name} 0 leaves nothing to see; give a share above 0, as 0.05 or 5%.")
-    return shares

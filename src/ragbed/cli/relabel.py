@@ -1,4 +1,4 @@
-"""`ragbed build relabel`: the documents of a dataset labelled again and compared with the published labels."""
+"""`ragbed build relabel`: label the documents of a dataset again, and compare with the published labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from ragbed.cli.options import config_option, json_option
 
 if TYPE_CHECKING:
-    from ragbed.builder.relabel import LabelDisagreement, Relabelling
+    from ragbed.api.building import RelabelResult
     from ragbed.schema import Label
 
 
@@ -28,40 +28,37 @@ def relabel(data: str, json: bool) -> None:
       ragbed build relabel zh_refine
       ragbed build relabel zh_refine --json > labels.json
     """
-    from ragbed.builder.relabel import relabel as label_again
+    from ragbed.api import building
     from ragbed.cli.console import print_json
-    from ragbed.data.catalog import open_data
 
-    (dataset,) = open_data([data])
-    sums, disagreements = label_again(dataset.items())
-    _print(dataset.name, sums, disagreements, to_stderr=json)
+    result = building.build_relabel(data)
+    _print(result, to_stderr=json)
     if json:
-        summary = {"data": dataset.name, "items": sums.items, "rebuilt": sums.rebuilt, "agreement": sums.rows}
-        print_json(summary | {"disagreements": disagreements})
+        counts = result.counts
+        summary = {"data": result.data, "items": counts.items, "rebuilt": counts.rebuilt, "agreement": counts.rows}
+        print_json(summary | {"disagreements": result.disagreements})
 
 
-def _print(name: str, sums: Relabelling, disagreements: list[LabelDisagreement], *, to_stderr: bool) -> None:
+def _print(result: RelabelResult, *, to_stderr: bool) -> None:
     from ragbed.builder.relabel import WAYS
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 
-    out = console(to_stderr=to_stderr)
+    out, counts = console(to_stderr=to_stderr), result.counts
     rows = [
-        [WAYS[row.way], row.published, row.agree, row.of, f"{row.agree / row.of:.2%}", _spread(row.labels)]
-        for row in sums.rows
+        [WAYS[row.way], row.published, row.agree, row.of, f"{row.agree / row.of:.2%}", _show_labels(row.labels)]
+        for row in counts.rows
     ]
     columns = ["rule", "published as", "agree", "of", "share", "labelled now"]
-    print_table(f"{name}: {sums.items:,} items", columns, rows, to_stderr=to_stderr)
-    out.print(
-        f"{sums.rebuilt:,} of {sums.items:,} items come out as they are published, by RGB's rule.", soft_wrap=True
-    )
+    print_table(f"{result.data}: {counts.items:,} items", columns, rows, to_stderr=to_stderr)
+    out.print(f"{counts.rebuilt:,} of {counts.items:,} items get their published labels by RGB's rule.", soft_wrap=True)
     for way, meaning in WAYS.items():
-        some = [one for one in disagreements if one.way == way]
-        out.print(f"\n{len(some):,} disagreements, rule: {meaning}", style="bold")
-        for one in some:
-            line = f"  item {one.item}, {one.place}: {one.label} ({one.rule}): {one.reason}. ‘{one.text}…’"
+        found = [case for case in result.disagreements if case.way == way]
+        out.print(f"\n{len(found):,} disagreements, rule: {meaning}", style="bold")
+        for case in found:
+            line = f"  item {case.item}, {case.place}: {case.label} ({case.rule}): {case.reason}. ‘{case.text}…’"
             out.print(printable(line), soft_wrap=True)
 
 
-def _spread(labels: Mapping[Label, int]) -> str:
-    return ", ".join(f"{label} {count:,}" for label, count in sorted(labels.items(), key=lambda one: -one[1]))
+def _show_labels(labels: Mapping[Label, int]) -> str:
+    return ", ".join(f"{label} {count:,}" for label, count in sorted(labels.items(), key=lambda pair: -pair[1]))

@@ -1,4 +1,4 @@
-"""`ragbed report`: the tables of runs, to be read, pasted or computed with."""
+"""`ragbed report`: tables, figures and a summary of runs."""
 
 from __future__ import annotations
 
@@ -9,49 +9,47 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
-from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.io.locations import Place
+    from ragbed.api.reports import ReportFormat
     from ragbed.reporting.tables import Report, ReportTable
     from ragbed.schema import Lang
 
-_MOST_EVIDENCE = 2
-"""Rows of a claim that the terminal shows."""
+_MOST_EVIDENCE = 2  # Rows of a claim that are printed.
 
 
 @click.command()
-@click.argument("runs", type=options.to_place, nargs=-1, required=True, metavar="RUN...|SUMS...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...|SUMS...")
 @options.option(
     "--format",
     "-f",
     "format_",
     type=click.Choice(["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]),
     default="text",
-    help="As which they are written.",
+    help="Format of the report.",
 )
-@options.track_option("Whose verdicts the tables show; csv and json have all of ragbed's own.")
+@options.track_option("Scoring track of the tables; csv and json have all tracks.")
 @options.option(
     "--out",
     "-o",
     type=options.LocalPath(),
     metavar="FILE",
-    help="Default: the terminal; for html, report.html. Text goes to a file as Markdown; figures go into a folder.",
+    help="File, or folder for figures. Default: the terminal; for html, report.html. Text is written as Markdown.",
 )
 @options.option(
     "--words",
     type=click.Choice(["en", "zh"]),
-    help="Language of figures [default: en], and in which html opens [default: that of the browser].",
+    help="Language of figures [default: en] and of html when it opens [default: that of the browser].",
 )
-def report(runs: tuple[Place, ...], format_: str, track: str, out: Path | None, words: Lang | None) -> None:
-    """Write the tables of one or more runs; a folder stands for all runs in it.
+def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
+    """Write tables, figures and a summary of runs; a folder stands for all runs in it.
 
-    Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
-    marks fewer than 30. LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper:
-    the same files, layout and way of counting. CSV and JSON contain every cell, one per line. The paper's claims C1 to
-    C10 are checked against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write
-    the figures. html writes everything, including the cases, as one file that opens by double-click. Sums
-    (`ragbed score --sums`) stand for runs of any size; they hold no cases, and no question by name.
+    Every rate is over all attempted cases, errors included, with a 95 % interval by question and n; * marks fewer than
+    30. LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper (same files, documents,
+    scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked against the
+    runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures. html writes
+    everything, including the cases, as one file. Sums (`ragbed score --sums`) stand for runs of any size; they contain
+    neither cases nor single questions.
 
     \b
     Examples:
@@ -63,50 +61,34 @@ def report(runs: tuple[Place, ...], format_: str, track: str, out: Path | None, 
       ragbed report runs/qwen -f pdf -o figures --words zh
       ragbed report s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -f md
     """
+    from ragbed.api import reports
     from ragbed.cli.console import say
+<<<<<<< HEAD
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.cli.sums import tell_apart
     from ragbed.io.jsonl import write_whole
     from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
+=======
+>>>>>>> apb
 
-    named, files = tell_apart(runs)
-    folders = runs_in(named)
-    if files and format_ == "html":
-        raise UsageError("html holds the cases, which sums do not have; use text, md, latex, csv, json or figures.")
-    made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
-    if format_ in PICTURES:
-        _draw(made, format_, words or "en", out)
-        return
-    if format_ == "text" and out is None:
-        _print(made)
-        if made.findings and not files:
-            say("All of the evidence: -f html.")
-        return
+    result = reports.report(runs, format=format_, track=track, out=out, words=words)
+    if not result.has_cases:
+        say("Sums contain no single questions: comparisons by question, judgements and causes are not included.")
     if format_ == "html":
-        target = out or Path("report.html")
-        size = write_report_page(made, folders, words, target)
-        say(f"Written to {target} ({size / 1e6:.1f} MB). Open it in any browser.")
-        return
-    text = FORMATS["md" if format_ == "text" else format_](made)
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    with write_whole(out) as sink:
-        sink.write(text.encode())
-    say(f"Written to {out}.")
-
-
-def _read_sums(files: Sequence[Place], track: str) -> Report:
-    from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.partial_sum_files import read_sums
-    from ragbed.cli.console import say
-    from ragbed.reporting.tables import make_report
-
-    sums = read_sums(files)
-    say("Sums name no question: what compares models or remedies question by question, judges and causes are not here.")
-    return make_report([str(file) for file in files], list(sums.cells(list(dict.fromkeys([*TRACKS, track])))), track)
+        (page,) = result.paths
+        say(f"Written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in any browser.")
+    elif result.text is None:
+        say(f"{len(result.paths)} figures written to {out}.")
+    elif result.paths:
+        say(f"Written to {out}.")
+    elif format_ == "text":
+        _print(result.report)
+        if result.report.findings and result.has_cases:
+            say("For all of the evidence: -f html.")
+    else:
+        click.echo(result.text, nl=False)
 
 
 def _print(report: Report) -> None:
@@ -115,7 +97,7 @@ def _print(report: Report) -> None:
 
     _print_summary(report)
     print_tables(report.tables)
-    say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
     _print_claims(report)
 
 
@@ -126,13 +108,13 @@ def _print_summary(report: Report) -> None:
     from ragbed.text import printable
 
     out = console()
-    for one in summarise(report.shown, report.track, read_words("en")):
-        told = printable(f"{one.model}{f' ({one.lang})' if one.lang else ''}: {one.text}")
-        out.print(told, end="\n\n", soft_wrap=not out.is_terminal)  # a pipe gets whole lines
+    for summary in summarise(report.shown, report.track, read_words("en")):
+        text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
+        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # lines are not wrapped in a pipe
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Prints tables of a report."""
+    """Print tables of a report."""
     from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 
@@ -166,18 +148,20 @@ def _print_claims(report: Report) -> None:
 
     words = read_words("en")
     decided, unclear, missing = split_findings(report.findings)
-    told = [tell_finding(finding, words) for finding in decided]
-    if told:
-        verdicts = [(f"{claim} {says}", verdict) for claim, says, verdict, _ in told]
+    verdicts = [
+        (f"{claim} {text}", verdict) for claim, text, verdict, _ in (tell_finding(one, words) for one in decided)
+    ]
+    if verdicts:
         print_table(f"\n{words('claims.heading')}", ("claim", "verdict"), verdicts)
     rows = [
         tell_evidence(finding.claim, one, words) for finding in decided for one in most_telling(finding, _MOST_EVIDENCE)
     ]
     if rows:
-        print_table("\nEvidence, the most telling first", evidence_columns(words), rows)
+        print_table("\nEvidence, strongest first", evidence_columns(words), rows)
     for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
         if line:
             say(line)
+<<<<<<< HEAD
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
@@ -197,3 +181,5 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
         with write_whole(folder / f"{chart.name}.{ending}") as sink:
             sink.write(drawn)
     say(f"{len(charts)} figures written to {folder}.")
+=======
+>>>>>>> apb

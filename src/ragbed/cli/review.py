@@ -1,8 +1,7 @@
-"""`ragbed review`: people check what was built, in the browser."""
+"""`ragbed review`: review built items in the browser."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,28 +11,27 @@ from ragbed.cli import options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.ui.review.log import Log
-    from ragbed.ui.review.session import ReviewSession
+    from ragbed.api.serving import ReviewResult
 
 
 @click.command()
 @click.argument("path", type=options.LocalPath(), metavar="DIR|FILE")
 @options.option(
-    "--raters", type=click.Choice(["1", "2"]), help="Two decide each item unseen by each other; default: 1."
+    "--raters",
+    type=click.Choice(["1", "2"]),
+    help="People who decide each item, independently of each other. Default: 1.",
 )
-@options.option("--target", metavar="SHARE", help="Of wrong items, to be ruled out by the sample; default: 0.05.")
-@options.option("--port", type=click.IntRange(0, 65_535), help="Of 127.0.0.1; default: 7717, or any that is free.")
+@options.option(
+    "--target", metavar="SHARE", help="Fraction of wrong items that the sample must rule out. Default: 0.05."
+)
+@options.option("--port", type=click.IntRange(0, 65_535), help="Port of 127.0.0.1. Default: 7717, or any free one.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @options.option("--export", type=options.LocalPath(), metavar="FILE", help="Only write all decisions to a file.")
 @options.option(
-    "--import",
-    "import_",
-    type=options.LocalPath(),
-    metavar="FILE",
-    help="Only take in decisions made elsewhere.",
+    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Only add the decisions of a file."
 )
 @options.option(
-    "--apply", type=options.LocalPath(), metavar="DIR2", help="Only write what came of it, as a new dataset."
+    "--apply", type=options.LocalPath(), metavar="DIR2", help="Only write the reviewed dataset to a new folder."
 )
 @options.json_option
 @options.config_option
@@ -48,20 +46,20 @@ def review(
     apply: Path | None,
     json: bool,
 ) -> None:
-    """Check what was built, in the browser: accept, fix or reject.
+    """Review built items in the browser: accept, fix or reject.
 
-    DIR is the folder of a build, FILE any dataset. What rules flag comes first; the rest is drawn at random, and the
-    page says how many items are wrong at the most, and how many more to look at. Questions, answers with their aliases,
-    stances, whether a search can find it, whether it is known already, false answers and every edited stretch are
-    decided one by one, or together with one key.
+    DIR is the folder of a build, FILE any dataset. Flagged items come first; the rest is drawn at random, and the page
+    shows an upper bound for the fraction of wrong items and how many more to review. You decide questions, answers with
+    their aliases, relevance labels, whether a search can find it, whether it is known already, false answers and every
+    edited passage one by one, or all with one key.
 
-    Every decision is kept in DIR/review/decisions.jsonl (NAME.review/ for a file), with who and when, and can be
-    undone. With --raters 2 two people decide each item without seeing what the other says; then come agreement and the
-    list of what they differ on. Only this machine can open the page, and only by the printed address.
+    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with rater and time, and can be
+    undone. With --raters 2, two people decide each item independently; then the page shows their agreement and the
+    differences. Only this machine can open the page, and only with the printed URL.
 
-    --apply also works while the page is open. It writes the dataset without what was rejected and with what was fixed;
-    DIR2/review/ lists every removal and change with its reason. Items that nobody has decided stay as they are; those
-    on which two raters differ are left out.
+    --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
+    DIR2/review/ lists every removal and change with its reason. Items without a decision stay as they are; items on
+    which two raters differ are left out.
 
     \b
     Examples:
@@ -71,6 +69,7 @@ def review(
       ragbed review builds/news --import ada.jsonl
       ragbed review builds/news --apply builds/news-reviewed
     """
+<<<<<<< HEAD
     from ragbed.ui.review.open_review import open_review
 
     if sum(one is not None for one in (export, import_, apply)) > 1:
@@ -173,27 +172,52 @@ def _serve(session: ReviewSession, path: Path, port: int | None, *, open_: bool)
     say(
         f"{len(session.queue.entries):,} items, {flagged:,} of them flagged; open the address above in a browser. "
         "Ctrl-C ends it; every decision is kept at once."
+=======
+    from ragbed.api import serving
+    from ragbed.cli.console_progress import ConsoleProgress
+    from ragbed.cli.pages import serve_page
+
+    people: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
+    share = None if target is None else _read_share(target)
+    progress = ConsoleProgress()
+    if export is None and import_ is None and apply is None:
+        page = serving.open_review(path, people, share, port, progress)
+        serve_page(page, "Every decision is stored at once.", open_=open_)
+        return
+    result = serving.review(
+        path, raters=people, target=share, export=export, import_=import_, apply=apply, progress=progress
+>>>>>>> apb
     )
-    if open_:
-        click.launch(door.address)
+    if isinstance(result, serving.ReviewResult):
+        _print_result(result, is_export=export is not None, to_json=json)
+
+
+def _read_share(text: str) -> float:
     try:
-        serve(door, app)
-    except KeyboardInterrupt:
-        say("Closed.")
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--target {text}: allowed are 0.001 to less than 1, e.g. 0.05.") from None
 
 
-class _Watch:
-    """Says on standard error that items are being looked through, where that takes long."""
+def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:
+    from ragbed.cli.console import print_json, print_table, say
+    from ragbed.ui.review.apply import CHANGED, REMOVED
 
-    _EVERY_S = 3
-
-    def __init__(self) -> None:
-        self._said = time.monotonic()
-
-    def tell(self, name: str, number: int) -> None:
-        """Of a dataset, how many items are done."""
-        from ragbed.cli.console import say
-
-        if time.monotonic() - self._said >= self._EVERY_S:
-            self._said = time.monotonic()
-            say(f"{name}: {number:,} items looked through for what people should see first (kept for the next time)")
+    if result.applied is not None:
+        counts = result.applied
+        rows = [(name.replace("_", " "), getattr(counts, name)) for name in counts.__struct_fields__]
+        print_table("Reviewed items", ("items", "count"), rows, to_stderr=to_json)
+        say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change, with its reason.")
+        if result.quality is not None:
+            say(result.quality)
+        summary: dict[str, object] = {"folder": str(result.path), "applied": counts}
+    elif is_export:
+        say(f"{result.path} written; lines: {result.lines:,}.")
+        summary = {"file": str(result.path), "lines": result.lines}
+    else:
+        say(
+            f"{result.path} imported; new lines: {result.lines:,}. Lines that were in the log already are not repeated."
+        )
+        summary = {"file": str(result.path), "added": result.lines}
+    if to_json:
+        print_json(summary)

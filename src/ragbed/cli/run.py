@@ -1,56 +1,31 @@
-"""`ragbed run`: asks models about every case, resumably, then scores and prints the tables."""
+"""`ragbed run`: evaluate models on every test case, score the responses and print the tables."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import (
-    AskingOptions,
-    asking_options,
-    open_asked,
-    open_models,
-    read_budget,
-    warn_of_languages,
-)
-from ragbed.cli.demo import DEFAULT_MODEL
-from ragbed.cli.engine import open_chosen
+from ragbed.cli.asking import asking_options
 from ragbed.cli.gates import junit_option, tell_gates
-from ragbed.cli.options import LayoutOptions
-from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.analysis.gates import Floor
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
+=======
+    from ragbed.api.spec import RunOptions
+    from ragbed.runs.engines import Engine
+>>>>>>> apb
     from ragbed.runs.execution import Job
 
-
-_OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
-"""What says how a command ends and what it prints."""
-
-
-class RunOptions(LayoutOptions, AskingOptions):
-    """The options that say what is asked, and how, as typed."""
-
-    strategies: str | None
-    repeats: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    shard: str | None
-    preset: str | None
-    trust_remote_code: bool
+_DEFAULT_MODEL = "bundled/smollm2"
 
 
 @click.command()
@@ -58,7 +33,7 @@ class RunOptions(LayoutOptions, AskingOptions):
     "--model",
     "-m",
     multiple=True,
-    default=(DEFAULT_MODEL,),
+    default=(_DEFAULT_MODEL,),
     help="Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL shows it as NAME. Repeatable.",
 )
 @options.option(
@@ -79,41 +54,40 @@ class RunOptions(LayoutOptions, AskingOptions):
     "or all.",
 )
 @options.option("--repeats", type=click.IntRange(1), default=1, help="Responses per case.")
-@options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Sampling temperature.")
-@options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Nucleus sampling probability.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per response.")
+@options.option("--temperature", type=click.FloatRange(0), help="Sampling temperature. [default: 0]")
+@options.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling probability. [default: 1]")
+@options.option("--max-tokens", type=click.IntRange(1), help="Maximum tokens per response. [default: 256]")
 @options.option(
     "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
 )
 @options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
 @asking_options
 @options.option(
-    "--shard", metavar="I/N", help="Ask about the I-th of N parts of the questions; `ragbed merge` puts runs together."
+    "--shard", metavar="I/N", help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs."
 )
 @options.option(
     "--fail-under",
     multiple=True,
     metavar="GATE",
-    help="Exit code 4 where a score is shown to be lower, as noise.accuracy@0.8:en=0.6; repeatable.",
+    help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
 )
 @junit_option
-@options.option("--dry-run", is_flag=True, help="Ask five cases and tell what the run will take.")
+@options.option("--dry-run", is_flag=True, help="Evaluate five cases and forecast calls, tokens, cost and time.")
 @options.json_option
 @options.config_option
+@click.pass_context
 def run(
+    context: click.Context,
     model: tuple[str, ...],
     data: tuple[str, ...],
-    out: Path | None,
     json: bool,
     dry_run: bool,
-    fail_under: tuple[str, ...],
-    junit: Path | None,
     **chosen: Unpack[RunOptions],
 ) -> None:
-    """Ask models about every case and store every reply.
+    """Evaluate models on every test case and store every response.
 
-    A run that was stopped goes on where it was: type the same command with its --out again. Cases that ended
-    in an error are then asked again; nothing else is.
+    To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
+    called again; finished cases are not.
 
     \b
     Examples:
@@ -128,117 +102,77 @@ def run(
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
-    from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import EarlyTables, print_cells, read_rest
+    from ragbed.api.planning import plan_run
+    from ragbed.api.runs import check_gates
+    from ragbed.api.spec import RunSpec
+    from ragbed.cli.console import say
+
+    if chosen["engine"] == "local" and not options.typed(context, "cluster"):
+        chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
+    spec = RunSpec(model=model, data=data, **chosen)
+    with closing(plan_run(spec, say)) as job:
+        if dry_run:
+            _print_forecasts(job, to_json=json)
+            return
+        cells = _evaluate(job)
+    _print_results(job, cells, data, to_json=json)
+    if not cells and spec.shard is not None:
+        say(f"Shard {spec.shard} has no questions: no case was run.")
+    _exit_if_incomplete(job, cells)
+    tell_gates(str(job.folder), check_gates(spec, job.folder), None)
+
+
+def _evaluate(job: Job) -> list[ConditionCounts]:
+    """Run a job with bars, and return the counts of all its conditions."""
+    from ragbed.api.runs import execute
+    from ragbed.cli.console import say
+    from ragbed.cli.results import EarlyTables
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.runs.display_names import short_names
-    from ragbed.runs.execution import run as run_job
 
-    floors = _read_floors(fail_under)
-    job = _read_job(model, data, out, chosen)
-    if floors:
-        job = _with_gates(job, floors)
-    if dry_run:
-        _print_forecasts(job, to_json=json)
-        return
     tables = EarlyTables(job.folder)
     try:
         with RunProgress() as progress:
-            shown = short_names([one.name for one in job.models], job.names)
-            run_job(replace(job, follower=tables), lambda name, done: progress.watch(shown[name], done))
+            execute(replace(job, follower=tables), progress.calls)
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
+        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
         raise
-    cells, (infeasible, an_error) = tables.cells(open_chosen(chosen)), read_rest(job.folder)
-    print_cells(cells, [job.folder], to_stderr=json)
-    _print_beyond(job, to_stderr=json)
-    say(f"Everything is in {job.folder}")
-    if not cells and chosen["shard"] is not None:
-        say(f"No question falls into shard {chosen['shard']}: there was nothing to ask.")
-    if infeasible:
-        from ragbed.cli.cases import cases_command
+    return tables.cells(cast("Engine", job.engine))
 
+
+def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
+    from ragbed.cli.cases import cases_command
+    from ragbed.cli.console import print_json, say
+    from ragbed.cli.results import print_cells, read_rest
+
+    print_cells(cells, [job.folder], to_stderr=to_json)
+    _print_strategies(job, to_stderr=to_json)
+    say(f"Run stored in {job.folder}")
+    if infeasible := read_rest(job.folder)[0]:
         cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
         say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. To see why, run:")
         say(f"  {cases_command(data)}")
-    if json:
+    if to_json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
-    _end_by(cells, job.folder, an_error)
-    if floors:
-        _check_floors(job.folder, floors, junit)
 
 
-def _end_by(cells: Sequence[ConditionCounts], folder: Path, an_error: str | None) -> None:
-    """Exit code 3 where a case has no result, or ended in an error."""
-    from ragbed.cli.console import say
-
-    errors = sum(cell.error for cell in cells)
-    if unasked := sum(cell.planned - cell.asked for cell in cells):
-        cases = "case has" if unasked == 1 else "cases have"
-        say(f"Incomplete: {unasked:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors:
-        say(f"The first error: {an_error}")
-        cases = "case" if errors == 1 else "cases"
-        say(f"Incomplete: {errors:,} {cases} ended in an error. Rerun the same command with --out {folder} to retry.")
-        raise click.exceptions.Exit(3)
-
-
-def _print_beyond(job: Job, *, to_stderr: bool) -> None:
-    """The tables that compare ways of asking with each other, where the run has several: counts do not tell it."""
+def _print_strategies(job: Job, *, to_stderr: bool) -> None:
+    """Print the tables that compare prompting strategies or end-to-end RAG, which counts do not show."""
     if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
         return
-    from ragbed.cli.paged import read_report
+    from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
-    print_tables([one for one in tables if one.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr)
+    print_tables(
+        [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
+    )
 
 
-@contextmanager
-def open_typed(words: list[str]) -> Iterator[Job]:
-    """What `ragbed run` with these words would do, for who calls it from Python; its engine is closed in the end.
-
-    Raises:
-        click.ClickException: They are no such words.
-        UsageError: They make no sense.
-    """
-    with run.make_context("run", words) as context:
-        typed = dict(context.params)
-        for name in _OF_THE_TERMINAL:
-            if typed.pop(name):
-                raise UsageError(f"{name} is for the command line; from Python look at the run that comes back.")
-        model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
-        yield _read_job(model, data, out, cast("RunOptions", typed))
-
-
-def _read_floors(named: tuple[str, ...]) -> list[Floor]:
-    if not named:
-        return []
-    from ragbed.analysis.gates import parse_floor
-
-    return [parse_floor(text) for text in named]
-
-
-def _with_gates(job: Job, floors: list[Floor]) -> Job:
-    """The job, whose plan comes to nothing where it cannot tell of a gate."""
-    from ragbed.analysis.gates import check_plan
-
-    return replace(job, cases=lambda: check_plan(floors, job.cases(), job.repeats))
-
-
-def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None:
-    from ragbed.analysis.gates import check_floors
-    from ragbed.analysis.run_cells import read_report_cells
-
-    cells = read_report_cells([folder], ["robust"])
-    tell_gates(str(folder), check_floors(floors, cells), junit)
-
-
-def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None, chosen: RunOptions) -> Job:
-    from ragbed.cli.cache import cache_path
+def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
+    """Exit with code 3 if a case has no result or ended in an error."""
     from ragbed.cli.console import say
+<<<<<<< HEAD
     from ragbed.cli.layout import read_layout, read_strategies
     from ragbed.data.catalog import open_data
     from ragbed.runs.execution import Job
@@ -313,65 +247,41 @@ def _read_names(named: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--model {label}=…: two models have this name; names must be unique within a run.")
         labels[model] = label
     return labels
+=======
+    from ragbed.cli.results import read_rest
+
+    if pending := sum(cell.planned - cell.asked for cell in cells):
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
+        raise click.exceptions.Exit(3)
+    if errors := sum(cell.error for cell in cells):
+        say(f"The first error: {read_rest(job.folder)[1]}")
+        cases = "case" if errors == 1 else "cases"
+        rerun = f"Rerun the same command with --out {job.folder} to retry."
+        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+        raise click.exceptions.Exit(3)
+>>>>>>> apb
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
-    import asyncio
-
+    from ragbed.api.runs import forecast_job
     from ragbed.cli.console import print_json, print_table
     from ragbed.runs.display_names import short_names
-    from ragbed.runs.forecast import forecast
 
-    cases = [case for case in job.cases() if case.feasible]
-    forecasts = [asyncio.run(forecast(model, cases, job.repeats)) for model in job.models]
-    shown = short_names([model.name for model in job.models], job.names)
+    forecasts = forecast_job(job)
+    names = short_names([model.name for model in job.models], job.names)
     rows = [
         (
-            shown[one.model],
-            one.calls,
-            one.tokens_in,
-            one.tokens_out,
-            "–" if one.dollars is None else f"{one.dollars:.2f} $",
-            f"{one.minutes:.1f}",
+            names[row.model],
+            row.calls,
+            row.tokens_in,
+            row.tokens_out,
+            "–" if row.dollars is None else f"{row.dollars:.2f} $",
+            f"{row.minutes:.1f}",
         )
-        for one in forecasts
+        for row in forecasts
     ]
-    print_table(
-        "What it will take", ("model", "calls", "tokens in", "out", "money", "minutes"), rows, to_stderr=to_json
-    )
+    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
+    print_table("Forecast", columns, rows, to_stderr=to_json)
     if to_json:
         print_json({"forecasts": forecasts})
-
-
-def _preset(name: str | None) -> Preset | None:
-    from ragbed.errors import UnknownName
-    from ragbed.models.presets import PRESETS
-
-    if name is not None and name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS)
-    return None if name is None else PRESETS[name]
-
-
-def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
-    """As the options say; those that nobody set are the preset's."""
-    from msgspec import structs
-
-    from ragbed.models.base import Sampling
-
-    sampling = Sampling(temperature=chosen["temperature"], top_p=chosen["top_p"], max_tokens=chosen["max_tokens"])
-    if preset is None:
-        return sampling
-    source = click.get_current_context().get_parameter_source
-    unset = [name for name in Sampling.__struct_fields__ if source(name) is click.core.ParameterSource.DEFAULT]
-    return structs.replace(sampling, **{name: getattr(preset.sampling, name) for name in unset})
-
-
-def _new_folder(model: str) -> Path:
-    from ragbed.models.secrets import without_credentials
-    from ragbed.runs.display_names import short_names
-
-    shown = without_credentials(model)
-    short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
-    name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
-    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(folder for folder in (Path("runs") / one for one in names) if not folder.exists())

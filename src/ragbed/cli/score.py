@@ -1,23 +1,22 @@
-"""`ragbed score`: the scores of runs, again, from what is stored."""
+"""`ragbed score`: score stored responses again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
 from ragbed.cli import options
-from ragbed.cli.engine import EngineOptions, engine_options, open_chosen
-from ragbed.errors import UsageError
+from ragbed.cli.engine import engine_options
+from ragbed.cli.keywords import call_keywords
 
 if TYPE_CHECKING:
-    from ragbed.io.locations import Place
-    from ragbed.runs.engines import Engine
+    from ragbed.api.options import EngineKeywords
     from ragbed.scoring.disagreements import TrackDisagreement
 
-_SHOWN = 20
-"""Disagreements that are listed of each kind; --json has them all."""
+_SHOWN = 20  # Disagreements of each kind that are printed; --json has all.
 
 
 @click.command()
@@ -26,27 +25,35 @@ _SHOWN = 20
     "--disagreements",
     type=click.Choice(["code", "paper"]),
     metavar="TRACK",
-    help="List the replies that this track (code or paper) and the robust one see differently.",
+    help="List the responses that this track (code or paper) and the robust track score differently.",
 )
 @options.option(
     "--sums",
-    type=options.to_place,
     metavar="FILE",
-    help="Write what the runs come to, for `ragbed report` and `merge`, instead of the tables.",
+    help="Write the aggregates of the runs to this file or URL, for `ragbed report` and `ragbed merge`.",
 )
 @engine_options
 @options.json_option
 def score(
-    runs: tuple[Path, ...], disagreements: str | None, sums: Place | None, json: bool, **chosen: Unpack[EngineOptions]
+    runs: tuple[Path, ...],
+    disagreements: Literal["code", "paper"] | None,
+    sums: str | None,
+    json: bool,
+    **chosen: Unpack[EngineKeywords],
 ) -> None:
-    """Score runs again from what is stored; nobody is asked.
+    """Score the stored responses of runs again; no model is called.
 
-    Three tracks: code (what the original code counts, to the letter), paper (what the paper says) and robust
-    (what a careful reader would count). A reply that the first counts and the last does not is false credit; the
-    reverse is missed credit.
+    There are three tracks: code (what the original code counts, bug for bug), paper (the paper's definitions) and
+    robust (what a careful reader would count). A response that code or paper counts and robust does not is false
+    credit; the reverse is missed credit.
 
+<<<<<<< HEAD
     --sums writes equal questions once, with how many there are: some megabytes for any number of trials, from which
     `ragbed report` makes the tables that it makes of the runs (docs/how-to/cluster.md). It may go to an address, as s3://….
+=======
+    --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which
+    `ragbed report` makes the same tables (docs/scale.md).
+>>>>>>> apb
 
     \b
     Examples:
@@ -55,59 +62,37 @@ def score(
       ragbed score runs/qwen --disagreements paper --json
       ragbed score runs/part-7 --sums sums/part-7.jsonl --engine ray
     """
-    from ragbed.cli.console import print_json
-    from ragbed.cli.results import print_cells, read_cells
-
-    if sums is not None:
-        _write_sums(runs, sums, disagreements, open_chosen(chosen), to_json=json)
-        return
-    cells = [cell for run in runs for cell in read_cells(run, open_chosen(chosen))]
-    print_cells(cells, runs, to_stderr=json)
-    told: dict[str, object] = {"cells": [cell.as_json() for cell in cells]}
-    if disagreements:
-        found = [one for run in runs for one in _disagreements(run, disagreements)]
-        _print(found, disagreements, to_stderr=json)
-        told["disagreements"] = found
-    if json:
-        print_json(told)
-
-
-def _write_sums(
-    runs: tuple[Path, ...], place: Place, disagreements: str | None, engine: Engine, *, to_json: bool
-) -> None:
-    from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
+    from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.console_progress import ConsoleProgress
+    from ragbed.cli.results import print_cells
 
-    if disagreements:
-        raise UsageError("--disagreements lists replies, which sums do not hold; type them apart.")
-    sums = Sums()
-    for run in dict.fromkeys(runs):
-        sums.add(sum_run(run, engine))
-    say(f"{write_sums(sums, place)} written to {place}.")
-    if to_json:
-        print_json({"trials": sums.trials, "questions": sums.questions, "sums": str(place)})
-
-
-def _disagreements(run: Path, track: str) -> list[TrackDisagreement]:
-    from ragbed.runs.store import open_store
-    from ragbed.scoring.disagreements import find_disagreements
-
-    with open_store(run, create=False) as store:
-        replies = (
-            (result.model, result.case, result.completion.reply or "")
-            for result in store.results()
-            if result.completion.outcome == "ok"
+    with ConsoleProgress() as progress:
+        result = analysis.score(
+            runs, disagreements=disagreements, sums=sums, progress=progress, **call_keywords(chosen)
         )
-        return list(find_disagreements(replies, track))
+    if result.sums is not None:
+        say(f"{result.sums.description} written to {result.sums.place}.")
+        if json:
+            file = result.sums
+            print_json({"trials": file.trials, "questions": file.questions, "sums": file.place})
+        return
+    print_cells(result.conditions, runs, to_stderr=json)
+    summary: dict[str, object] = {"cells": [cell.as_json() for cell in result.conditions]}
+    if result.disagreements is not None:
+        _print(result.disagreements, str(disagreements), to_stderr=json)
+        summary["disagreements"] = result.disagreements
+    if json:
+        print_json(summary)
 
 
-def _print(found: list[TrackDisagreement], track: str, *, to_stderr: bool) -> None:
+def _print(found: Sequence[TrackDisagreement], track: str, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 
     for credit in ("false", "missed"):
-        some = [one for one in found if one.credit == credit]
-        rows = [(one.case, one.model, one.score, one.verdict, _brief(one.reply)) for one in some[:_SHOWN]]
+        some = [case for case in found if case.credit == credit]
+        rows = [(case.case, case.model, case.score, case.verdict, _brief(case.reply)) for case in some[:_SHOWN]]
         title = f"{credit.capitalize()} credit of the {track} track: {len(some):,}"
         if rows:
             print_table(title, ("case", "model", "score", "robust verdict", "reply"), rows, to_stderr=to_stderr)

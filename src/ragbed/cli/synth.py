@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import Any
 
 import click
 
 from ragbed.cli import options
 
+<<<<<<< HEAD
 if TYPE_CHECKING:
     from ragbed.synth.generate import SynthManifest
     from ragbed.synth.spec import SynthSpec
@@ -39,6 +37,8 @@ class SynthOptions(TypedDict):
     perturbations: str
     workers: int | None
 
+=======
+>>>>>>> apb
 
 @click.command()
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
@@ -60,13 +60,13 @@ class SynthOptions(TypedDict):
 @options.option(
     "--perturbations",
     metavar="NAMES",
-    default=MIX,
+    default="mix",
     help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
 )
 @options.option("--workers", type=int, help="Worker processes. Default: one for each core.")
 @options.json_option
 @options.config_option
-def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
+def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the options above
     """Generate fictional news with known truth.
 
     No model has read these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
@@ -79,6 +79,7 @@ def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
       ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
       ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
+<<<<<<< HEAD
     from ragbed.cli.console import print_json
     from ragbed.synth.generate import write_dataset
 
@@ -188,3 +189,15 @@ def _print_files(folder: Path, made: SynthManifest, *, to_stderr: bool) -> None:
         for name, file in made.files.items()
     ]
     print_table("Synthetic data", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=to_stderr)
+=======
+    from ragbed.api import datasets
+    from ragbed.cli.console import print_json, print_table
+    from ragbed.cli.console_progress import ConsoleProgress
+
+    with ConsoleProgress() as progress:
+        made = datasets.synthesize(out, progress=progress, **settings)
+    rows = [(*list(row.values())[:-1], row["sha256"][:12]) for row in made.records()]
+    print_table("Synthetic data", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=json)
+    if json:
+        print_json({"folder": str(out), "manifest": made.manifest})
+>>>>>>> apb

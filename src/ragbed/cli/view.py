@@ -1,4 +1,4 @@
-"""`ragbed view`: every case of runs in the browser."""
+"""`ragbed view`: browse every case of runs in the browser."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from ragbed.cli import options
 
 @click.command()
 @click.argument("paths", type=options.LocalPath(), nargs=-1, metavar="[RUN|DIR]...")
-@options.option("--port", type=click.IntRange(0, 65_535), help="Of 127.0.0.1; default: 7717, or any that is free.")
-@options.option("--rater", metavar="NAME", help="Whose labels those are that are given here; default: the user's name.")
+@options.option("--port", type=click.IntRange(0, 65_535), help="Port of 127.0.0.1. Default: 7717, or any free one.")
+@options.option("--rater", metavar="NAME", help="Name stored with labels given on the page. Default: the user's name.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
-    """Look at every case of one or many runs in the browser.
+    """Browse every case of one or more runs in the browser.
 
-    Filters, full-text search in English and Chinese, several models side by side, and a page for each case: the
-    prompt as sent, documents with their stance, answers marked, verdicts of all tracks with their grounds, judges.
-    Labels that are given on it go to RUN/labels.jsonl, for `ragbed judge RUN --labels`. It follows runs that are at
-    work, and shows those that are begun in a folder while it looks at it. Without a path it looks at the folder runs.
+    The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
+    case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
+    evidence, and judgements. Labels that you give on it are stored in RUN/labels.jsonl, for `ragbed judge RUN
+    --labels`. It follows runs in progress and shows new runs in a folder. Without a path it shows the folder runs.
 
-    Only this machine can open it, and only by the printed address, which holds a token.
+    Only this machine can open it, and only with the printed URL, which contains a token.
 
     \b
     Examples:
       ragbed view
       ragbed view runs/qwen runs/llama --open
     """
+<<<<<<< HEAD
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.text import storable_name
@@ -62,3 +63,9 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container may run as nobody it knows
         return ""
+=======
+    from ragbed.api.serving import open_viewer
+    from ragbed.cli.pages import serve_page
+
+    serve_page(open_viewer(paths, port, rater), "It shows new runs as they start.", open_=open_)
+>>>>>>> apb

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import pytest
 
 if TYPE_CHECKING:
-    from ragbed import Options, Run
+    from ragbed import Run, RunOptions
     from ragbed.analysis.gates import GateResult
 
 
@@ -22,7 +22,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
-    def run(self, model: str, data: str, **options: Unpack[Options]) -> Run:
+    def run(self, model: str, data: str, **options: Unpack[RunOptions]) -> Run:
         """Run a model like `ragbed.run`; the default of `out` is a temporary folder of the test."""
         from ragbed import run  # noqa: PLC0415
 
@@ -46,9 +46,11 @@ class Bench:
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
         """Fail the test if the later run is significantly worse by more than the margin `least`."""
+        from ragbed.analysis.comparison import compare, open_side  # noqa: PLC0415
         from ragbed.analysis.gates import check_declines  # noqa: PLC0415
 
-        _conclude(check_declines(before.compare(after, least), least))
+        first, second = (open_side(str(run.folder), "robust") for run in (before, after))
+        _conclude(check_declines(compare(first, second, least), least))
 
 
 def _conclude(gates: list[GateResult]) -> None:

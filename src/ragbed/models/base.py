@@ -38,6 +38,24 @@ class Model(Protocol):
         name: The model string, `provider/model`.
         concurrency: How many cases it accepts at a time. May grow; see `Parking.make_room`.
         advice: What a user can check if no call succeeds.
+
+    Example:
+        >>> class Echo:
+        ...     name, concurrency, advice = "mine/echo", 8, ""
+        ...
+        ...     async def complete(self, case, repeat=0):
+        ...         return ragbed.Completion(outcome="ok", reply=case.question)
+        ...
+        ...     def request(self, case):
+        ...         return case.question.encode()
+        ...
+        ...     async def identity(self):
+        ...         return "1"
+        ...
+        ...     async def close(self):
+        ...         pass
+        >>> ragbed.run(Echo(), "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5).outcomes
+        {'ok': 5}
     """
 
     name: str

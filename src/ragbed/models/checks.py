@@ -146,6 +146,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ray": ("--engine ray", ("ray",)),
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
+    "pandas": ("results as DataFrames", ("pandas",)),
 }
 
 

@@ -16,6 +16,7 @@
 | too-long | the prompt does not fit | no |
 | protocol | status 200 without a chat completion: HTML, truncated or wrong JSON, too large; also a redirect | twice |
 | empty | a completion without text: null, or only tool calls | twice |
+| exception | an evaluated Python function raised an exception or did not return a text | no |
 | filter | the provider's content filter; the outcome is `refused`, for all other kinds `error` | no |
 
 Pacing and retries are our own: no HTTP client or retry library covers several servers, paid responses that cannot be
@@ -35,7 +36,7 @@ from ragbed.schema import Completion
 
 Kind: TypeAlias = Literal[
     "timeout", "connect", "network", "tls", "rate", "quota", "server", "auth", "missing", "settings", "request",
-    "too-long", "protocol", "empty", "filter",
+    "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
 # Every other case would fail in the same way: a wrong key, model, URL or setting, or no credit.

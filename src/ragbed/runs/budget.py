@@ -52,11 +52,18 @@ class Budget:
         price, usage = self._prices[model], usage_made(completion) or {}
         if price is None:
             return False
-        cost = price(usage.get("in", 0), usage.get("out", 0))
-        self._spent += cost
-        self._cost[model] += cost
-        self._calls[model] += calls_made(completion)
+        self.charge(model, price(usage.get("in", 0), usage.get("out", 0)), calls_made(completion))
         return True
+
+    def charge(self, model: str, dollars: float, calls: int) -> None:
+        """Add the cost of calls to a model."""
+        self._spent += dollars
+        self._cost[model] += dollars
+        self._calls[model] += calls
+
+    def spending(self) -> dict[str, tuple[float, int]]:
+        """Return the dollars and the calls so far, by model."""
+        return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 
     def suspect(self, model: str, calls: int) -> bool:
         """Count calls without a response, which may have been billed, at the average cost of the model's calls.

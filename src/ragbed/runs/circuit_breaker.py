@@ -38,8 +38,10 @@ class CircuitBreaker:
         if completion.outcome != "error":
             self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
             return
-        self._in_a_row += 1
         kind = (completion.error or "").partition(":")[0]
+        if kind == "exception":  # A function in this process costs nothing, and its author wants all tracebacks.
+            return
+        self._in_a_row += 1
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
         max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
         if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:

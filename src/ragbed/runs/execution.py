@@ -27,6 +27,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
+from ragbed.runs.engines.base import Engine
 from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
@@ -75,6 +76,12 @@ class Job:
     budget: Budget | None = None
     follower: Follower | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
+    engine: Engine | None = None  # where the models were opened; `close` ends it
+
+    def close(self) -> None:
+        """End the engine."""
+        if self.engine is not None:
+            self.engine.close()
 
 
 def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler | None = None) -> None:
@@ -91,8 +98,25 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         KeyboardInterrupt: The user interrupted the run; all responses are stored.
         Stopped: The system stopped the run; all responses are stored.
     """
+    ending = ending or ShutdownHandler()
+    with _sigterm_raises(), _opened(job) as (store, held):
+        try:
+            asyncio.run(_run_models(store, job, watch, ending, held))
+        except asyncio.CancelledError:
+            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
+
+
+async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
+    """Do the same in the running event loop; cancelling the task ends the run, and finished cases are stored."""
+    with _opened(job) as (store, held):
+        await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
+
+
+@contextmanager
+def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
+    """Open a new or an existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with _sigterm_raises(), hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
@@ -103,13 +127,10 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
             store.name_models(job.names)
         if job.budget is not None:
             _pay_so_far(store, job.budget, job.tell)
-        ending = ending or ShutdownHandler()
         try:
-            asyncio.run(_run_models(store, job, watch, ending, held))
+            yield store, held
         except RunGone as gone:
             raise _save_beside(store, gone) from gone
-        except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
 
 
 # Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
@@ -263,8 +284,9 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
 class ShutdownHandler:
     """End a run at a signal: submitted rows are still written, calls in flight are abandoned."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None
+        self._handles_signals = signals
         self._signals = 0
         self._task: asyncio.Task[None] | None = None
         self._is_over = self._is_cancelled = False
@@ -274,7 +296,7 @@ class ShutdownHandler:
         self._task = asyncio.current_task()
         if self._is_over:
             self._cancel()
-        if threading.current_thread() is threading.main_thread():
+        if self._handles_signals and threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
 

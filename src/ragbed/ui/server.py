@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp
 
 USUAL_PORT = 7717  # Used if it is free, so that URLs stay the same from day to day.
@@ -65,8 +66,8 @@ def _listen(port: int) -> LocalAddress:
     return LocalAddress(listening, secrets.token_urlsafe(24))
 
 
-def serve(address: LocalAddress, app: ASGIApp) -> None:
-    """Serve an application until it is interrupted."""
+def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
+    """Return a server for an application; it answers only requests with the token of the address."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra
@@ -80,4 +81,4 @@ def serve(address: LocalAddress, app: ASGIApp) -> None:
         server_header=False,
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
-    uvicorn.Server(config).run(sockets=[address.socket])
+    return uvicorn.Server(config)

@@ -35,14 +35,14 @@ def cassette(tmp_path: Path) -> Path:
     path = tmp_path / "run.cassette"
     done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(path))
     assert done.code == 0
-    assert "Trials without a reply: 2. They stand there with their outcome" in done.err
+    assert "Trials without a response: 2. They are in it with their outcome" in done.err
     assert "test/talking on made/1/" in done.err
     return path
 
 
 def test_a_cassette_replays_to_the_same_run(cassette: Path, tmp_path: Path) -> None:
     done = type_command("import", str(cassette), "--from", "cassette", "--out", str(tmp_path / "again"))
-    assert (done.code, done.err) == (0, f"6 replies to 4 cases written to {tmp_path / 'again'}.\n")
+    assert (done.code, done.err) == (0, f"6 responses to 4 cases written to {tmp_path / 'again'}.\n")
     assert canonical(tmp_path / "again") == canonical(tmp_path / "run")
     second = tmp_path / "second.cassette"
     type_command("export", str(tmp_path / "again"), "--to", "cassette", "-o", str(second))

@@ -40,4 +40,4 @@ def test_exported_files_can_be_imported(tmp_path: Path) -> None:
     words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
     done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
     assert done.code == 0
-    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files are what code.label gives."]
+    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files equal code.label."]

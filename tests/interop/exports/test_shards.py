@@ -70,13 +70,15 @@ def test_cases_are_written_in_shards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("to", "words"), [("rgb", ("--shards", "2")), ("inspect", ("--shards", "2")), ("hf", ())])
 def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tuple[str, ...]) -> None:
     done = _export("ragbed-mini-en_base", to, in_memory().text, *words)
-    told = "is not written in parts" if words else "is a folder of several files; write it here, and copy it to"
+    told = (
+        "is not written in parts" if words else "is a folder of several files; write it to a local folder and copy it"
+    )
     assert (done.code, told in done.err) == (2, True)
 
 
 def test_a_failed_trial_is_in_its_shard(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "jsonl", tmp_path / "parts", "--shards", "2")
-    assert (done.code, "Trials without a reply: 1. They stand there with their outcome" in done.err) == (0, True)
+    assert (done.code, "Trials without a response: 1. They are in it with their outcome" in done.err) == (0, True)
     assert sorted(json.loads(line)["outcome"] for line in _lines(tmp_path / "parts")) == ["error", "ok", "ok"]
 
 

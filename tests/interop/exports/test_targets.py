@@ -22,7 +22,7 @@ def _export(source: Path | str, to: str, output: Path, *words: str) -> Done:
 def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragas", tmp_path / "out", "--json")
     assert (done.code, json.loads(done.out)["failed"]) == (3, [_LOST])
-    assert f"Trials without a reply: 1. They are not in it:\n  {_LOST}\n" in done.err
+    assert f"Trials without a response: 1. They are not in it:\n  {_LOST}\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     assert rows[0] == {
         "case": make_case(0).case,
@@ -155,6 +155,9 @@ def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
 
 def test_options_without_effect_are_refused(tmp_path: Path) -> None:
     done = _export("figure1", "native", tmp_path / "out", "--noise", "0")
-    assert (done.code, done.err) == (2, "ragbed: --noise has no meaning here: native has whole items and no layout.\n")
+    assert (done.code, done.err) == (
+        2,
+        "ragbed: --noise has no effect here: native contains complete items, not test cases.\n",
+    )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
     assert "rgb is one file for one dataset; 2 are named" in done.err

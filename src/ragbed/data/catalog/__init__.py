@@ -15,6 +15,7 @@ from typing import Literal
 
 from ragbed.data import Dataset
 from ragbed.data.shards import LIST, open_shards
+from ragbed.environment import data_dir, default_data_dir
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import check_file
 from ragbed.io.locations import parse_place, report_errors
@@ -123,22 +124,9 @@ _PACKAGE = Path(__file__).parent.parent
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
-def default_root() -> Path:
-    """Return the platform's folder for a user's data."""
-    from platformdirs import user_data_path  # noqa: PLC0415 - only downloaded data need it
-
-    return user_data_path("ragbed", appauthor=False)
-
-
-def data_root() -> Path:
-    """Return the folder of downloaded data: RAGBED_DATA_DIR, or the platform's folder for user data."""
-    named = os.environ.get("RAGBED_DATA_DIR")
-    return Path(named) if named else default_root()
-
-
 def open_data(specs: list[str]) -> list[Dataset]:
     """Open the named datasets: files, NAME=FILE, bundled and downloaded ones."""
-    return open_datasets(specs, data_root())
+    return open_datasets(specs, data_dir())
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
@@ -232,7 +220,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     if spec not in names:
         raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
     entry, file = names[spec]
-    found = folder_of(entry, root or default_root()) / file.name
+    found = folder_of(entry, root or default_data_dir()) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
         raise UsageError(f"{spec} is not downloaded yet; download it with: ragbed data get {entry.name}")
     return found

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import aiohttp
 import msgspec
 
-from ragbed.data.catalog import CATALOG, default_root, files_here
+from ragbed.data.catalog import CATALOG, files_here
+from ragbed.environment import default_data_dir
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.models.base import canonical
 from ragbed.models.failures import Failure, failed, from_status
@@ -193,6 +194,6 @@ def find_weights(name: str, data_root: Path | None = None) -> Path:
     models = [entry.name for entry in CATALOG.values() if entry.kind == "model"]
     if name not in models:
         raise UnknownName("bundled model", name, models)
-    for path in files_here(CATALOG[name], data_root or default_root()):
+    for path in files_here(CATALOG[name], data_root or default_data_dir()):
         return path
     raise UsageError(f"the weights of bundled/{name} are not installed; install them: ragbed data get {name}")

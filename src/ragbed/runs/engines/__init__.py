@@ -7,6 +7,7 @@ To add one, write a module with a class that has the methods of `Engine`, and ad
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -24,7 +25,8 @@ class EngineSpec:
     cluster: str | None = None  # address of a Ray cluster; auto: this user's cluster here; None: a new cluster
     share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of a model
     workers: int | None = None  # processes of the local engine
-    tell: Callable[[str], None] = print  # called with messages for the user
+    # Called with messages for the user.
+    tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
 
 
 def _local(spec: EngineSpec) -> Engine:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ragbed.environment import variables
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion
@@ -26,7 +26,7 @@ class ModelWorker:
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
         # This runs on another machine, whose environment is used for everything that is not sent.
-        environ = dict(os.environ) | dict(wish.environ)
+        environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
         self.begin, self.close = self._model.identity, self._model.close
 

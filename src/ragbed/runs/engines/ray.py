@@ -22,14 +22,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ragbed import __version__
+from ragbed import __version__, environment
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.runs.engines.actor_pool import ActorPool, check_version, explain_start_failure, lacks_ragbed
 from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
-from ragbed.runs.engines.spawning import environment
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # jobs per core that run or wait to be taken
@@ -108,7 +107,7 @@ class RayEngine:
 
     def _connect(self, address: str) -> None:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ragbed"}
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        environment.set_default("RAY_USAGE_STATS_ENABLED", "0")
         if address == _OWN:
             self._start(quiet)
             return
@@ -193,7 +192,8 @@ def _new_token() -> Iterator[None]:
     """Make a new cluster require a token that only this process and its children know."""
     with ExitStack() as stack:
         stack.callback(_reload_token)  # runs after the variables are restored
-        stack.enter_context(environment(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32)))
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        stack.enter_context(environment.temporary(token))
         _reload_token()
         yield
 
@@ -253,7 +253,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 def _is_grpc(line: socket.socket) -> bool:
     """Return whether the other end speaks gRPC, as head nodes do; with TLS this is left to Ray."""
-    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+    if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True
     with line, suppress(OSError):

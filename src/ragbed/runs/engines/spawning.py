@@ -6,30 +6,17 @@ A file such as `msgspec.py` in a folder of downloaded data would then run in eve
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-
-@contextmanager
-def environment(**variables: str) -> Iterator[None]:
-    """Set environment variables inside."""
-    before = {name: os.environ[name] for name in variables if name in os.environ}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name in variables:
-            del os.environ[name]
-        os.environ.update(before)
+from ragbed import environment
 
 
 def safe_path() -> AbstractContextManager[None]:
     """Keep the current folder off the import path of every Python process that is started inside."""
-    return environment(PYTHONSAFEPATH="1")
+    return environment.temporary({"PYTHONSAFEPATH": "1"})
 
 
 class _SafeProcess(SpawnProcess):

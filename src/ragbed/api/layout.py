@@ -1,26 +1,63 @@
+<<<<<<< HEAD:src/ragbed/cli/layout.py
 """Convert the options for test cases to settings, and check them."""
+=======
+"""Options that choose the test cases: validate them and turn them into settings."""
+>>>>>>> apb:src/ragbed/api/layout.py
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar, get_args
+from pathlib import Path
+from typing import TypeAlias, TypedDict, TypeVar, get_args
 
-from ragbed.cli.options import LayoutOptions, MixOptions
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)
+<<<<<<< HEAD:src/ragbed/cli/layout.py
 _MOST_DOCS = 10_000  # More than any model can read; a typing error must not plan for days.
+=======
+Values: TypeAlias = str | float | Iterable[str | float]
+"""A value, several values, or a text with values separated by commas."""
+_MOST_DOCS = 10_000  # Far more than any model reads: a typing error must not plan for days.
+>>>>>>> apb:src/ragbed/api/layout.py
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
+class MixOptions(TypedDict):
+    """Options that choose the documents of a case."""
+
+    noise: Values | None
+    num_docs: int | None
+    true_ratio: Values
+
+
+class LayoutOptions(MixOptions):
+    """Options that choose the test cases."""
+
+    testbeds: Values | None
+    distractors: Values
+    positions: str
+    profile: str
+    lang: Values
+    limit: str | float | None
+    seed: int
+    prompt: Path | None
+
+
 def read_mix(options: MixOptions) -> Settings:
+<<<<<<< HEAD:src/ragbed/cli/layout.py
     """Return settings with the requested document mix, and defaults otherwise."""
     docs = Settings.num_docs if options["num_docs"] is None else options["num_docs"]
+=======
+    """Return settings with these documents, and defaults for the rest."""
+    docs = Settings.docs if options["num_docs"] is None else options["num_docs"]
+>>>>>>> apb:src/ragbed/api/layout.py
     if not 1 <= docs <= _MOST_DOCS:
         raise UsageError(
             f"--num-docs {docs} is not between 1 and {_MOST_DOCS:,}; for no documents use --testbeds closed-book."
@@ -33,7 +70,11 @@ def read_mix(options: MixOptions) -> Settings:
 
 
 def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
+<<<<<<< HEAD:src/ragbed/cli/layout.py
     """Return the named testbeds, if any, and the settings; options are also checked against each other."""
+=======
+    """Return the chosen testbeds (None: the default ones) and the settings; check options alone and together."""
+>>>>>>> apb:src/ragbed/api/layout.py
     profile = options["profile"]
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
@@ -69,13 +110,20 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
     return None if names is None else split(names, "--testbeds"), settings
 
 
+<<<<<<< HEAD:src/ragbed/cli/layout.py
 def read_langs(text: str) -> tuple[Lang, ...]:
     """Return the languages of `--lang`."""
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
+=======
+def read_langs(values: Values) -> tuple[Lang, ...]:
+    """Return the languages of `--lang`."""
+    return tuple(_one_of("language", name, get_args(Lang)) for name in split(values, "--lang"))
+>>>>>>> apb:src/ragbed/api/layout.py
 
 
-def read_strategies(text: str | None) -> list[str]:
+def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies of `--strategies`."""
+<<<<<<< HEAD:src/ragbed/cli/layout.py
     names = [] if text is None else list(STRATEGIES) if text == "all" else split(text, "--strategies")
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
 
@@ -83,8 +131,25 @@ def read_strategies(text: str | None) -> list[str]:
 def split(text: str, option: str) -> list[str]:
     """Return the parts of a comma-separated option, without duplicates."""
     parts = [part.strip() for part in text.split(",")]
+=======
+    names = [] if values is None else split(values, "--strategies")
+    names = list(REMEDIES) if names == ["all"] else names
+    return [_one_of("prompting strategy", name, REMEDIES) for name in names]
+
+
+def split(values: Values, option: str) -> list[str]:
+    """Return the values of an option that takes several, without duplicates.
+
+    Raises:
+        UsageError: A value is empty.
+    """
+    texts = (
+        [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    )
+    parts = [part.strip() for text in texts for part in str(text).split(",")]
+>>>>>>> apb:src/ragbed/api/layout.py
     if not all(parts):
-        raise UsageError(f"{option} {text!r} has an empty part; separate values by single commas.")
+        raise UsageError(f"{option} {values!r} has an empty part; separate values by single commas.")
     return list(dict.fromkeys(parts))
 
 
@@ -95,13 +160,14 @@ def _one_of(kind: str, name: str, known: tuple[NameT, ...]) -> NameT:
     raise UnknownName(kind, name, known)
 
 
-def _ratios(text: str, option: str) -> tuple[Fraction, ...]:
-    return tuple(dict.fromkeys(parse_ratio(part, option) for part in split(text, option)))
+def _ratios(values: Values, option: str) -> tuple[Fraction, ...]:
+    return tuple(dict.fromkeys(parse_ratio(part, option) for part in split(values, option)))
 
 
-def _limit(text: str | None) -> int | Fraction | None:
-    if text is None:
+def _limit(value: str | float | None) -> int | Fraction | None:
+    if value is None:
         return None
+    text = str(value)
     if _WHOLE.fullmatch(text):
         return int(text)
     share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)

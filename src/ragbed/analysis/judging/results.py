@@ -1,0 +1,130 @@
+"""Results of judges as plain values: rates by condition, agreement with people, agreement between two judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragbed.analysis.judging.judge_run import Scope, read_judgements
+from ragbed.analysis.judging.labels import LabelledUnit, Labels
+from ragbed.analysis.judging.sample import draw_sample
+from ragbed.analysis.judging.tally import JudgedCell, tabulate
+from ragbed.analysis.judging.validation import JudgedResult, correct_rates, passports, see
+from ragbed.analysis.judging.verdict import Verdict
+from ragbed.io.jsonl import write_whole
+from ragbed.runs.store import StoredResult
+
+
+@dataclass(frozen=True)
+class CriterionJudgements:
+    """The judgements of a run on one criterion; everything is read when it is first used.
+
+    Attributes:
+        scope: The criterion and the judged responses.
+        folder: The run folder of the judgements.
+        judges: Model strings of the judges.
+        labels: Labels of people, if there are any.
+    """
+
+    scope: Scope
+    folder: Path
+    judges: Sequence[str]
+    labels: Labels | None = None
+
+    @cached_property
+    def replies(self) -> list[StoredResult]:
+        """The judged responses."""
+        return list(self.scope.replies())
+
+    @cached_property
+    def judgements(self) -> dict[str, dict[str, Verdict]]:
+        """The verdicts by judge and case."""
+        return read_judgements(self.folder, self.scope.criterion, self.judges)
+
+    @cached_property
+    def cells(self) -> list[JudgedCell]:
+        """The counts by judge and condition."""
+        return tabulate(self.scope, self.replies, self.judgements)
+
+    @cached_property
+    def labelled(self) -> dict[str, list[JudgedResult]]:
+        """The verdicts of each judge with the labels of people."""
+        labels = self.labels or Labels()
+        return {judge: see(self.scope, self.replies, verdicts, labels) for judge, verdicts in self.judgements.items()}
+
+    @property
+    def units(self) -> set[LabelledUnit]:
+        """The responses that a label can refer to."""
+        name = self.scope.criterion.name
+        return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
+
+    def rates(self) -> Iterator[dict[str, Any]]:
+        """Yield counts and rate of each judge and condition, with the corrected rate where labels give one."""
+        for judge in self.judgements:
+            corrected = {} if self.labels is None else correct_rates(self.labelled[judge])
+            for cell in self.cells:
+                if cell.judge == judge:
+                    better = corrected.get(cell.condition)
+                    found = None if better is None else better.corrected
+                    yield cell.as_json() | {
+                        "corrected": None
+                        if better is None or found is None
+                        else {
+                            "rate": finite(found.rate),
+                            "power": found.power,
+                            "labelled": found.labelled,
+                            "check": finite(better.check),
+                        }
+                    }
+
+    def validations(self) -> Iterator[dict[str, Any]]:
+        """Yield the agreement of each judge with people, by language."""
+        for judge, judged in self.labelled.items():
+            for validation in passports(judge, self.scope.criterion.name, judged):
+                agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}
+                yield {
+                    "judge": judge,
+                    "criterion": validation.criterion,
+                    "lang": validation.lang,
+                    "undecided": validation.undecided,
+                    "trusted": validation.is_trusted,
+                } | agreement
+
+    def judge_pairs(self) -> Iterator[dict[str, Any]]:
+        """Yield how often each pair of judges agrees."""
+        for first, second in combinations(self.judgements, 2):
+            others = self.judgements[second]
+            pairs = [(verdict, others[name]) for name, verdict in self.judgements[first].items() if name in others]
+            decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
+            yield {
+                "criterion": self.scope.criterion.name,
+                "judges": [first, second],
+                "judged": len(pairs),
+                "decided": len(decided),
+                "agreed": sum(a == b for a, b in decided),
+            }
+
+
+def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:
+    """Write responses for people to label, `size` per criterion; return how many."""
+    drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
+    with write_whole(path) as sink:
+        for label in drawn:
+            sink.write(msgspec.json.encode(label) + b"\n")
+    return len(drawn)
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - any plain value
+    """Return a value without NaN and infinity, which become None: JSON has neither."""
+    if isinstance(value, tuple):
+        return [finite(part) for part in value]
+    if isinstance(value, float):  # numpy's floats too, which the JSON encoder refuses
+        return float(value) if math.isfinite(value) else None
+    return value

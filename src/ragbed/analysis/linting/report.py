@@ -1,0 +1,51 @@
+"""Lint reports of datasets: counts by rule, and the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragbed.analysis.linting import RULES, DatasetCheck, Rule, Severity
+from ragbed.analysis.linting.counts import RuleCount
+from ragbed.analysis.linting.samples import Samples
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class DatasetReport:
+    """The checked rules, the counts and the kept findings of one dataset."""
+
+    check: DatasetCheck
+    rules: Sequence[Rule]
+    samples: Samples
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset."""
+        return self.check.dataset.name
+
+    @property
+    def counts(self) -> list[RuleCount]:
+        """The rules that have findings, most severe first; the definitions of a rule follow it."""
+        places = {name: number for number, name in enumerate(RULES)}
+
+        def order(count: RuleCount) -> tuple[int, int, int, str]:
+            definitions = (None, *RULES[count.rule].definitions)
+            place = definitions.index(count.definition) if count.definition in definitions else len(definitions)
+            return SEVERITIES.index(count.severity), places[count.rule], place, count.definition or ""
+
+        return sorted(self.check.tally.counts, key=order)
+
+    def values(self) -> dict[str, Any]:
+        """Return the report as a dictionary for JSON."""
+        return {
+            "data": self.name,
+            "items": self.check.items,
+            "documents": self.check.documents,
+            "rules": [rule.name for rule in self.rules],
+            "counts": self.counts,
+            "statistics": self.check.statistics(),
+            "findings": self.samples.as_json(),
+        }

@@ -1,0 +1,401 @@
+"""Compare, score, judge and diagnose runs; plan sample sizes; read the paper's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from ragbed.api.analysis_results import (
+    ComparisonResult,
+    DiagnosisResult,
+    JudgeResult,
+    PaperResult,
+    ScoreResult,
+    WrittenSums,
+)
+from ragbed.api.layout import Values, split
+from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
+from ragbed.api.objects import ModelLike
+from ragbed.api.options import (
+    CallKeywords,
+    EngineKeywords,
+    RunLike,
+    RunsLike,
+    call_options,
+    local_path,
+    run_folder,
+    several,
+    to_place,
+)
+from ragbed.api.parameters import check_range, checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records
+from ragbed.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ragbed.analysis.diagnosis.classify import Found
+    from ragbed.analysis.judging.criteria import Criterion
+    from ragbed.analysis.judging.judge_run import Scope
+    from ragbed.analysis.statistics.planning import Design
+    from ragbed.models.base import Sampling
+    from ragbed.scoring.disagreements import TrackDisagreement
+
+_VOTING_TEMPERATURE = 0.7  # At temperature 0 all votes of a judge would be the same.
+
+
+@checked
+def compare(
+    a: RunLike,
+    b: RunLike,
+    *,
+    track: str = "robust",
+    least: float = 0.03,
+    fail_if_worse: float | None = None,
+    junit: str | Path | None = None,
+) -> ComparisonResult:
+    """Compare two runs, or two models of one run, question by question, with paired tests.
+
+    Args:
+        a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
+        b: The run to compare with it.
+        track: Scoring track to compare: robust, code, paper, or one of a plug-in.
+        least: Smallest fall that counts as a decline.
+        fail_if_worse: Gate: fails if B is significantly worse than A by more than this margin. Sets `least`.
+        junit: File for the gates as JUnit XML.
+
+    Example:
+        >>> good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, out="runs/good")
+        >>> poor = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, out="runs/poor")
+        >>> result = ragbed.compare(good, poor)
+        >>> result.records()[0]["difference"]
+        -1.0
+    """
+    from ragbed.analysis import comparison
+    from ragbed.analysis.gates import as_junit, check_declines
+    from ragbed.io.jsonl import write_whole
+    from ragbed.reporting.comparison_summary import state, summarise
+
+    least = least if fail_if_worse is None else fail_if_worse
+    check_range("least" if fail_if_worse is None else "fail_if_worse", least, 0, 1)
+    names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
+    first, second = (comparison.open_side(name, track) for name in names)
+    rows = comparison.compare(first, second, least)
+    gates = [] if fail_if_worse is None else check_declines(rows, fail_if_worse)
+    if junit is not None and fail_if_worse is not None:
+        with write_whole(local_path(junit)) as sink:
+            sink.write(as_junit(f"{names[1]} against {names[0]}", gates))
+    return ComparisonResult(
+        first,
+        second,
+        rows,
+        comparison.flips(first, second),
+        state(summarise(first, second, rows, least)),
+        comparison.count_unpaired(first, second),
+        gates,
+    )
+
+
+@checked
+def score(
+    runs: RunsLike,
+    *,
+    disagreements: Literal["code", "paper"] | None = None,
+    sums: str | Path | None = None,
+    progress: bool | Progress = True,
+    **engine: Unpack[EngineKeywords],
+) -> ScoreResult:
+    """Score the stored responses of runs again; no model is called.
+
+    Args:
+        runs: One run or several.
+        disagreements: Also list the responses that this track and the robust track score differently.
+        sums: Write the aggregates of the runs to this file or URL instead, for `report` and `merge`.
+        progress: Show progress, or an object that receives it.
+        engine: Options that choose where the work runs.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/scored")
+        >>> ragbed.score(run).records()[0]["correct"]
+        1.0
+    """
+    from ragbed.api.calling import open_engine
+    from ragbed.runs.scoring import tabulate_run
+
+    folders = list(dict.fromkeys(map(run_folder, several(runs))))
+    if sums is not None and disagreements is not None:
+        raise UsageError("--disagreements lists responses, which sums do not contain; run the two separately.")
+    with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:
+        if sums is not None:
+            from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
+
+            total, place = Sums(), to_place(sums)
+            for folder in folders:
+                total.add(sum_run(folder, workers))
+            description = write_sums(total, place)
+            return ScoreResult(folders, sums=WrittenSums(str(place), total.trials, total.questions, description))
+        conditions = [cell for folder in folders for cell in tabulate_run(folder, workers)]
+        found = None
+        if disagreements is not None:
+            found = [difference for folder in folders for difference in _disagreements(folder, disagreements)]
+        return ScoreResult(folders, conditions, found)
+
+
+def _disagreements(folder: Path, track: str) -> list[TrackDisagreement]:
+    from ragbed.runs.store import open_store
+    from ragbed.scoring.disagreements import find_disagreements
+
+    with open_store(folder, create=False) as store:
+        replies = (
+            (result.model, result.case, result.completion.reply or "")
+            for result in store.results()
+            if result.completion.outcome == "ok"
+        )
+        return list(find_disagreements(replies, track))
+
+
+@checked
+def judge(
+    run: RunLike,
+    model: ModelLike,
+    *,
+    criteria: Values = "refusal,flag,correct",
+    testbeds: Values | None = None,
+    votes: int = 1,
+    max_tokens: int = 256,
+    labels: str | Path | None = None,
+    sample: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | Progress = True,
+    **calls: Unpack[CallKeywords],
+) -> JudgeResult:
+    """Let a model judge the responses of a run. Judgements are stored with the run; a second call resumes.
+
+    Args:
+        run: The run.
+        model: Model that judges, e.g. `openai/gpt-4o` or a function from a prompt to a response, as in `run`; with
+            several, their agreement is reported.
+        criteria: Of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
+        testbeds: Testbeds to judge; by default those that a criterion applies to.
+        votes: Judgements per response; the majority decides.
+        max_tokens: Maximum tokens per judgement.
+        labels: File with labels of people, to validate the judge and to correct its rates.
+        sample: Write so many responses per criterion to `out`, for people to label.
+        out: File for `sample`.
+        progress: Show progress, or an object that receives it.
+        calls: Options of every function that calls models.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
+        >>> def says_yes(prompt):
+        ...     return "VERDICT: yes"
+        >>> ragbed.judge(run, says_yes, criteria="correct").records()[0]["rate"]
+        1.0
+    """
+    from ragbed.analysis.judging.labels import read_labels
+    from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+
+    if (sample is None) != (out is None):
+        raise UsageError("--sample N and --out FILE must be given together.")
+    check_range("votes", votes, 1)
+    check_range("max_tokens", max_tokens, 1)
+    check_range("sample", sample, 2)
+    people = None if labels is None else read_labels(local_path(labels))
+    folder = run_folder(run)
+    judged = []
+    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+        budget = caller.budget(model)  # shared by all criteria
+        for criterion in _read_criteria(criteria):
+            scope = _scope(folder, criterion, testbeds)
+            sampling = _judge_sampling(criterion, votes, max_tokens)
+            settings = {"criterion": criterion.name, "prompt": criterion.prompt}
+            plan = CallPlan(scope.folder(sampling), settings, scope.cases, model, sampling, votes, budget)
+            names = [opened.name for opened in caller.run(plan).models]
+            judged.append(CriterionJudgements(scope, plan.folder, names, people))
+    if people is not None:
+        people.keep({unit for part in judged for unit in part.units})
+    return JudgeResult(
+        folder,
+        Records((row for part in judged for row in part.rates()), f"Judged rates of {folder}"),
+        Records((row for part in judged for row in part.judge_pairs()), "Agreement between judges"),
+        {part.scope.criterion.name: part.scope.criterion.asks for part in judged},
+        Records(row for part in judged for row in part.validations()) if people is not None else None,
+        None if people is None else {"used": len(people.said), "left_out": dict(people.left_out)},
+        None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
+        sum(cell.failed for part in judged for cell in part.cells),
+    )
+
+
+def _read_criteria(criteria: Values) -> list[Criterion]:
+    from ragbed.analysis.judging.criteria import CRITERIA
+
+    names = split(criteria, "--criteria")
+    for name in names:
+        if name not in CRITERIA:
+            raise UnknownName("criterion", name, CRITERIA)
+    return [CRITERIA[name] for name in names]
+
+
+def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
+    from ragbed.analysis.judging.judge_run import Scope
+    from ragbed.runs.store import open_store
+    from ragbed.testbeds import find_testbed
+
+    names = [] if testbeds is None else split(testbeds, "--testbeds")
+    with open_store(run, create=False):  # no folder of judgements is created where there is no run
+        return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
+
+
+def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
+    from ragbed.models.base import Sampling
+
+    temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
+    return Sampling(temperature=temperature, max_tokens=max_tokens, choices=criterion.words)
+
+
+@checked
+def diagnose(
+    run: RunLike,
+    *,
+    intervene: bool = False,
+    knock_out: bool = False,
+    progress: bool | Progress = True,
+    **calls: Unpack[CallKeywords],
+) -> DiagnosisResult:
+    """Classify the errors of a run, with evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
+
+    Args:
+        run: The run.
+        intervene: Call the run's models again without the suspected cause, to confirm error types.
+        knock_out: Call the run's models again without each document, to find the one that misled them.
+        progress: Show progress, or an object that receives it.
+        calls: Options of every function that calls models.
+
+    Example:
+        >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
+        >>> result = ragbed.diagnose(run)
+        >>> result.records()[0]["meaning"]
+        'over-refusal'
+    """
+    from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
+    from ragbed.analysis.diagnosis.rerun_results import add_reruns
+
+    folder = run_folder(run)
+    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+        found = diagnose_run(folder, caller.engine)
+        kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
+        failed = _rerun(folder, found, kinds, caller) if kinds else 0
+    diagnoses = add_reruns(folder, found.diagnoses, found.cases)
+    path = write_diagnoses(folder, diagnoses)
+    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed)
+
+
+def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
+    """Call every model again about its own errors; return how many calls failed."""
+    from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
+    from ragbed.models.base import Sampling
+    from ragbed.runs.display_names import read_names
+    from ragbed.runs.scoring import open_scored
+    from ragbed.text import counted
+
+    with open_scored(run) as store:
+        stored = sampling_of(store)
+        models = [name for name, _ in store.models().values()]
+    sampling = Sampling(
+        temperature=float(stored["temperature"]), top_p=float(stored["top_p"]), max_tokens=int(stored["max_tokens"])
+    )
+    budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
+    failed = 0
+    for kind in kinds:
+        edit = interventions if kind == "intervene" else knock_outs
+        for model in models:
+            cases = list(edit([one for one in found.diagnoses if one.model == model], found.cases))
+            caller.progress.message(
+                f"{kind}: rerun of {counted(len(cases), 'case')} with {names[model]}; finished ones are not run again."
+            )
+            if cases:
+                settings = {"asked again": kind} | stored
+                plan = CallPlan(
+                    folder_of(run, kind, model), settings, cases.copy, [model], sampling, 1, budget, reads_prompt=False
+                )
+                caller.run(plan)
+                failed += count_failed(plan.folder)
+    return failed
+
+
+@checked
+def power(
+    *,
+    drop: Values | None = None,
+    items: int | None = None,
+    discordance: Values | None = None,
+    base: Values = "0.95,0.6",
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> Records:
+    """Compute how many questions a comparison needs, the smallest detectable drop, or the power.
+
+    With `drop`, the rows have the number of questions needed; with `items`, the smallest detectable drop; with both,
+    the power.
+
+    Args:
+        drop: Differences in accuracy, e.g. 0.05 or "5%"; by default 0.03, 0.05 and 0.1.
+        items: Number of questions.
+        discordance: Fractions of questions whose verdict changes; by default two and three times the drop.
+        base: Accuracy before the drop, for unpaired designs.
+        power: Target power.
+        alpha: Significance level of the two-sided test.
+
+    Example:
+        >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
+        375
+    """
+    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
+
+    check_range("items", items, 2, 100_000)
+    check_range("power", power, 0.5, 0.999)
+    check_range("alpha", alpha, 0.0001, 0.5)
+    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "--drop")
+    if items is None:
+        plans = [plan_items(design, share, power) for share in drops for design in designs]
+    elif drop is None:
+        plans = [plan_drop(design, items, power) for design in designs]
+    else:
+        plans = [plan_power(design, items, share) for share in drops for design in designs]
+    return Records(map(asdict, plans), f"Detecting a difference in accuracy (alpha {alpha:g}, target power {power:g})")
+
+
+DROPS = "0.03,0.05,0.1"
+
+
+def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
+    from ragbed.analysis.statistics.planning import Paired, Unpaired
+
+    shares = [] if discordance is None else _shares(discordance, "--discordance")
+    paired = [Paired(share, alpha=alpha) for share in shares] or [Paired(times=n, alpha=alpha) for n in (2, 3)]
+    return [*paired, *(Unpaired(share, alpha) for share in _shares(base, "--base"))]
+
+
+def _shares(values: Values, option: str) -> list[float]:
+    from ragbed.testbeds.settings import parse_ratio
+
+    shares = [float(parse_ratio(part, option)) for part in split(values, option)]
+    if 0 in shares:
+        raise UsageError(f"{option} 0: use a fraction above 0, e.g. 0.05 or 5%.")
+    return shares
+
+
+@checked
+def paper_tables() -> PaperResult:
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and what they do and do not support.
+
+    Example:
+        >>> ragbed.paper_tables().records()[0]["value"]
+        96.33
+    """
+    from ragbed.analysis.paper.findings import find
+    from ragbed.analysis.paper.tables import read_tables
+
+    return PaperResult(read_tables(), find())

@@ -1,0 +1,250 @@
+"""Results of the API functions that analyse runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragbed.api.results import Records
+from ragbed.api.tables import TableResult
+
+if TYPE_CHECKING:
+    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+    from ragbed.analysis.diagnosis.records import Diagnosis
+    from ragbed.analysis.gates import GateResult
+    from ragbed.analysis.paper.findings import Findings
+    from ragbed.analysis.paper.tables import PaperTable, Tables
+    from ragbed.runs.tables import ConditionCounts
+    from ragbed.schema import Case
+    from ragbed.scoring.disagreements import TrackDisagreement
+
+TABLES = ("noise", "rejection", "integration", "counterfactual")
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonResult(TableResult):
+    """A comparison of two runs, A and B, question by question.
+
+    Attributes:
+        a: The baseline.
+        b: The run compared with it.
+        rows: One comparison per condition, with its tests.
+        flips: Questions whose result differs.
+        sentences: The result in words.
+        unpaired: Questions that only one run has.
+        gates: Checks of `fail_if_worse`.
+    """
+
+    a: Side
+    b: Side
+    rows: Sequence[Comparison]
+    flips: Sequence[Flip]
+    sentences: Sequence[str]
+    unpaired: int
+    gates: Sequence[GateResult] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether no gate failed."""
+        return all(gate.state != "failed" for gate in self.gates)
+
+    def records(self) -> Records:
+        """Return one row per condition: shares of A and B, their difference with its 95 % interval, and p values."""
+        return Records(
+            [
+                row.condition._asdict()
+                | {"n": row.n, "unpaired": row.unpaired, "a": row.first, "b": row.second}
+                | dict(zip(("difference", "low", "high"), map(float, row.difference), strict=True))
+                | {"won": row.won, "lost": row.lost}
+                | {"p": float(row.p), "adjusted": row.adjusted, "decline_p": row.decline_p}
+                for row in self.rows
+            ],
+            f"B ({self.b.model}) compared with A ({self.a.model})",
+        )
+
+    def values(self) -> list[dict[str, Any]]:
+        """Return the rows with nested intervals, as `ragbed compare --json` prints them."""
+        return [
+            row.condition._asdict()
+            | {"n": row.n, "unpaired": row.unpaired, "first": row.first, "second": row.second}
+            | {"difference": list(row.difference), "won": row.won, "lost": row.lost}
+            | {"odds": None if row.odds is None else [bound if isfinite(bound) else None for bound in row.odds]}
+            | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class WrittenSums:
+    """A file with the aggregates of runs.
+
+    Attributes:
+        place: Path or URL of the file.
+        trials: Number of trials in it.
+        questions: Number of distinct questions in it.
+        description: Both numbers in words.
+    """
+
+    place: str
+    trials: int
+    questions: int
+    description: str
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreResult(TableResult):
+    """Scores of runs by condition.
+
+    Attributes:
+        runs: Folders of the runs.
+        conditions: Counts and rates of each model and condition.
+        disagreements: Responses that two tracks score differently, if requested.
+        sums: The file of aggregates, if one was written; there are no conditions then.
+    """
+
+    runs: Sequence[Path]
+    conditions: Sequence[ConditionCounts] = ()
+    disagreements: Sequence[TrackDisagreement] | None = None
+    sums: WrittenSums | None = None
+
+    def records(self) -> Records:
+        """Return one row per condition with counts, and a column for each rate."""
+        rows = []
+        for cell in self.conditions:
+            row = cell.as_json()
+            rates = row.pop("rates")
+            del row["hits"]
+            rows.append(row | rates)  # type: ignore[operator]  # a dictionary
+        return Records(rows, "Scores")
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeResult(TableResult):
+    """Judged rates of a run.
+
+    Attributes:
+        run: Folder of the run.
+        cells: Counts and rates, one row per judge, criterion and condition.
+        validations: Agreement of each judge with people, if there are labels.
+        judge_pairs: Agreement between two judges, if there are several.
+        labels: Number of labels used, and of those left out by reason, if there are labels.
+        criteria: The judged criteria, each with its question.
+        sample: Number of responses written for people to label.
+        failed: Number of calls that failed. Call `judge` again to retry them.
+    """
+
+    run: Path
+    cells: Records
+    judge_pairs: Records
+    criteria: Mapping[str, str]
+    validations: Records | None = None
+    labels: Mapping[str, Any] | None = None
+    sample: int | None = None
+    failed: int = 0
+
+    def records(self) -> Records:
+        """Return the judged rates; `corrected`, `corrected_low` and `corrected_high` are None without labels."""
+        rows = []
+        for cell in self.cells:
+            corrected = (cell["corrected"] or {}).get("rate") or (None, None, None)
+            rest = {name: value for name, value in cell.items() if name != "corrected"}
+            rows.append(rest | dict(zip(("corrected", "corrected_low", "corrected_high"), corrected, strict=True)))
+        return Records(rows, f"Judged rates of {self.run}")
+
+
+@dataclass(frozen=True, repr=False)
+class DiagnosisResult(TableResult):
+    """Classified errors of a run.
+
+    Attributes:
+        run: Folder of the run.
+        path: File with all diagnoses.
+        counts: Outcomes of all trials.
+        diagnoses: One diagnosis per wrong trial, with evidence.
+        cases: The cases of these trials, by name.
+        failed: Number of further calls that failed. Call `diagnose` again to retry them.
+    """
+
+    run: Path
+    path: Path
+    counts: DiagnosisCounts
+    diagnoses: Sequence[Diagnosis]
+    cases: Mapping[str, Case] = field(repr=False)
+    failed: int = 0
+
+    def records(self) -> Records:
+        """Return one row per model, testbed, language and error type: count, share of wrong trials, 95 % interval."""
+        from ragbed.analysis.diagnosis.records import NAMES
+        from ragbed.analysis.diagnosis.rerun_results import count_confirmed
+        from ragbed.analysis.diagnosis.summary import summarise
+
+        confirmed, names = count_confirmed(self.diagnoses), dict[str, str](NAMES)  # type: ignore[arg-type]
+        rows = [
+            group.group._asdict()
+            | {"type": share.name, "meaning": names.get(share.name, ""), "errors": share.count, "wrong": share.n}
+            | dict(zip(("share", "low", "high"), map(float, share.share), strict=True))
+            | dict(zip(("confirmed", "tested"), confirmed.get((*group.group, share.name), (None, None)), strict=True))
+            for group in summarise(self.diagnoses)
+            for share in group.types
+        ]
+        return Records(rows, f"Error types of {self.run}")
+
+    def sources(self) -> Records:
+        """Return one row per model, testbed, language and source of wrong answers."""
+        from ragbed.analysis.diagnosis.summary import summarise
+
+        return Records(
+            [
+                group.group._asdict()
+                | {"source": share.name, "errors": share.count, "wrong": share.n}
+                | dict(zip(("share", "low", "high"), map(float, share.share), strict=True))
+                for group in summarise(self.diagnoses)
+                for share in group.sources
+            ],
+            f"Sources of wrong answers of {self.run}",
+        )
+
+    def of_type(self, name: str) -> list[Diagnosis]:
+        """Return the diagnoses of an error type, E1 to E13 or `unclassified`.
+
+        Raises:
+            UnknownName: There is no such type.
+        """
+        from ragbed.analysis.diagnosis.records import NAMES
+        from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
+        from ragbed.errors import UnknownName
+
+        if name == UNCLASSIFIED:
+            return [diagnosis for diagnosis in self.diagnoses if diagnosis.wrong and not diagnosis.types]
+        if name not in NAMES:
+            raise UnknownName("error type", name, [*NAMES, UNCLASSIFIED])
+        return [diagnosis for diagnosis in self.diagnoses if name in diagnosis.types]
+
+
+@dataclass(frozen=True, repr=False)
+class PaperResult(TableResult):
+    """Tables of the paper (arXiv 2309.01431), and what they support.
+
+    Attributes:
+        tables: The printed figures.
+        findings: What follows from these figures alone.
+    """
+
+    tables: Tables
+    findings: Findings
+
+    def records(self) -> Records:
+        """Return one row per printed figure: table, language, model, column and value in per cent."""
+        rows = []
+        for name in TABLES:
+            table: PaperTable = getattr(self.tables, name)
+            rows += [
+                {"table": name, "lang": lang, "model": model, "column": column, "value": value}
+                for lang, model, values in table.rows()
+                for column, value in zip(table.columns, values, strict=True)
+            ]
+        return Records(rows, self.tables.source)

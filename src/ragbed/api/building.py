@@ -1,0 +1,341 @@
+"""Build datasets from documents, and measure their quality."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ragbed.api.calling import check_reader
+from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
+from ragbed.api.options import CallKeywords, RunsLike, call_options, local_path, run_folder, several
+from ragbed.api.parameters import checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records
+from ragbed.api.tables import TableResult
+from ragbed.environment import variables
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.model_client import BuildModelClient
+    from ragbed.builder.model_requests import Request
+    from ragbed.builder.pipeline import Done
+    from ragbed.builder.quality import MeasureFamily, Quality
+    from ragbed.builder.quality.drift import Drift
+    from ragbed.builder.relabel import LabelDisagreement, Relabelling
+    from ragbed.builder.run_build import BuildPlan
+    from ragbed.models.base import Sampling
+    from ragbed.runs.budget import Budget
+
+DEFAULT_GENERATOR = "openai/gpt-4o-mini"
+_CALLS = Path("kept", "asked")
+
+
+@dataclass(frozen=True, repr=False)
+class BuildResult(TableResult):
+    """A built dataset.
+
+    Attributes:
+        folder: Folder of the build.
+        steps: Input, output and rejected records of each step.
+        files: Wanted and delivered items of each file, with the reason if there are fewer.
+    """
+
+    folder: Path
+    steps: Mapping[str, Done]
+    files: Sequence[Delivery]
+
+    @property
+    def unfinished(self) -> list[str]:
+        """Steps in which a page or a response could not be fetched. Call `build` again to retry."""
+        return [name for name, done in self.steps.items() if not done.stamp]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all steps are finished and all wanted items were built."""
+        return not self.unfinished and not any(file.reason for file in self.files)
+
+    def records(self) -> Records:
+        """Return one row per file: wanted and delivered items."""
+        rows = [
+            {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
+            for file in self.files
+        ]
+        return Records(rows, f"Items in {self.folder}")
+
+
+@checked
+def build(
+    recipe: str | Path,
+    *,
+    out: str | Path | None = None,
+    model: str | None = None,
+    from_: str | None = None,
+    since: str | None = None,
+    locked: bool = False,
+    progress: bool | Progress = True,
+    **calls: Unpack[CallKeywords],
+) -> BuildResult:
+    """Build the benchmark that a recipe describes. A second call resumes a build that was stopped.
+
+    Args:
+        recipe: The recipe, a TOML file; `build_init` writes one.
+        out: Folder of the build; by default builds/NAME.
+        model: Generator to use instead of the recipe's.
+        from_: Step to run again, with all later steps.
+        since: Use only articles from this day on, e.g. "2026-11-01".
+        locked: Rebuild the same bytes offline from stored pages and responses.
+        progress: Show progress, or an object that receives it.
+        calls: Options of every function that calls models.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("texts").mkdir()
+        >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
+        >>> recipe = ragbed.build_init("1 English question", "texts", model="scripted/echo", out="hours.toml")
+        >>> result = ragbed.build(recipe.path, out="builds/hours")
+        >>> result.steps["articles"].made, result.complete
+        (1, False)
+    """
+    import msgspec
+
+    from ragbed.builder.build_context import BuildServices
+    from ragbed.builder.recipe import check_day, read_recipe
+    from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
+
+    path = local_path(recipe)
+    read = read_recipe(path)
+    check_day(since, "--since")
+    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
+    folder = Path("builds") / read.name if out is None else local_path(out)
+    plan = BuildPlan(read, folder, path.parent, from_, locked)
+    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+        if not locked:
+            _check_models(plan, caller)
+        client = open_client(folder / _CALLS, caller, locked=locked)
+        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
+        state, deliveries = run_build(plan, tools)
+    return BuildResult(folder, state.steps, deliveries)
+
+
+def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
+    """Return the client with which the steps of a build call models; a folder keeps the responses."""
+    from ragbed.builder.model_client import BuildModelClient
+
+    def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
+        plan = CallPlan(
+            folder,
+            {"task": request.task},
+            lambda: request.cases,
+            [request.model],
+            sampling,
+            request.samples,
+            budget,
+        )
+        caller.run(plan, lambda name: f"{request.task} ({name})")
+
+    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked)
+
+
+def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
+    """Check keys, prices and corpora before hours of reading.
+
+    A build that called models before may have all responses stored and need no key.
+    """
+    from ragbed.builder.contamination import mark_corpora
+    from ragbed.builder.recipe import models_of
+    from ragbed.models import parse_model
+
+    models = sorted(models_of(plan.recipe))
+    has_responses = (plan.folder / _CALLS).is_dir()
+    for model in models:
+        parse_model(model) if has_responses else check_reader(model)
+    caller.budget(models)
+    mark_corpora(plan.home / place for place in plan.recipe.gate.corpora)
+
+
+@dataclass(frozen=True)
+class RecipeResult:
+    """A recipe that was written.
+
+    Attributes:
+        path: File of the recipe.
+        recipe: Its content.
+    """
+
+    path: Path
+    recipe: Mapping[str, Any]
+
+
+@checked
+def build_init(
+    brief: str, documents: str | Path, *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
+) -> RecipeResult:
+    """Write a recipe for your documents. Nothing is built, and no model is called.
+
+    Args:
+        brief: How many questions of which kind to build and about what, in English or Chinese.
+        documents: A folder, or a .jsonl, .warc or .txt file.
+        out: File of the recipe; by default named after `documents`.
+        model: Model that writes the questions.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("docs").mkdir()
+        >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
+        >>> ragbed.build_init("5 English questions about our office", "docs", out="office.toml").recipe["langs"]
+        ['en']
+    """
+    from ragbed.builder.brief import write_recipe
+    from ragbed.io.jsonl import write_whole
+
+    source = local_path(documents)
+    target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
+    if target.exists():
+        raise UsageError(f"{target} already exists. Choose another file with --out, or remove it.")
+    text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
+    with write_whole(target) as sink:
+        sink.write(text.encode())
+    return RecipeResult(target, tomllib.loads(text))
+
+
+@dataclass(frozen=True, repr=False)
+class QualityResult(TableResult):
+    """Quality measures of a dataset.
+
+    Attributes:
+        quality: All measures, by family.
+        drift: Changes since an earlier edition, if one was given.
+    """
+
+    quality: Quality
+    drift: Drift | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether no gate fails."""
+        return not self.quality.failed
+
+    def records(self) -> Records:
+        """Return one row per measure: value with its interval, gate, result, and the value of RGB."""
+        names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
+        rows = [
+            {"family": family} | {name: getattr(measure, name) for name in names}
+            for family, measures in self.quality.families.items()
+            for measure in measures
+        ]
+        return Records(rows, f"Quality of {', '.join(self.quality.data)}")
+
+
+@checked
+def build_quality(
+    data: str | Path,
+    *,
+    out: str | Path | None = None,
+    against: str | Path | None = None,
+    runs: RunsLike = (),
+    cutoff: Mapping[str, str] | str | Sequence[str] = (),
+    corpus: str | Path | Sequence[str | Path] = (),
+) -> QualityResult:
+    """Measure the quality of a dataset or of a built folder, next to the values of RGB.
+
+    Args:
+        data: A dataset, or the folder of a build.
+        out: File for the report, .html or .json.
+        against: Earlier edition to compare with.
+        runs: Runs on this dataset, to measure how well its items separate models.
+        cutoff: Knowledge cutoffs of models of `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
+        corpus: Training texts, to find items that appear in them.
+
+    Example:
+        >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
+        60
+    """
+    from ragbed.builder.quality import reports
+
+    target = None if out is None else local_path(out)
+    if target is not None:
+        reports.check_report_path(target)
+    folders, corpora = [run_folder(run) for run in several(runs)], [local_path(path) for path in several(corpus)]
+    quality = reports.measure(str(data), _extra_measures(folders, _read_cutoffs(cutoff), corpora))
+    drift = None if against is None else reports.measure_drift(str(against), str(data), quality)
+    if target is not None:
+        reports.write_quality(target, quality, drift)
+    return QualityResult(quality, drift)
+
+
+def _extra_measures(
+    runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
+) -> dict[str, MeasureFamily]:
+    """Return the measures that need runs on the dataset, or texts that models were trained on."""
+    from ragbed.builder.quality.models import ModelMeasures
+    from ragbed.builder.quality.overlap import ContaminationMeasures
+    from ragbed.builder.quality.reports import read_answers
+    from ragbed.builder.recipe import check_day
+
+    for model, day in cutoffs.items():
+        check_day(day, f"--cutoff {model}:")
+    if cutoffs and not runs:
+        raise UsageError("--cutoff needs --runs: the responses of the model.")
+    more: dict[str, MeasureFamily] = {}
+    if runs:
+        more["models"] = ModelMeasures(read_answers(runs), cutoffs)
+    if corpora:
+        more["overlap"] = ContaminationMeasures(corpora)
+    return more
+
+
+def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, str]:
+    if isinstance(cutoff, Mapping):
+        return dict(cutoff)
+    cutoffs = {}
+    for text in several(cutoff):
+        model, equals, day = text.rpartition("=")
+        if not equals or not model:
+            raise UsageError(f"--cutoff {text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+        cutoffs[model] = day
+    return cutoffs
+
+
+@dataclass(frozen=True, repr=False)
+class RelabelResult(TableResult):
+    """Labels of a dataset, compared with the published ones.
+
+    Attributes:
+        data: Name of the dataset.
+        counts: How often the labels agree, by rule and published label.
+        disagreements: Documents whose labels differ, with the reason.
+    """
+
+    data: str
+    counts: Relabelling
+    disagreements: Sequence[LabelDisagreement]
+
+    def records(self) -> Records:
+        """Return one row per rule and published label: how many documents agree."""
+        rows = [
+            {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
+        ]
+        return Records(rows, f"{self.data}: labels compared with the published ones")
+
+
+@checked
+def build_relabel(data: str | Path) -> RelabelResult:
+    """Label the documents of a dataset again, and compare with its labels. Nothing is written.
+
+    Args:
+        data: A dataset.
+
+    Example:
+        >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]
+        'plain'
+    """
+    from ragbed.builder.relabel import relabel
+    from ragbed.data.catalog import open_data
+
+    (dataset,) = open_data([str(data)])
+    counts, disagreements = relabel(dataset.items())
+    return RelabelResult(dataset.name, counts, disagreements)

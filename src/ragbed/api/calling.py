@@ -1,0 +1,182 @@
+"""Open the models, the engine and the budget for API functions that call models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+from ragbed.environment import data_dir, variables
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.data.corpus import Corpus
+    from ragbed.models.base import Model, Sampling
+    from ragbed.models.presets import Preset
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.engines import Engine
+    from ragbed.schema import Case, Lang
+
+_LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
+
+
+class EngineOptions(TypedDict):
+    """Options that choose where the work runs."""
+
+    engine: str
+    cluster: str | None
+
+
+class CallOptions(EngineOptions):
+    """Options of every function that calls models."""
+
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+
+
+def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], None]) -> Engine:
+    """Open the engine that options name; the caller closes it.
+
+    Raises:
+        UsageError: An option needs a cluster, but the engine is local; or the engine is unknown or not installed.
+    """
+    from ragbed.runs import engines
+
+    names = ("replicas", "gpus_per_replica", "cpus_per_replica")
+    share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
+    if options["engine"] == "local" and share:
+        raise UsageError(
+            f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away."
+        )
+    replicas = engines.ReplicaSpec(
+        share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
+    )
+    return engines.open_engine(engines.EngineSpec(options["engine"], options["cluster"], replicas, tell=message))
+
+
+def open_model(
+    name: str,
+    sampling: Sampling,
+    options: CallOptions,
+    engine: Engine,
+    preset: Preset | None = None,
+    *,
+    trusts_code: bool = False,
+    corpora: Mapping[str, Corpus] | None = None,
+) -> Model:
+    """Open the model that a string names; a RAG system may also search these corpora."""
+    from ragbed.models import ModelConfig
+    from ragbed.models.retry_policy import RetryPolicy
+
+    timeout = options["timeout"]
+    config = ModelConfig(
+        name,
+        variables(),
+        sampling,
+        RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
+        options["max_connections"],
+        options["rpm"],
+        options["tpm"],
+        data_dir(),
+        preset,
+        trusts_code,
+        corpora=corpora or {},
+    )
+    return engine.open_model(name, config)
+
+
+def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
+    """Check that models can do what a run needs, before anything is sent.
+
+    Args:
+        models: The models of a run.
+        searching: Whether testbeds require models that search documents themselves.
+        prompted: Whether prompting strategies are used, which need models that follow our prompts.
+
+    Raises:
+        UsageError: A model is given twice, cannot search, or takes no prompts.
+    """
+    from ragbed.models.base import AnsweringAfresh
+
+    for model in models:
+        if [other.name for other in models].count(model.name) > 1:
+            raise UsageError(
+                f"{model.name} is given twice, with different credentials or query values. These are not stored, so "
+                "the responses could not be distinguished; use one run for each."
+            )
+        is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
+        if searching and not is_system:
+            raise UsageError(
+                f"{model.name} does not search documents; own-retrieval and own-rejection are for RAG systems "
+                "(python/…, http/…, ragbed.system)."
+            )
+        if prompted and is_system:
+            raise UsageError(
+                f"{model.name} is a RAG system, which builds its own prompts; --strategies is for language models."
+            )
+
+
+def open_reader(name: str, sampling: Sampling, options: CallOptions, engine: Engine) -> Model:
+    """Open a model that follows a prompt of ours, e.g. a judge.
+
+    Raises:
+        UsageError: The model is a RAG system, which builds its own prompts.
+    """
+    model = open_model(name, sampling, options, engine)
+    _refuse_system(model)
+    return model
+
+
+def check_reader(name: str) -> None:
+    """Check that `open_reader` can open a model, without loading weights or sending a request.
+
+    Raises:
+        UsageError: A key, a URL, a file or a library is missing, or the model is a RAG system.
+    """
+    from ragbed import models
+
+    _refuse_system(
+        models.open_model(name, lambda rest: models.ModelConfig(rest, variables(), data_root=data_dir(), loads=False))
+    )
+
+
+def _refuse_system(model: Model) -> None:
+    from ragbed.models.base import AnsweringAfresh
+
+    if isinstance(model, AnsweringAfresh):
+        raise UsageError(f"{model.name} is a RAG system, which builds its own prompts; use a language model here.")
+
+
+def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
+    """Yield cases; report the first one in a language that a model's description does not list."""
+    from ragbed.models.base import lacks_language
+
+    seen: set[Lang] = set()
+    for case in cases:
+        if case.lang not in seen:
+            seen.add(case.lang)
+            for model in models:
+                if lacks_language(model, case.lang):
+                    message(
+                        f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
+                        f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few correct answers; use another "
+                        f"model, or choose languages with --lang."
+                    )
+        yield case
+
+
+def read_budget(models: Iterable[str], limit: float | None) -> Budget | None:
+    """Return the budget of a run, if a limit in dollars is set; every model then needs a known price."""
+    from ragbed.models.secrets import without_credentials
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.prices import need_price
+
+    return (
+        None if limit is None else Budget(limit, {name: need_price(name) for name in map(without_credentials, models)})
+    )

@@ -1,0 +1,125 @@
+"""Data that is given as Python objects: lists of items and DataFrames."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from ragbed.api.objects import brief, labelled
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.data import Dataset
+
+
+class DataFrame(Protocol):
+    """A DataFrame of pandas."""
+
+    def to_dict(self, orient: Literal["records"]) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries."""
+        ...
+
+
+DataObject: TypeAlias = str | Path | DataFrame | Iterable[Mapping[str, Any]]
+DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObject]
+
+
+def read_data(data: DataLike) -> list[Dataset]:
+    """Return the datasets that a parameter names.
+
+    Raises:
+        UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
+    """
+    from ragbed.data.catalog import open_data
+
+    given: Any = data
+    if isinstance(data, Mapping) and {"question", "query"} & data.keys():
+        raise UsageError("data is one item; give a list of items: data=[{…}, …].")
+    if _is_rows(data):
+        given = [data]
+    named = labelled("data", given)
+    if not named:
+        raise UsageError("data is empty: name at least one dataset.")
+    datasets = []
+    for label, value in named:
+        if isinstance(value, str | Path):
+            datasets += open_data([f"{label}={value}" if label else str(value)])
+        else:
+            datasets.append(_to_dataset(label or "data", value))
+    names = [dataset.name for dataset in datasets]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UsageError(f"{names.count(twice[0])} datasets are called {twice[0]!r}; rename one, as NAME=PATH.")
+    return datasets
+
+
+def _is_rows(data: object) -> bool:
+    """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
+    if _is_frame(data) or hasattr(data, "to_dicts"):
+        return True
+    return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
+
+
+def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
+    """Write items to a temporary file, which is deleted with the dataset."""
+    from ragbed.data import Dataset
+
+    rows = _rows(value)
+    if rows is None:
+        raise UsageError(
+            f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
+        )
+    folder = tempfile.mkdtemp(prefix="ragbed-")
+    dataset = Dataset(name, Path(folder) / f"{name}.jsonl")
+    weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
+    with open(Path(folder) / f"{name}.jsonl", "wb") as sink:
+        sink.writelines(_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
+    return dataset
+
+
+def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - checked here
+    """Return the items of a list or a DataFrame of pandas or polars; empty cells are left out."""
+    if hasattr(value, "to_dicts"):
+        value = value.to_dicts()
+    elif _is_frame(value):
+        value = value.to_dict("records")
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        return None
+    rows = list(value)
+    if not all(isinstance(row, Mapping) for row in rows):
+        return None
+    return [{key: cell for key, cell in row.items() if not _is_empty(cell)} for row in rows]
+
+
+def _is_frame(value: object) -> bool:
+    """Return whether an object is a DataFrame of pandas; other objects with `to_dict` are iterated."""
+    return hasattr(value, "to_dict") and hasattr(value, "columns")
+
+
+def _is_empty(cell: object) -> bool:
+    """Return whether a cell has no value: None, NaN, or the missing value of pandas."""
+    return (
+        cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and math.isnan(cell))
+    )
+
+
+def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
+    item = {"id": number if "query" in row else str(number), **row}
+    try:
+        return msgspec.json.encode(item, enc_hook=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
+    """Return an array or a scalar of numpy as a plain value."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not a JSON type")

@@ -1,0 +1,303 @@
+"""Preview, check and generate datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+from weakref import finalize
+
+from ragbed.api.data_objects import DataLike, read_data
+from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
+from ragbed.api.options import LayoutKeywords, MixKeywords, layout_options, local_path, to_place
+from ragbed.api.parameters import check_range, checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records
+from ragbed.api.tables import TableResult
+from ragbed.data.output import BinarySink
+from ragbed.io.locations import Url
+
+if TYPE_CHECKING:
+    from ragbed.analysis.linting.checker import DatasetCheck
+    from ragbed.analysis.linting.report import DatasetReport
+    from ragbed.analysis.linting.rules import LintFinding
+    from ragbed.data import Dataset
+    from ragbed.schema import Case
+    from ragbed.synth.generate import World
+    from ragbed.testbeds.feasibility import FeasibilityCounts
+
+_FINDINGS_PER_RULE = 3
+
+
+@dataclass(frozen=True, repr=False)
+class CaseSet(TableResult):
+    """The test cases of datasets. Iterate over it to get the cases; they are generated each time.
+
+    Attributes:
+        datasets: The datasets.
+        counts: Feasible and infeasible cases by condition, with the reasons.
+    """
+
+    datasets: Sequence[Dataset]
+    counts: FeasibilityCounts
+    _make: Callable[[], Iterator[Case]] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Case]:
+        return self._make()
+
+    def records(self) -> Records:
+        """Return one row per condition with the number of feasible and infeasible cases."""
+        return Records(map(asdict, self.counts.rows), "Cases")
+
+
+@checked
+def cases(
+    data: DataLike,
+    *,
+    out: str | Path | Url | BinarySink | None = None,
+    progress: bool | Progress = True,
+    **layout: Unpack[LayoutKeywords],
+) -> CaseSet:
+    """Generate the test cases of datasets, and count the infeasible ones. No model is called.
+
+    Args:
+        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
+        out: File, URL or open binary file for the cases, one JSON object per line.
+        progress: Show progress, or an object that receives it.
+        layout: Options that choose the test cases, as in `run`.
+
+    Example:
+        >>> cases = ragbed.cases("ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=10)
+        >>> cases.records()[0]["feasible"]
+        10
+        >>> len(next(iter(cases)).documents)
+        5
+    """
+    from ragbed.testbeds import TESTBEDS, USUAL
+    from ragbed.testbeds.feasibility import FeasibilityCounts
+    from ragbed.testbeds.selection import choose_testbeds, lay_out
+
+    names, settings = read_layout(layout_options(layout))
+    testbeds = choose_testbeds(names, settings)
+    datasets, counts = read_data(data), FeasibilityCounts()
+    made = CaseSet(datasets, counts, lambda: lay_out(datasets, testbeds, settings, named=names is not None))
+    with open_progress(progress) as shown:
+        for name in USUAL if names is None else ():
+            if TESTBEDS[name] not in testbeds:
+                shown.message(f"Left out: {name}, which has no cases for these noise ratios and distractor conditions.")
+        left_out: list[str] = []  # shown when it is certain that there are cases
+        cases = lay_out(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
+        _write_cases(cases, made, out, shown)
+        for line in left_out:
+            shown.message(line)
+    return made
+
+
+def _write_cases(
+    cases: Iterator[Case], made: CaseSet, out: str | Path | Url | BinarySink | None, shown: Progress
+) -> None:
+    """Count cases, and write them if there is a file for them."""
+    import msgspec
+
+    from ragbed.data.output import open_output
+
+    encoder = msgspec.json.Encoder()
+    with ExitStack() as stack:
+        target = to_place(out) if isinstance(out, str | Path) else out
+        sink = None if target is None else stack.enter_context(open_output(target, made.datasets))
+        for number, case in enumerate(cases, 1):
+            shown.count("cases", number)
+            made.counts.add(case)
+            if sink is not None:
+                sink.write(encoder.encode(case) + b"\n")
+
+
+@dataclass(frozen=True, repr=False)
+class LintResult(TableResult):
+    """Findings of the lint rules.
+
+    Attributes:
+        reports: One report per dataset.
+    """
+
+    reports: Sequence[DatasetReport]
+    _files: ExitStack = field(default_factory=ExitStack)
+
+    def __post_init__(self) -> None:
+        finalize(self, self._files.close)  # findings beyond a few hundred kilobytes are in temporary files
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The number of findings by severity: error, warning and note."""
+        from ragbed.analysis.linting.report import SEVERITIES
+
+        by_data = [report.check.tally.by_severity() for report in self.reports]
+        return {name: sum(counts[name] for counts in by_data) for name in SEVERITIES}
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.totals["error"]
+
+    def findings(self) -> Iterator[LintFinding]:
+        """Yield the kept findings, by dataset and rule."""
+        for report in self.reports:
+            for count in report.counts:
+                if count.definition is None:
+                    yield from report.samples.of(count.rule)
+
+    def records(self) -> Records:
+        """Return one row per dataset and rule with its severity and the number of findings."""
+        rows = [
+            {"data": report.name} | asdict(count)
+            for report in self.reports
+            for count in report.counts
+            if count.definition is None
+        ]
+        return Records([{name: row[name] for name in row if name != "definition"} for row in rows], "Findings")
+
+
+@checked
+def lint(
+    data: DataLike,
+    *,
+    only: Values | None = None,
+    skip: Values | None = None,
+    all_: bool = False,
+    progress: bool | Progress = True,
+    **mix: Unpack[MixKeywords],
+) -> LintResult:
+    """Check datasets, item by item.
+
+    Args:
+        data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
+        only: Run these rules only; "all" adds the slow ones, "record" only validates the records.
+        skip: Do not run these rules.
+        all_: Keep all findings, not only the first few of each rule.
+        progress: Show progress, or an object that receives it.
+        mix: Documents that the items must be able to supply, as in `cases`.
+
+    Example:
+        >>> result = ragbed.lint("ragbed-mini-en_base")
+        >>> result.ok
+        True
+    """
+    from ragbed.analysis.linting import DatasetCheck, choose_rules
+    from ragbed.analysis.linting.report import DatasetReport
+    from ragbed.analysis.linting.samples import Samples
+    from ragbed.testbeds.selection import choose_testbeds
+
+    rules = choose_rules(None if only is None else split(only, "--only"), [] if skip is None else split(skip, "--skip"))
+    settings = read_mix(layout_options(mix))
+    choose_testbeds(None, settings)  # reports a noise ratio that no testbed allows before the data is read
+    questions: dict[str, dict[int, str]] = {}
+    reports: list[DatasetReport] = []
+    result = LintResult(reports)
+    with open_progress(progress) as shown:
+        for dataset in read_data(data):
+            samples = result._files.enter_context(Samples(None if all_ else _FINDINGS_PER_RULE))
+            check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
+            for finding in check.findings():
+                samples.add(finding)
+            reports.append(DatasetReport(check, rules, samples))
+    return result
+
+
+def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
+    """Return a function that shows how many items are checked, of an estimated total."""
+    size, task = dataset.size(), f"{dataset.name}: items"
+
+    def watch(check: DatasetCheck) -> None:
+        total = round((check.items + 1) * size / check.bytes_read) if size and check.bytes_read else None
+        shown.count(task, check.items, total)
+
+    return watch
+
+
+@dataclass(frozen=True, repr=False)
+class SyntheticData(TableResult):
+    """Generated files.
+
+    Attributes:
+        folder: Folder of the files.
+        manifest: Seed, versions and checksums.
+    """
+
+    folder: Path
+    manifest: World
+
+    def records(self) -> Records:
+        """Return one row per file: items, documents, bytes and checksum."""
+        rows = [
+            {"file": str(self.folder / name)}
+            | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
+            for name, file in self.manifest.files.items()
+        ]
+        return Records(rows, "Synthetic data")
+
+
+@checked
+def synthesize(
+    out: str | Path,
+    *,
+    seed: int = 0,
+    items: int = 300,
+    integration: int | None = None,
+    counterfactual: int | None = None,
+    lang: Values = "en,zh",
+    num_docs: int = 20,
+    parts: int = 3,
+    tokens: int = 85,
+    dials: Values = "mix",
+    workers: int | None = None,
+    progress: bool | Progress = True,
+) -> SyntheticData:
+    """Generate fictional news with known truth, which no model has read.
+
+    Args:
+        out: Folder for the files.
+        seed: Seed of the generator; the same seed gives the same bytes.
+        items: Base items for each language.
+        integration: Integration items; by default a third of `items`.
+        counterfactual: Counterfactual items; by default a third of `items`, at most one for each fact.
+        lang: Languages to write.
+        num_docs: Documents per base item; half of them contain the answer.
+        parts: Sub-answers of an integration item, at most: 2 to 5.
+        tokens: Approximate length of a document: 60, or 80 to 1500.
+        dials: Causes of failure to add: "mix" (in two items of ten), "none", or names (every item gets a minimal pair).
+        workers: Worker processes; by default one for each core.
+        progress: Show progress, or an object that receives it.
+
+    Example:
+        >>> made = ragbed.synthesize("news", items=6, lang="en", workers=1)
+        >>> [row["items"] for row in made.records()]
+        [6, 2, 2]
+    """
+    from ragbed.synth.generate import write_world
+    from ragbed.synth.generation_plan import GenerationPlan
+
+    check_range("workers", workers, 1)
+    plan = GenerationPlan(
+        seed,
+        items,
+        integration,
+        counterfactual,
+        read_langs(lang),
+        num_docs,
+        parts,
+        tokens,
+        split(dials, "--dials"),
+    )
+    folder, counts, done = local_path(out), plan.counts(), 0
+    plan.check_folder(folder)
+    total = sum(counts.values()) * len(plan.langs)
+    with open_progress(progress) as shown:
+
+        def watch(count: int) -> None:
+            nonlocal done
+            done += count
+            shown.count("items", done, total)
+
+        return SyntheticData(folder, write_world(plan.specs, counts, folder, workers=workers, watch=watch))

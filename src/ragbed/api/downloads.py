@@ -1,0 +1,207 @@
+"""Download datasets and small models, and find their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragbed.api.options import local_path
+from ragbed.api.parameters import checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records
+from ragbed.api.tables import TableResult
+from ragbed.environment import data_dir
+from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ragbed.data.catalog import CatalogEntry
+    from ragbed.data.catalog.install import Arrival
+
+
+class IncompleteDownload(DownloadError):
+    """A download that failed, or that found none of the files.
+
+    Attributes:
+        result: The state of each file.
+    """
+
+    def __init__(self, message: str, result: DownloadResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+@dataclass(frozen=True, repr=False)
+class DownloadResult(TableResult):
+    """Files of a dataset or model.
+
+    Attributes:
+        name: Name in the catalog.
+        folder: Folder of the files.
+        files: The state of each file: here (already), brought (now), missing or failed.
+    """
+
+    name: str
+    folder: Path
+    files: Sequence[Arrival]
+
+    def records(self) -> Records:
+        """Return one row per file with its state."""
+        return Records(map(asdict, self.files), f"{self.name} in {self.folder}")
+
+
+@checked
+def download(
+    name: str, *, from_: str | Path | None = None, mirror: str | None = None, progress: bool | Progress = True
+) -> DownloadResult:
+    """Download a published dataset or a small model, and check each file against its pinned checksum.
+
+    Files that are complete are not downloaded again, and an interrupted download is resumed.
+
+    Args:
+        name: Name in `ragbed.datasets()`.
+        from_: Copy the files from this folder, file or wheel instead.
+        mirror: Download from this URL of another server; the checksums stay the same.
+        progress: Show progress, or an object that receives it.
+
+    Raises:
+        IncompleteDownload: A file could not be downloaded or is wrong; or none was found.
+
+    Example:
+        >>> ragbed.download("figure1").records()[0]["state"]
+        'here'
+    """
+    from ragbed.data.catalog import install
+
+    entry, source = find_entry(name), None if from_ is None else local_path(from_)
+    check_source(source, mirror)
+    with open_progress(progress) as shown:
+        if entry.source is None:
+            arrivals = [install.Arrival(file.name, "here") for file in entry.files]
+        elif source is not None:
+            arrivals = install.take(entry, data_dir(), source)
+        else:
+            entry = entry if mirror is None else replace(entry, source=mirror.rstrip("/"))
+            arrivals = install.download(entry, data_dir(), _Transfers(shown))
+    result = DownloadResult(name, entry_folder(entry), arrivals)
+    if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
+        advice = "Run the same command again, or take files that you have: --from PATH."
+        raise IncompleteDownload(
+            f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
+        )
+    if all(arrival.state == "missing" for arrival in arrivals):
+        wanted = ", ".join(file.name for file in entry.files)
+        raise IncompleteDownload(f"none of the files of {name} is there ({wanted}).", result)
+    return result
+
+
+class _Transfers:
+    """Passes the progress and the problems of a download on; the same problem once."""
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown, self._seen = shown, set[str]()
+
+    def advance(self, name: str, done: int, total: int | None) -> None:
+        self._shown.count(name, done, total)
+
+    def stumble(self, name: str, problem: str, pause_s: float) -> None:
+        if problem not in self._seen:
+            self._seen.add(problem)
+            self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
+
+
+def check_source(source: Path | None, mirror: str | None) -> None:
+    """Check the parameters `from_` and `mirror` of `download`.
+
+    Raises:
+        UsageError: Both are given, the path does not exist, or the mirror is not a URL.
+    """
+    if source is not None and mirror is not None:
+        raise UsageError("--from and --mirror cannot be combined.")
+    if source is not None and not source.exists():
+        raise UsageError(f"--from {source}: no such folder or file.")
+    if mirror is not None and not mirror.startswith(("https://", "http://")):
+        raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
+
+
+@checked
+def datasets() -> Records:
+    """Return the datasets and small models that can be downloaded or are included, with licence and folder.
+
+    Example:
+        >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
+        ['figure1', 'ragbed-mini']
+    """
+    from ragbed.data.catalog import CATALOG
+
+    return Records(map(describe_entry, CATALOG.values()), "Datasets and models")
+
+
+@checked
+def data_path(name: str) -> Path:
+    """Return the folder of a downloaded set of files, or the file of one dataset.
+
+    Args:
+        name: Name in `ragbed.datasets()` or of one of its files; `lm-eval` is the folder of the tasks for
+            lm-evaluation-harness.
+
+    Raises:
+        RagbedError: It is not downloaded.
+
+    Example:
+        >>> ragbed.data_path("figure1").name
+        'figure1.jsonl'
+    """
+    from ragbed.data.catalog import PLACES, dataset_names, files_here
+
+    if name in PLACES:
+        return Path(PLACES[name])
+    names = dataset_names()
+    entry = names[name][0] if name in names else find_entry(name)
+    here, folder = files_here(entry, data_dir()), entry_folder(entry)
+    path = folder / names[name][1].name if name in names else folder
+    if not here or (name in names and path not in here):
+        raise RagbedError(f"{name} is not downloaded. Download it with: ragbed data get {entry.name}")
+    return path
+
+
+def find_entry(name: str) -> CatalogEntry:
+    """Return an entry of the catalog.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    from ragbed.data.catalog import CATALOG, dataset_names
+
+    if name in CATALOG:
+        return CATALOG[name]
+    if name in dataset_names():
+        owner = dataset_names()[name][0].name
+        raise UsageError(f"{name} is one of the files of {owner}. Download them with: ragbed data get {owner}")
+    raise UnknownName("data", name, CATALOG)
+
+
+def entry_folder(entry: CatalogEntry) -> Path:
+    """Return the folder that contains the files of an entry, or will contain them."""
+    from ragbed.data.catalog import files_here, folder_of
+
+    here = files_here(entry, data_dir())
+    return here[0].parent if here else folder_of(entry, data_dir())
+
+
+def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
+    """Return an entry of the catalog as plain values."""
+    from ragbed.data.catalog import files_here
+
+    here = files_here(entry, data_dir())
+    return {
+        "name": entry.name,
+        "about": entry.about,
+        "licence": entry.licence,
+        "version": entry.version,
+        "folder": str(entry_folder(entry)),
+        "files": [file.name for file in entry.files],
+        "here": [path.name for path in here],
+        "complete": len(here) == len(entry.files),
+    }

@@ -1,0 +1,99 @@
+"""Plan and run the model calls of a judgement, a diagnosis or a build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragbed.api.calling import CallOptions, open_engine, open_model, open_reader, read_budget
+from ragbed.api.objects import ModelLike, ModelSource, System, open_object, read_models
+from ragbed.api.progress import Progress
+from ragbed.api.runs import execute
+from ragbed.environment import cache_file
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.models.base import Model, Sampling
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.engines import Engine
+    from ragbed.runs.execution import Job
+    from ragbed.schema import Case
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """Calls to make, stored as a run of their own that can be resumed and grows with new cases.
+
+    Attributes:
+        folder: Folder of the run.
+        settings: Settings that must be the same when the run is resumed.
+        cases: Returns the cases.
+        models: Model strings or model objects.
+        sampling: Sampling parameters.
+        repeats: Calls per case.
+        budget: Budget that these calls share with others.
+        reads_prompt: Whether the models must follow a prompt, e.g. of a judge; a RAG system is refused then.
+    """
+
+    folder: Path
+    settings: dict[str, str]
+    cases: Callable[[], Iterable[Case]]
+    models: ModelLike
+    sampling: Sampling
+    repeats: int = 1
+    budget: Budget | None = None
+    reads_prompt: bool = True
+
+
+class ModelCaller:
+    """Makes the calls of one API function, with one engine, one cache and one display of progress."""
+
+    def __init__(self, options: CallOptions, engine: Engine, progress: Progress) -> None:
+        self.options, self.engine, self.progress = options, engine, progress
+
+    def budget(self, models: ModelLike) -> Budget | None:
+        """Return a new budget, if a limit is set; every model then needs a known price."""
+        return read_budget((source.name for source in read_models(models)), self.options["budget"])
+
+    def plan(self, plan: CallPlan) -> Job:
+        """Return the job of a plan, with its models opened."""
+        from ragbed.runs.execution import Job
+
+        return Job(
+            folder=plan.folder,
+            settings=plan.settings,
+            cases=plan.cases,
+            models=[self._open(source, plan) for source in read_models(plan.models)],
+            repeats=plan.repeats,
+            grows=True,
+            cache=None if self.options["no_cache"] else cache_file(),
+            budget=plan.budget,
+            tell=self.progress.message,
+        )
+
+    def _open(self, source: ModelSource, plan: CallPlan) -> Model:
+        if source.value is None:
+            open_named = open_reader if plan.reads_prompt else open_model
+            return open_named(source.name, plan.sampling, self.options, self.engine)
+        if plan.reads_prompt and isinstance(source.value, System):
+            raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
+        return open_object(source.value, self.options["max_connections"], self.options["timeout"], {})
+
+    def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
+        """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""
+        job = self.plan(plan)
+        execute(job, lambda model, state: self.progress.calls(label(model), state))
+        return job
+
+
+@contextmanager
+def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCaller]:
+    """Open the engine for calls, and close it at the end of the block."""
+    engine = open_engine(options, progress.message)
+    try:
+        yield ModelCaller(options, engine, progress)
+    finally:
+        engine.close()

@@ -1,0 +1,141 @@
+"""Checks of the parameters of API functions: unknown names and wrong types are refused before anything else happens."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+
+from ragbed.api.options import DEFAULTS
+from ragbed.errors import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a function by its annotations; a wrong one raises `UsageError`.
+
+    Options that the function collects with `**options: Unpack[SomeOptions]` become keyword parameters of its
+    signature, so that `help()` and tab completion show them.
+    """
+    signature = _expand(function)
+    hints = {
+        name: hint
+        for hint_name, given in get_type_hints(function).items()
+        for name, hint in (
+            get_type_hints(*get_args(given)) if get_origin(given) is Unpack else {hint_name: given}
+        ).items()
+    }
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        known = list(signature.parameters)
+        for name in kwargs:
+            if name not in known:
+                raise UsageError(f"{function.__name__}() has no parameter {name!r}.{_nearest(name, known)}")
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise UsageError(f"{function.__name__}(): {error}.") from None
+        for name, value in given.items():
+            _check_type(name, value, hints[name])
+        return function(*args, **kwargs)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a value that is not one of the known ones.
+
+    Raises:
+        UsageError: It is not; the message has the nearest known value.
+    """
+    if value not in known:
+        raise UsageError(f"{name}={value!r} is not one of {', '.join(known)}.{_nearest(value, known)}")
+
+
+def check_range(name: str, value: float | None, low: float, high: float | None = None) -> None:
+    """Refuse a number outside a range; None is accepted.
+
+    Raises:
+        UsageError: It is smaller than `low` or larger than `high`.
+    """
+    if value is not None and (value < low or (high is not None and value > high)):
+        allowed = f"{low:g} and more" if high is None else f"{low:g} to {high:g}"
+        raise UsageError(f"--{name.replace('_', '-')} {value:g}: allowed are {allowed}.")
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _expand(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature of a function with its collected options as keyword parameters."""
+    hints, signature = get_type_hints(function), inspect.signature(function)
+    parameters = []
+    for parameter in signature.parameters.values():
+        if get_origin(hints[parameter.name]) is Unpack:
+            (options,) = get_args(hints[parameter.name])
+            parameters += [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=DEFAULTS[name],
+                    annotation=getattr(kind, "__forward_arg__", kind),
+                )
+                for name, kind in options.__annotations__.items()
+            ]
+        else:
+            parameters.append(parameter)
+    return signature.replace(parameters=parameters)
+
+
+def _check_type(name: str, value: object, hint: object) -> None:
+    if not _fits(value, hint):
+        choices = [choice for part in _parts(hint) if get_origin(part) is Literal for choice in get_args(part)]
+        if choices and isinstance(value, str):
+            check_choice(name, value, choices)
+        raise UsageError(f"{name}={value!r}: expected {_describe(hint)}, not {type(value).__name__}.")
+
+
+def _parts(hint: object) -> tuple[Any, ...]:
+    """Return the members of a union, or the annotation itself."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _fits(value: object, hint: object) -> bool:
+    return any(_fits_part(value, part) for part in _parts(hint))
+
+
+def _fits_part(value: object, hint: Any) -> bool:  # noqa: ANN401 - any annotation
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in (Any, object):
+        return True
+    if origin is Literal:
+        return value in args
+    if hint in (int, float):  # True and False are numbers in Python only; an int is a valid float
+        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+    if origin in (Iterable, Sequence):
+        parts = value if isinstance(value, list | tuple) else ()
+        return isinstance(value, origin) and not isinstance(value, str) and all(_fits(part, args[0]) for part in parts)
+    try:
+        return isinstance(value, origin or hint)
+    except TypeError:  # a protocol that cannot be checked
+        return True
+
+
+def _describe(hint: object) -> str:
+    """Return an annotation in words, e.g. "str, Path or None"."""
+    names = []
+    for part in _parts(hint):
+        if get_origin(part) is Literal:
+            names += [repr(choice) for choice in get_args(part)]
+        else:
+            names.append("None" if part is NoneType else getattr(part, "__name__", str(part)))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

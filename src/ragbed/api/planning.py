@@ -1,0 +1,165 @@
+"""From the parameters of a run to a job: check them, open the data, the models and the engine."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragbed.api.calling import check_models, open_engine, open_model, read_budget, warn_of_languages
+from ragbed.api.data_objects import read_data
+from ragbed.api.layout import read_layout, read_strategies
+from ragbed.api.objects import ModelSource, open_object, read_models
+from ragbed.environment import cache_file
+from ragbed.errors import UnknownName
+
+if TYPE_CHECKING:
+    from ragbed.analysis.gates import Floor
+    from ragbed.api.spec import RunSpec
+    from ragbed.data import Dataset
+    from ragbed.data.corpus import Corpus
+    from ragbed.models.base import Model, Sampling
+    from ragbed.models.presets import Preset
+    from ragbed.runs.engines import Engine
+    from ragbed.runs.execution import Job
+    from ragbed.runs.sharding import Shard
+    from ragbed.schema import Case
+
+_LOGGER = logging.getLogger("ragbed")
+
+
+def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) -> Job:
+    """Check the parameters of a run and open its data and models; nothing is sent or written yet.
+
+    Args:
+        spec: The parameters.
+        message: Called with each message that the user should read, e.g. about testbeds without cases.
+
+    Returns:
+        The job. `job.cases()` yields the test cases; call `job.close()` if it is not run.
+
+    Raises:
+        UsageError: A parameter is wrong, or parameters do not fit together.
+
+    Example:
+        >>> job = ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="figure1", num_docs=2))
+        >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
+        True
+    """
+    from ragbed.runs.execution import Job
+    from ragbed.runs.sharding import parse_shard
+    from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.selection import choose_testbeds, lay_out
+
+    floors = read_floors(spec.gates)
+    sources = read_models(spec.model)
+    names, settings = read_layout(spec.layout)
+    strategies = read_strategies(spec.strategies)
+    testbeds = choose_testbeds(names, settings)
+    shard = None if spec.shard is None else parse_shard(spec.shard)
+    datasets, preset = read_data(spec.data), _preset(spec.preset)
+    sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
+    engine = open_engine(spec.calls, message)
+    try:
+        models = _open_models(sources, spec, sampling, engine, corpora)
+        check_models(models, searching=bool(corpora), prompted=bool(strategies))
+        budget = read_budget([source.name for source in sources], spec.budget)
+    except BaseException:
+        engine.close()
+        raise
+
+    def cases() -> Iterable[Case]:
+        planned = lay_out(datasets, testbeds, settings, named=names is not None, remedies=strategies, tell=message)
+        kept = (case for case in planned if shard is None or shard.keeps(case))
+        return _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+
+    return Job(
+        folder=Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name),
+        settings=_stored_settings(spec, datasets, settings.as_options(), names, shard)
+        | ({"remedies": ",".join(strategies)} if strategies else {})
+        | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
+        cases=cases,
+        models=models,
+        repeats=spec.repeats,
+        names={source.name: source.label for source in sources if source.label},
+        cache=None if spec.no_cache else cache_file(),
+        budget=budget,
+        tell=message,
+        engine=engine,
+    )
+
+
+def _stored_settings(
+    spec: RunSpec, datasets: Sequence[Dataset], layout: dict[str, str], names: list[str] | None, shard: Shard | None
+) -> dict[str, str]:
+    """Return the settings that must be the same when a run is resumed."""
+    from ragbed.runs.sharding import SETTING
+
+    stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
+    stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
+    stored |= {} if shard is None else {SETTING: str(shard)}
+    return stored | ({} if spec.preset is None else {"preset": spec.preset})
+
+
+def _open_models(
+    sources: Sequence[ModelSource], spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Mapping[str, Corpus]
+) -> list[Model]:
+    preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
+    return [
+        open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        if source.value is None
+        else open_object(source.value, spec.max_connections, spec.timeout, corpora)
+        for source in sources
+    ]
+
+
+def read_floors(gates: Sequence[str]) -> list[Floor]:
+    """Return the gates of `fail_under`."""
+    if not gates:
+        return []
+    from ragbed.analysis.gates import parse_floor
+
+    return [parse_floor(text) for text in gates]
+
+
+def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
+    """Check while the cases are planned that they can decide each gate."""
+    if not floors:
+        return cases
+    from ragbed.analysis.gates import check_plan
+
+    return check_plan(floors, cases, repeats)
+
+
+def _preset(name: str | None) -> Preset | None:
+    from ragbed.models.presets import PRESETS
+
+    if name is not None and name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return None if name is None else PRESETS[name]
+
+
+def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
+    """Return the sampling of the spec; the preset, or the default, decides what the spec leaves open."""
+    from msgspec import structs
+
+    from ragbed.models.base import Sampling
+
+    given = {name: getattr(spec, name) for name in ("temperature", "top_p", "max_tokens")}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return structs.replace(Sampling() if preset is None else preset.sampling, **chosen)
+
+
+def _new_folder(model: str) -> Path:
+    from ragbed.models.secrets import without_credentials
+    from ragbed.runs.display_names import short_names
+
+    shown = without_credentials(model)
+    short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder for folder in (Path("runs") / option for option in names) if not folder.exists())

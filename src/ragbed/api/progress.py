@@ -1,0 +1,199 @@
+"""Progress of API functions: bars in terminals and notebooks, or an object of the caller that receives updates."""
+
+from __future__ import annotations
+
+import html
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from ragbed.errors import UsageError
+from ragbed.text import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+    from ragbed.runs.call_loop import CallProgress
+
+_LOGGER = logging.getLogger("ragbed")
+_QUICK_S = 0.5  # A shorter run ends before a person could read a bar.
+_DRAW_EVERY_S = 0.1
+
+
+class Progress:
+    """Receives the messages and the progress of an API function; this class shows only the messages.
+
+    Subclass it and pass an instance as `progress=` to show them elsewhere.
+
+    Example:
+        >>> class Log(ragbed.Progress):
+        ...     def calls(self, model, state):
+        ...         if state.done == state.total:
+        ...             print(f"{model}: {state.done} of {state.total}")
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="rejection", limit=5, progress=Log())
+        scripted/oracle: 5 of 5
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def message(self, text: str) -> None:
+        """Show a message that the user should read, e.g. a warning; by default a record of the logger `ragbed`."""
+        _LOGGER.warning("%s", text)
+
+    def calls(self, model: str, state: CallProgress) -> None:
+        """Show how many calls of a model are finished: `state.done` of `state.total`."""
+
+    def count(self, task: str, done: int, total: int | None = None) -> None:
+        """Show how many units of a task are finished."""
+
+    def close(self) -> None:
+        """Remove what is shown: the function has ended."""
+
+
+class Bars(Progress):
+    """Draws a bar for each model, once a run takes longer than a moment.
+
+    Args:
+        clock: Seconds that only go forwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._start, self._last = clock, clock(), clock()
+        self._interval = _DRAW_EVERY_S
+
+    def calls(self, model: str, state: CallProgress) -> None:
+        """Move the bar of a model."""
+        if self._is_due(finished=state.done >= state.total) and self._last - self._start > _QUICK_S:
+            self._draw(model, state.done, state.total, ", ".join(filter(None, [time_left(state), describe(state)])))
+
+    def count(self, task: str, done: int, total: int | None = None) -> None:
+        """Move the bar of a task."""
+        if self._is_due(finished=done == total) and self._last - self._start > _QUICK_S:
+            self._draw(task, done, total, "")
+
+    def _is_due(self, *, finished: bool) -> bool:
+        now = self._clock()
+        if now - self._last < self._interval and not finished:
+            return False
+        self._last = now
+        return True
+
+    def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
+        raise NotImplementedError
+
+
+class TerminalBars(Bars):
+    """Draws the bars on a terminal, and removes them at the end."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, console: Console | None = None) -> None:
+        super().__init__(clock)
+        self._console = console
+        self._bars: RichProgress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def message(self, text: str) -> None:
+        """Print a message above the bars."""
+        if self._bars is None:
+            super().message(text)
+        else:
+            self._bars.print(text)
+
+    def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
+        if self._bars is None:
+            self._bars = _make_bars(self._console)
+            self._bars.start()
+        if task not in self._tasks:
+            self._tasks[task] = self._bars.add_task(task, total=total, details="")
+        self._bars.update(self._tasks[task], completed=done, total=total, details=details)
+
+    def close(self) -> None:
+        """Remove the bars."""
+        if self._bars is not None:
+            self._bars.stop()
+
+
+class NotebookBars(Bars):
+    """Draws the bars below the cell of a notebook; they stay there."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._lines: dict[str, str] = {}
+        self._handle: Any = None
+
+    def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
+        from IPython.display import HTML, display  # type: ignore[import-not-found]  # a notebook has it
+
+        bar = f"<progress value='{done}' max='{total or 0}'></progress>" if total else ""
+        of = f" of {total:,}" if total else ""
+        self._lines[task] = f"<div>{html.escape(task)} {bar} {done:,}{of} {html.escape(details)}</div>"
+        content = HTML("".join(self._lines.values()))
+        if self._handle is None:
+            self._handle = display(content, display_id=True)
+        else:
+            self._handle.update(content)
+
+
+def open_progress(option: bool | Progress) -> Progress:
+    """Return the object that receives the progress.
+
+    Args:
+        option: True for bars in terminals and notebooks, False for messages only, or an object of the caller.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if isinstance(option, Progress):
+        return option
+    if not isinstance(option, bool):
+        raise UsageError(f"progress={option!r} is not True, False or a ragbed.Progress.")
+    if option and _in_notebook():
+        return NotebookBars()
+    return TerminalBars() if option and sys.stderr.isatty() else Progress()
+
+
+def _in_notebook() -> bool:
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
+
+
+def describe(state: CallProgress) -> str:
+    """Return tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
+    errors = counted(state.outcomes.get("error", 0), "error")
+    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}"
+
+
+def time_left(state: CallProgress) -> str:
+    """Return the estimated time that a run still takes, or nothing while it is unknown."""
+    return "" if state.seconds_left is None else f"about {format_duration(state.seconds_left)} left"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it, e.g. "24 minutes"."""
+    for unit, size, limit in (("seconds", 1, 100), ("minutes", 60, 100), ("hours", 3600, 48)):
+        if seconds / size < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def _make_bars(console: Console | None) -> RichProgress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[details]}"),
+    ]
+    stderr = console or Console(stderr=True, highlight=False, emoji=False, markup=False)
+    return RichProgress(*columns, console=stderr, transient=True)

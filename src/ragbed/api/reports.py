@@ -1,0 +1,253 @@
+"""Reports and leaderboards of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ragbed.api.options import local_path, several, to_place
+from ragbed.api.parameters import checked
+from ragbed.api.results import Records, Run
+from ragbed.api.tables import TableResult
+from ragbed.errors import RagbedError, UsageError
+from ragbed.io.locations import Place, Url
+
+if TYPE_CHECKING:
+    from ragbed.reporting.html.leaderboard_site import LeftOut, SiteEntry
+    from ragbed.reporting.tables import Report
+    from ragbed.schema import Lang
+
+ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]
+RunOrSums: TypeAlias = Run | str | Path | Url
+
+
+@dataclass(frozen=True, repr=False)
+class ReportResult(TableResult):
+    """A report on runs.
+
+    Attributes:
+        report: Tables, findings and cells.
+        text: The report in the chosen format; None for HTML and figures, which are files.
+        paths: Files that were written.
+        has_cases: Whether the report is on runs, not on sums, which have no cases.
+    """
+
+    report: Report
+    text: str | None = None
+    paths: Sequence[Path] = ()
+    has_cases: bool = True
+
+    def records(self) -> Records:
+        """Return one row per cell: table, condition, metric, value with its 95 % interval, n and errors."""
+        return Records((cell.as_json() for cell in self.report.cells), "Cells")
+
+
+@checked
+def report(
+    runs: RunOrSums | Sequence[RunOrSums],
+    *,
+    format: ReportFormat = "text",  # noqa: A002 - the name of the option
+    track: str = "robust",
+    out: str | Path | None = None,
+    words: Literal["en", "zh"] | None = None,
+) -> ReportResult:
+    """Write tables, figures and a summary of runs, with the paper's values alongside.
+
+    Args:
+        runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
+        format: Format of the report. Text is Markdown here.
+        track: Scoring track of the tables; CSV and JSON have all tracks.
+        out: File for the report, or folder for figures; by default report.html for HTML, else none.
+        words: Language of figures, and in which HTML opens.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
+        >>> result = ragbed.report(run, format="md")
+        >>> "Noise" in result.text
+        True
+        >>> result.records()[0]["n"]
+        5
+    """
+    from ragbed.reporting import FORMATS
+    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.ui.viewer.find_runs import runs_in
+
+    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs)])
+    folders, target = runs_in(named), None if out is None else local_path(out)
+    if files and format == "html":
+        raise UsageError("html has the cases, which sums do not contain; use text, md, latex, csv, json or figures.")
+    if format in PICTURES and target is None:
+        raise UsageError(f"Figures are files: name a folder for them (-f {format} -o figures).")
+    made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
+    if format in PICTURES and target is not None:
+        return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
+    if format == "html":
+        page = target or Path("report.html")
+        write_report_page(made, folders, words, page)
+        return ReportResult(made, paths=[page])
+    text = FORMATS["md" if format == "text" else format](made)
+    if target is not None:
+        _write(target, text)
+    return ReportResult(made, text, [] if target is None else [target], not files)
+
+
+def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
+    """Return the folders of runs and the files of sums; only one of both may be given.
+
+    Raises:
+        UsageError: There are both, or a run is given as a URL.
+    """
+    for place in places:
+        if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
+            raise UsageError(f"{place}: a run is a local folder; name it without file://.")
+    files = [place for place in places if not isinstance(place, Path) or place.is_file()]
+    folders = [place for place in places if isinstance(place, Path) and place not in files]
+    if files and folders:
+        raise UsageError(
+            f"{files[0]} is a file of sums and {folders[0]} a run; name only one kind, or sum the run up first: "
+            f"ragbed score {folders[0]} --sums FILE"
+        )
+    return folders, files
+
+
+def read_report(
+    runs: Sequence[Path], names: Sequence[str], track: str, labels: Mapping[str, str] | None = None
+) -> Report:
+    """Return the report of some runs.
+
+    Args:
+        runs: Folders of the runs.
+        names: Names of the runs.
+        track: Scoring track of the tables.
+        labels: Names under which models are shown, if they must be unique among more runs than these.
+    """
+    from ragbed.analysis.diagnosis.causes import read_causes
+    from ragbed.analysis.judging.cells import read_judged_cells
+    from ragbed.analysis.metrics.trial_columns import TRACKS
+    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.reporting.tables import make_report
+    from ragbed.runs.display_names import read_names
+
+    shown = read_names(runs) if labels is None else labels
+    tracks = list(dict.fromkeys([*TRACKS, track]))
+    cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
+    return make_report(names, cells, track, read_causes(runs), shown)
+
+
+def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
+    """Write the report as one HTML file; return its size in bytes."""
+    from ragbed.reporting.html import write_html
+    from ragbed.reporting.html.cases import pack_cases
+    from ragbed.ui.viewer.judged import has_votes, read_votes
+
+    votes = read_votes if any(map(has_votes, runs)) else None
+    return _write(path, write_html(report, pack_cases(runs, report.causes, votes, names=report.names), words))
+
+
+def _write(path: Path, text: str) -> int:
+    from ragbed.io.jsonl import write_whole
+
+    encoded = text.encode()
+    with write_whole(path) as sink:
+        sink.write(encoded)
+    return len(encoded)
+
+
+def _read_sums(files: Sequence[Place], track: str) -> Report:
+    from ragbed.analysis.metrics.trial_columns import TRACKS
+    from ragbed.analysis.partial_sum_files import read_sums
+    from ragbed.reporting.tables import make_report
+
+    cells = list(read_sums(files).cells(list(dict.fromkeys([*TRACKS, track]))))
+    return make_report([str(file) for file in files], cells, track)
+
+
+def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:
+    from ragbed.analysis.locale import read_words
+    from ragbed.io.jsonl import write_whole
+    from ragbed.reporting.cause_charts import draw_causes
+    from ragbed.reporting.figures import make_figures
+    from ragbed.reporting.pages.images import PICTURES
+
+    locale, paths = read_words(words), []
+    folder.mkdir(parents=True, exist_ok=True)
+    for chart in [*make_figures(report.shown, report.track, locale), *draw_causes(report.shown_causes, locale)]:
+        drawn = PICTURES[ending](chart)
+        paths.append(folder / f"{chart.name}.{ending}")
+        with write_whole(paths[-1]) as sink:
+            sink.write(drawn)
+    return paths
+
+
+@dataclass(frozen=True, repr=False)
+class LeaderboardResult(TableResult):
+    """A leaderboard site.
+
+    Attributes:
+        path: Its start page.
+        entries: The runs on it.
+        left_out: Runs that could not be read, with the reason.
+    """
+
+    path: Path
+    entries: Sequence[SiteEntry]
+    left_out: Sequence[LeftOut]
+
+    def records(self) -> Records:
+        """Return one row per run: its name, and the problem if it is left out."""
+        rows = [{"run": entry.name, "problem": None} for entry in self.entries]
+        rows += [{"run": entry.name, "problem": entry.reason} for entry in self.left_out]
+        return Records(rows, f"Runs on {self.path}")
+
+
+@checked
+def leaderboard(
+    folder: str | Path, out: str | Path, *, track: str = "robust", words: Literal["en", "zh"] | None = None
+) -> LeaderboardResult:
+    """Build a static leaderboard site from all runs in a folder.
+
+    Args:
+        folder: Folder with runs.
+        out: Folder for the site.
+        track: Scoring track to show.
+        words: Language in which the site opens; by default that of the browser.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")
+        >>> ragbed.leaderboard("board", "site").path.name
+        'index.html'
+    """
+    from ragbed.reporting.html.leaderboard_site import LeftOut, SiteEntry, write_board
+    from ragbed.reporting.pages.charts import safe_name
+    from ragbed.ui.viewer.find_runs import need_runs
+
+    entries: list[SiteEntry] = []
+    left_out: list[LeftOut] = []
+    runs, site = need_runs([local_path(folder)]), local_path(out)
+    labels = _read_labels(runs.values())
+    site.mkdir(parents=True, exist_ok=True)
+    for name, run in runs.items():
+        try:
+            made = read_report([run], [name], track, labels)
+            target = f"{safe_name(f'run-{name}')}.html"
+            write_report_page(made, [run], words, site / target)
+            entries.append(SiteEntry(name, target, made))
+        except RagbedError as error:
+            left_out.append(LeftOut(name, str(error)))
+    _write(site / "index.html", write_board(entries, left_out, track, words))
+    return LeaderboardResult(site / "index.html", entries, left_out)
+
+
+def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
+    """Return the names of the models of all runs that can be read, unique among them."""
+    from ragbed.runs.display_names import read_names
+
+    readable = []
+    for run in runs:
+        with suppress(RagbedError):  # the leaderboard lists it with the reason
+            read_names([run])
+            readable.append(run)
+    return read_names(readable)

@@ -1,0 +1,383 @@
+"""What API functions return: rows of plain values, and runs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ragbed.api.analysis_results import ComparisonResult
+    from ragbed.reporting.tables import ReportTable
+    from ragbed.runs.status import Status
+    from ragbed.schema import Lang
+
+_MAX_ROWS = 60
+_CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
+_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
+_FAINT = "opacity: 0.65; font-size: 90%"
+_ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
+
+
+class Records(Sequence[dict[str, Any]]):
+    """Rows as dictionaries of plain values: a list for programs, a table when printed or shown in a notebook.
+
+    `pandas.DataFrame(records)` and `polars.DataFrame(list(records))` read it; `to_pandas()` needs `ragbed[pandas]`.
+
+    Args:
+        rows: The rows. Keys that a row lacks are empty in the table.
+        title: Heading of the printed table.
+        shown: The rows to print instead, e.g. with intervals beside the values.
+        columns: Columns that the table has even without rows.
+
+    Example:
+        >>> records = ragbed.Records([{"model": "a", "accuracy": 0.9}, {"model": "b", "accuracy": 0.8}])
+        >>> [row["model"] for row in records if row["accuracy"] > 0.85]
+        ['a']
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        title: str = "",
+        shown: Iterable[Mapping[str, Any]] | None = None,
+        columns: Sequence[str] = (),
+    ) -> None:
+        self._rows, self._leading = [dict(row) for row in rows], columns
+        self._shown = self._rows if shown is None else [dict(row) for row in shown]
+        self.title = title
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the keys of all rows, in the order in which they appear."""
+        return _columns(self._rows, self._leading)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # rows can change
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a DataFrame.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("to_pandas needs pandas. Install it with: pip install 'ragbed[pandas]'") from None
+        return pandas.DataFrame(self._rows, columns=list(self.columns))
+
+    def __repr__(self) -> str:
+        columns = _columns(self._shown, self._leading)
+        lines = [columns, *(tuple(_text(row.get(column)) for column in columns) for row in self._shown[:_MAX_ROWS])]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
+        return "\n".join(filter(None, [self.title, *text, self._rest()]))
+
+    def _repr_html_(self) -> str:
+        """Return the table as a notebook shows it; values are escaped."""
+        columns = _columns(self._shown, self._leading)
+        head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in columns)
+        rows = (
+            "<tr>"
+            + "".join(f"<td style='{_CELL}'>{_markup(_text(row.get(column)))}</td>" for column in columns)
+            + "</tr>"
+            for row in self._shown[:_MAX_ROWS]
+        )
+        caption = f"<caption style='{_CAPTION}'>{html.escape(self.title)}</caption>"
+        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        return table + (f"<p style='{_FAINT}'>{self._rest()}</p>" if self._rest() else "")
+
+    def _rest(self) -> str:
+        hidden = len(self._shown) - _MAX_ROWS
+        return f"… {hidden:,} more rows" if hidden > 0 else ""
+
+
+def _columns(rows: Iterable[Mapping[str, Any]], leading: Sequence[str] = ()) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*leading, *(key for row in rows for key in row)]))
+
+
+def _text(value: object) -> str:
+    """Return a value as a cell of a printed table."""
+    if value is None:
+        return "–"
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _markup(cell: str) -> str:
+    """Return a cell as HTML, with a fainter interval."""
+    number, bracket, interval = html.escape(cell).partition(" [")
+    return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run in its folder: what `ragbed.run` and `ragbed.open_run` return.
+
+    Attributes:
+        folder: Folder of the run.
+        gates: Results of the gates of `fail_under`: name, state (passed, failed or inconclusive) and message.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
+        >>> run.outcomes
+        {'ok': 10}
+        >>> [row["value"] for row in run.metrics() if row["metric"] == "accuracy"]
+        [1.0, 1.0]
+    """
+
+    folder: Path
+    gates: Records = field(default_factory=lambda: Records([]))
+
+    def status(self) -> Status:
+        """Return progress, outcome counts and token counts of each model; also while the run is in progress.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+            >>> [(model.model, model.planned, model.ok) for model in run.status().models]
+            [('scripted/oracle', 5, 5)]
+        """
+        from ragbed.runs.status import read_status
+
+        return read_status(self.folder)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Return how many cases ended how: ok, refused (by the provider's content filter), error, and pending ones.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+            >>> run.outcomes
+            {'ok': 5}
+        """
+        models = self.status().models
+        counts = {name: sum(getattr(model, name) for model in models) for name in ("ok", "refused", "error", "pending")}
+        return {name: count for name, count in counts.items() if count}
+
+    @property
+    def errors(self) -> Records:
+        """Return the cases that ended in an error: model, case, repeat, kind, message and traceback.
+
+        The traceback is that of a Python function; other models have none. Run again with the same `out` to retry.
+
+        Example:
+            >>> def fails(prompt):
+            ...     raise ValueError("no key")
+            >>> run = ragbed.run(fails, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+            >>> run.errors[0]["message"]
+            'ValueError: no key'
+        """
+        from ragbed.runs.store import open_store
+
+        with open_store(self.folder, create=False) as store:
+            failed = [
+                {"model": result.model, "case": result.case.case, "repeat": result.repeat}
+                | _split_error(result.completion.error or "")
+                for result in store.results()
+                if result.completion.outcome == "error"
+            ]
+        return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
+
+    def tables(self, track: str = "robust") -> dict[str, Records]:
+        """Return the tables of the report by name: noise, rejection, integration, counterfactual, closed-book, ….
+
+        Rates are fractions from 0 to 1; printed tables show per cent with 95 % intervals.
+
+        Args:
+            track: How responses are scored: robust, code, paper, or the track of a plug-in.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
+            >>> list(run.tables())[:2]
+            ['noise', 'noise curve']
+        """
+        from ragbed.analysis.run_cells import read_report_cells
+        from ragbed.reporting.tables import make_report
+        from ragbed.runs.display_names import read_names
+
+        cells = read_report_cells([self.folder], [track])
+        report = make_report([str(self.folder)], cells, track, names=read_names([self.folder]))
+        return {table.name: _to_records(table) for table in report.tables}
+
+    def table(self, name: str, track: str = "robust") -> Records:
+        """Return one table of the report.
+
+        Raises:
+            UsageError: The run has no such table.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
+            >>> run.table("noise")[0]["0.4"]
+            1.0
+        """
+        tables = self.tables(track)
+        if name not in tables:
+            near = get_close_matches(name, tables, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"{self.folder} has no table {name!r}; it has {', '.join(tables) or 'none'}.{hint}")
+        return tables[name]
+
+    def metrics(self, track: str = "robust") -> Records:
+        """Return every number of the report: one row per metric and condition, with its interval, n and errors.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
+            >>> row = next(row for row in run.metrics() if row["metric"] == "accuracy")
+            >>> row["value"], row["n"], row["errors"], 0 < row["low"] < row["high"]
+            (1.0, 5, 0, True)
+        """
+        from ragbed.analysis.run_cells import read_report_cells
+
+        cells = read_report_cells([self.folder], [track])
+        return Records([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
+
+    def trials(self) -> Iterator[dict[str, Any]]:
+        """Yield every case with the response and its scores, as `ragbed export RUN --to jsonl` writes them.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+            >>> sum(trial["scores"]["correct"] for trial in run.trials())
+            5
+        """
+        from msgspec import to_builtins
+
+        from ragbed.runs.scoring import open_scored
+        from ragbed.runs.trials import to_trial
+
+        with open_scored(self.folder) as store:
+            for result in store.results():
+                yield to_builtins(to_trial(result, canonical=False))
+
+    def records(self) -> Records:
+        """Return one flat row per trial: the scores and the token counts have columns of their own.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+            >>> run.records()[0]["score.correct"]
+            True
+        """
+        return Records(map(_flat, self.trials()), f"Trials of {self.folder}")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row per trial as a DataFrame; needs `ragbed[pandas]`.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
+            >>> run.to_pandas().groupby("noise")["score.correct"].mean().tolist()
+            [1.0, 1.0]
+        """
+        return self.records().to_pandas()
+
+    def compare(self, other: Run | str | Path, *, track: str = "robust", least: float = 0.03) -> ComparisonResult:
+        """Compare this run, as A, with another, question by question; see `ragbed.compare`.
+
+        Example:
+            >>> options = {"data": "ragbed-mini-en_base", "testbeds": "noise", "noise": 0, "limit": 5}
+            >>> good, bad = ragbed.run("scripted/oracle", **options), ragbed.run("scripted/refuser", **options)
+            >>> good.compare(bad).records()[0]["difference"]
+            -1.0
+        """
+        from ragbed.api.analysis import compare
+
+        return compare(self, other, track=track, least=least)
+
+    def figures(self, track: str = "robust", lang: Lang = "en") -> list[Figure]:
+        """Return the figures of the report, which a notebook shows.
+
+        Args:
+            track: How responses are scored.
+            lang: Language of titles and labels: en or zh.
+
+        Example:
+            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
+            >>> run.figures()[0].svg.startswith("<svg")
+            True
+        """
+        from ragbed.analysis.locale import read_words
+        from ragbed.analysis.run_cells import read_report_cells
+        from ragbed.reporting.figures import make_figures
+        from ragbed.reporting.pages.images import draw_svg
+
+        charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(lang))
+        return [Figure(chart.name, chart.title, draw_svg(chart).decode()) for chart in charts]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.outcomes.items())
+        return f"Run({str(self.folder)!r}: {counts or 'no cases'})"
+
+    def _repr_html_(self) -> str:
+        from ragbed.reporting.numbers import FEW
+
+        tables = "".join(table._repr_html_() for table in self.tables().values())
+        note = f"Per cent of n with 95 % intervals by question; * fewer than {FEW} cases."
+        return f"<b>{html.escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report as SVG; a notebook shows it.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
+        >>> run.figures()[0].title
+        'Noise robustness: ragbed-mini-en_base, 5 documents, profile robust'
+    """
+
+    name: str
+    title: str
+    svg: str = field(repr=False)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def _split_error(error: str) -> dict[str, str | None]:
+    """Return kind, message and traceback of a stored error."""
+    first, _, trace = error.partition("\n")
+    kind, _, message = first.partition(": ")
+    return {"kind": kind, "message": message, "traceback": trace or None}
+
+
+def _flat(trial: dict[str, Any]) -> dict[str, Any]:
+    scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
+    tokens = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out")}
+    return trial | tokens | {f"score.{name}": value for name, value in scores.items()}
+
+
+def _to_records(table: ReportTable) -> Records:
+    """Return a table of the report: numbers in the rows, per cent with intervals in the printed table."""
+    from ragbed.reporting.numbers import show, show_asked
+
+    rows, shown = [], []
+    for row in table.rows:
+        start: dict[str, Any] = {"model": row.key.model, "data": row.data, "lang": row.key.lang, "documents": row.docs}
+        cells = list(zip(table.columns, row.cells, strict=True))
+        values = {column.heading: None if cell is None else cell.value for column, cell in cells}
+        rows.append(start | {"n": row.asked, "errors": row.errors} | values)
+        texts = {column.heading: show(cell, column) for column, cell in cells}
+        shown.append(start | {"n": show_asked(row.asked, row.errors)} | texts)
+    return Records(rows, table.title, shown)

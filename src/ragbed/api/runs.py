@@ -1,0 +1,219 @@
+"""Run models on data from Python, in scripts, notebooks and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from ragbed.api.planning import plan_run, read_floors
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import Records, Run
+from ragbed.api.spec import RunOptions, RunSpec, make_spec
+from ragbed.errors import RagbedError
+
+if TYPE_CHECKING:
+    from ragbed.analysis.gates import GateResult
+    from ragbed.api.data_objects import DataLike
+    from ragbed.api.objects import ModelLike
+    from ragbed.runs.call_loop import CallProgress
+    from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
+
+_T = TypeVar("_T")
+
+
+def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
+    """Evaluate a model, or several, on data. A run in `out` that was stopped is resumed.
+
+    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or wherever an event
+    loop is running, the run uses a thread of its own; `arun` uses the running loop.
+
+    Args:
+        model: Model string such as `openai/gpt-4o-mini`, a function from a prompt to a response, a `ragbed.system`, an
+            object with the `Model` protocol, a list of these, or a dictionary with display names as keys.
+        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
+            names as keys.
+        progress: Whether to show bars in terminals and notebooks; or a `Progress` that receives updates.
+        options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
+
+    Raises:
+        UsageError: A parameter is wrong. Nothing was sent.
+        RagbedError: The model cannot be called at all, or the run cannot be stored. Finished cases are kept.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds=["noise", "rejection"], limit=5)
+        >>> run.outcomes
+        {'ok': 30}
+        >>> def guess(prompt):
+        ...     return "Paris"
+        >>> ragbed.run(guess, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5).outcomes
+        {'ok': 5}
+    """
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        execute(job, shown.calls)
+    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+
+
+async def arun(
+    model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
+) -> Run:
+    """Evaluate a model in the running event loop; cancel the task to stop it.
+
+    It takes the parameters of `run`. Async functions are awaited in this loop, so they can use clients of the caller.
+
+    Example:
+        >>> import asyncio
+        >>> async def evaluate():
+        ...     return await ragbed.arun("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
+        >>> asyncio.run(evaluate()).outcomes
+        {'ok': 5}
+    """
+    from ragbed.runs import execution
+
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        try:
+            await execution.arun(job, _named(job, shown.calls))
+        except RagbedError as error:
+            raise _with_folder(error, job)  # noqa: B904 - it is the same error
+    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+
+
+def open_run(folder: str | Path) -> Run:
+    """Open a run that was made before.
+
+    Raises:
+        RagbedError: The folder contains no run.
+
+    Example:
+        >>> folder = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5).folder
+        >>> ragbed.open_run(folder).outcomes
+        {'ok': 5}
+    """
+    from ragbed.runs.scoring import open_scored
+
+    with open_scored(Path(folder)):
+        return Run(Path(folder))
+
+
+def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
+    """Run a job; in a thread of its own where an event loop is running, as in a notebook.
+
+    Args:
+        job: What to run.
+        watch: Called with the short name of a model and its progress.
+    """
+    from ragbed.runs import execution
+
+    watch = _named(job, watch)
+    try:
+        if not _loop_is_running():
+            execution.run(job, watch)
+            return
+        ending = execution.ShutdownHandler()
+        with ThreadPoolExecutor(1) as pool:
+            work = pool.submit(execution.run, job, watch, ending)
+            try:
+                work.result()
+            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+                ending.end()
+                raise
+    except RagbedError as error:
+        raise _with_folder(error, job)  # noqa: B904 - it is the same error
+
+
+def forecast(
+    model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
+) -> Records:
+    """Evaluate five cases with each model and forecast calls, tokens, cost and time, as `ragbed run --dry-run` does.
+
+    It takes the parameters of `run`, and stores nothing.
+
+    Example:
+        >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
+        60
+    """
+    spec = make_spec(model, data, options)
+    with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
+        return Records([asdict(row) for row in forecast_job(job)], "Forecast")
+
+
+def forecast_job(job: Job) -> list[Forecast]:
+    """Evaluate five cases with each model and return what the run will take."""
+    from ragbed.runs.forecast import forecast as forecast_model
+
+    cases = [case for case in job.cases() if case.feasible]
+    return [_finish(forecast_model(model, cases, job.repeats)) for model in job.models]
+
+
+def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
+    """Check the gates of `fail_under` and write them to the file of `junit`."""
+    floors = read_floors(spec.gates)
+    if not floors:
+        return []
+    from ragbed.analysis.gates import as_junit, check_floors
+    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.io.jsonl import write_whole
+
+    checked = check_floors(floors, read_report_cells([folder], ["robust"]))
+    if spec.junit is not None:
+        with write_whole(Path(spec.junit)) as sink:
+            sink.write(as_junit(str(folder), checked))
+    return checked
+
+
+def _gate_records(gates: list[GateResult]) -> Records:
+    return Records([{"name": gate.name, "state": gate.state, "message": gate.told} for gate in gates], "Gates")
+
+
+def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
+    """Return a callback that gets the short names of models."""
+    from ragbed.runs.display_names import short_names
+
+    names = short_names([model.name for model in job.models], job.names)
+    return lambda name, state: watch(names[name], state)
+
+
+def _with_folder(error: RagbedError, job: Job) -> RagbedError:
+    if (job.folder / "run.sqlite").exists():
+        error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
+    return error
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _finish(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end, also where an event loop is running."""
+    if not _loop_is_running():
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+def _show_options(function: Any) -> None:  # noqa: ANN401 - a function, which has attributes
+    """Add the options to the signature of a function, for `help` and tab completion."""
+    signature = inspect.signature(function)
+    own = [param for param in signature.parameters.values() if param.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(RunSpec)
+        if field.name not in ("model", "data")
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])
+
+
+for _function in (run, arun, forecast):
+    _show_options(_function)

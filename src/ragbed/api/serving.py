@@ -1,0 +1,280 @@
+"""Pages in the browser: view runs and review built items."""
+
+from __future__ import annotations
+
+import getpass
+import html
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Literal
+
+from ragbed.api.options import RunsLike, local_path, run_folder, several
+from ragbed.api.parameters import check_range, checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.environment import cache_file
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+    from ragbed.ui.review.apply import Applied
+    from ragbed.ui.review.log import Log
+    from ragbed.ui.review.session import ReviewSession
+    from ragbed.ui.server import LocalAddress
+
+
+class PageServer:
+    """A page that this machine can open in a browser until it is closed.
+
+    Attributes:
+        url: Address with the token that opens the page.
+        description: What the page shows, in words.
+
+    Args:
+        open_page: Opens the page: returns its address, its application and its description. An exit stack takes what
+            must be closed.
+    """
+
+    def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
+        self.url, self.description = "", ""
+        self._open_page = open_page
+        self._server: uvicorn.Server | None = None
+        self._thread: Thread | None = None
+
+    def serve(self, ready: Callable[[], None]) -> None:
+        """Open the page, call `ready`, and serve in this thread until interrupted or closed."""
+        from ragbed.ui.server import make_server
+
+        with ExitStack() as stack:
+            address, app, self.description = self._open_page(stack)
+            stack.callback(address.socket.close)
+            self.url, self._server = address.address, make_server(address, app)
+            ready()
+            self._server.run(sockets=[address.socket])
+
+    def start(self) -> None:
+        """Open the page and serve it in a thread of its own; its databases belong to that thread."""
+        opened: SimpleQueue[BaseException | None] = SimpleQueue()
+
+        def serve() -> None:
+            try:
+                self.serve(lambda: opened.put(None))
+            except BaseException as error:
+                opened.put(error)
+
+        self._thread = Thread(target=serve, daemon=True)
+        self._thread.start()
+        if (error := opened.get()) is not None:
+            raise error
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join()
+
+    def __enter__(self) -> PageServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{self.description}: {self.url}"
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{html.escape(self.url)}" target="_blank">{html.escape(self.description)}</a>'
+
+
+@checked
+def view(
+    paths: RunsLike | None = None, *, port: int | None = None, rater: str | None = None, open_: bool = False
+) -> PageServer:
+    """Show every case of runs in the browser, in the background. Close the returned server to stop.
+
+    Args:
+        paths: Runs, or folders of runs; by default the folder runs.
+        port: Port of 127.0.0.1; by default 7717, or any free one.
+        rater: Name stored with labels that are given on the page; by default the name of the user.
+        open_: Open the page in the browser.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/viewed")
+        >>> with ragbed.view(run, port=0) as server:
+        ...     server.url.startswith("http://127.0.0.1:")
+        True
+    """
+    return _started(open_viewer(paths, port, rater), open_=open_)
+
+
+def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
+    """Return the server of `view`, not started."""
+    from ragbed.text import storable_name
+    from ragbed.ui.server import need_serve, open_door
+
+    need_serve()
+    from ragbed.ui.viewer.app import make_app
+    from ragbed.ui.viewer.find_runs import check_paths
+    from ragbed.ui.viewer.opening import open_shelf
+
+    check_range("port", port, 0, 65_535)
+    places = [Path("runs")] if paths is None or paths == () else [run_folder(path) for path in several(paths)]
+    check_paths(places)
+
+    def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
+        address = open_door(port)
+        shelf = stack.enter_context(open_shelf(places, cache_file().parent))
+        count = len(shelf.books)
+        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
+        return address, make_app(shelf, storable_name(_user() if rater is None else rater)), found
+
+    return PageServer(open_page)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a user id without a name
+        return ""
+
+
+def _started(server: PageServer, *, open_: bool) -> PageServer:
+    server.start()
+    if open_:
+        webbrowser.open(server.url)
+    return server
+
+
+@dataclass(frozen=True)
+class ReviewResult:
+    """Decisions that were exported, imported or applied.
+
+    Attributes:
+        path: File or folder.
+        lines: Number of decisions written or added.
+        applied: Number of items by what became of them, if the decisions were applied.
+        quality: Result of the quality gates of the new dataset, if there is one.
+    """
+
+    path: Path
+    lines: int = 0
+    applied: Applied | None = None
+    quality: str | None = None
+
+
+@checked
+def review(
+    path: str | Path,
+    *,
+    raters: Literal[1, 2] | None = None,
+    target: float | None = None,
+    port: int | None = None,
+    open_: bool = False,
+    export: str | Path | None = None,
+    import_: str | Path | None = None,
+    apply: str | Path | None = None,
+    progress: bool | Progress = True,
+) -> PageServer | ReviewResult:
+    """Review built items in the browser, in the background; or export, import or apply decisions.
+
+    Args:
+        path: Folder of a build, or a dataset.
+        raters: Number of people who decide each item, independently of each other; by default 1.
+        target: Fraction of wrong items that the random sample must rule out; by default 0.05.
+        port: Port of 127.0.0.1; by default 7717, or any free one.
+        open_: Open the page in the browser.
+        export: Only write all decisions to this file.
+        import_: Only add the decisions of this file.
+        apply: Only write the reviewed dataset to this folder.
+        progress: Show progress, or an object that receives it.
+
+    Example:
+        >>> made = ragbed.synthesize("built", items=3, lang="en", workers=1)
+        >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
+        3
+    """
+    if export is None and import_ is None and apply is None:
+        return _started(open_review(path, raters, target, port, progress), open_=open_)
+    if sum(option is not None for option in (export, import_, apply)) > 1:
+        raise UsageError("--export, --import and --apply cannot be combined.")
+    with open_progress(progress) as shown, _open_session(path, raters, target, shown, apply is None) as (session, log):
+        if export is not None:
+            return _export(log, local_path(export))
+        if import_ is not None:
+            return ReviewResult(local_path(import_), session.take_in(local_path(import_)))
+        return _apply(session, local_path(str(apply)))
+
+
+def open_review(
+    path: str | Path, raters: Literal[1, 2] | None, target: float | None, port: int | None, progress: bool | Progress
+) -> PageServer:
+    """Return the server of `review`, not started."""
+    from ragbed.ui.server import need_serve, open_door
+
+    need_serve()
+    from ragbed.ui.review.app import make_app
+    from ragbed.ui.review.provenance import Provenance
+
+    check_range("port", port, 0, 65_535)
+    place = local_path(path)
+
+    def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
+        with open_progress(progress) as shown:
+            session, _ = stack.enter_context(_open_session(path, raters, target, shown, writes=True))
+        app = make_app(session, Provenance(place if place.is_dir() else place.parent))
+        flagged = sum(bool(entry.flags) for entry in session.docket.entries.values())
+        return open_door(port), app, f"{len(session.docket.entries):,} items, {flagged:,} of them flagged"
+
+    return PageServer(open_page)
+
+
+@contextmanager
+def _open_session(
+    path: str | Path, raters: Literal[1, 2] | None, target: float | None, shown: Progress, writes: bool
+) -> Iterator[tuple[ReviewSession, Log]]:
+    from ragbed.ui.review.open_review import open_desk
+
+    if target is not None and not 0.001 <= target < 1:
+        raise UsageError(f"--target {target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
+
+    def watch(name: str, number: int) -> None:
+        shown.count(f"{name}: items checked for flags", number)
+
+    with open_desk(local_path(path), raters, target, watch, writes=writes) as (session, log):
+        if log.torn:
+            shown.message(
+                f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
+                "count; the next decision replaces it."
+            )
+        if stale := len(session.standing.stale):
+            shown.message(
+                f"{log.path.name}: decisions about items that are gone or have changed since: {stale}; they stay in "
+                "the log and do not count."
+            )
+        yield session, log
+
+
+def _export(log: Log, path: Path) -> ReviewResult:
+    from ragbed.io.jsonl import write_whole
+    from ragbed.ui.review.log import pack
+
+    lines = log.read()
+    if path.resolve() == log.path.resolve():
+        raise UsageError(f"--export {path} is the log itself; name another file.")
+    with write_whole(path) as sink:
+        sink.write(pack(lines))
+    return ReviewResult(path, len(lines))
+
+
+def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
+    from ragbed.builder.run_build import describe_quality
+    from ragbed.ui.review.apply import apply_review
+
+    applied = apply_review(session.standing, folder)
+    return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)

@@ -1,0 +1,261 @@
+"""Export, import and merge runs and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from ragbed.api.data_objects import DataLike, read_data
+from ragbed.api.layout import read_layout
+from ragbed.api.options import LayoutKeywords, layout_options, local_path, only_path, several, to_place
+from ragbed.api.parameters import check_range, checked
+from ragbed.api.progress import Progress, open_progress
+from ragbed.api.reports import split_runs
+from ragbed.api.results import Run
+from ragbed.data.output import BinarySink
+from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.io.locations import Url
+
+if TYPE_CHECKING:
+    from ragbed.interop.exporting import ExportTarget
+    from ragbed.interop.exports.records_base import Written
+    from ragbed.interop.importing import AnswerFiles
+    from ragbed.runs.importing import AnswerSource
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """An export that was written.
+
+    Attributes:
+        out: Path or URL.
+        to: Format.
+        unit: What `count` counts: items, passages, cases or trials.
+        count: Number of exported records.
+        infeasible: Number of cases that could not be generated, by reason.
+        failed: Trials without a response.
+        leaves_out: Whether the format has no place for trials without a response.
+        notes: Further facts in words.
+    """
+
+    out: str
+    to: str
+    unit: str
+    count: int
+    infeasible: Mapping[str, int] = field(default_factory=dict)
+    failed: Sequence[str] = ()
+    leaves_out: bool = False
+    notes: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left out."""
+        return not (self.failed and self.leaves_out)
+
+
+@checked
+def export(
+    sources: Run | DataLike,
+    to: str,
+    out: str | Path | Url | BinarySink,
+    *,
+    shards: int | None = None,
+    canonical: bool = False,
+    model: str | None = None,
+    progress: bool | Progress = True,
+    **layout: Unpack[LayoutKeywords],
+) -> ExportResult:
+    """Export a dataset, its test cases or a run in the format of another tool.
+
+    Args:
+        sources: A run or its folder, or datasets as in `run`.
+        to: Format. Items: native, rgb, parquet, corpus, withheld-corpus, records. Test cases: jsonl, inspect, lm-eval,
+            hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
+        out: File, new folder, URL or open binary file.
+        shards: Write a folder of so many parts with checksums: native, parquet, jsonl, records.
+        canonical: Runs: sort the trials and leave out times and attempts, so that equal runs give equal bytes.
+        model: Runs: export the trials of this model only.
+        progress: Show messages, or an object that receives them.
+        layout: Options that choose the test cases, as in `run`.
+
+    Example:
+        >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5).count
+        5
+    """
+    from ragbed.interop.exporting import ExportTarget, export_run
+
+    check_range("shards", shards, 1, 512)
+    place = out if isinstance(out, BinarySink) else to_place(out)
+    target = ExportTarget(to, place, shards)
+    folder = sources.folder if isinstance(sources, Run) else only_path(sources)
+    if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
+        if layout:
+            raise UnusedOption(next(iter(layout)), "a run is exported as it was evaluated")
+        written = export_run(folder or Path(), target, model, canonical=canonical)
+    else:
+        for name, value in (("canonical", canonical), ("model", model)):
+            if value:
+                raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
+        with open_progress(progress) as shown:
+            written = _export_data(sources, target, layout, shown)
+    return ExportResult(
+        str(place), to, written.what, written.count, dict(written.infeasible), written.failed, written.leaves_out,
+        written.notes,
+    )  # fmt: skip
+
+
+def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords, shown: Progress) -> Written:
+    from ragbed.interop.exporting import export_cases, export_items, is_item_format
+    from ragbed.interop.exports.frozen import Layout
+    from ragbed.testbeds.selection import choose_testbeds
+
+    has_items = is_item_format(target.to)
+    datasets = read_data(sources)
+    if has_items:
+        return export_items(datasets, target, list(layout))
+    names, settings = read_layout(layout_options(layout))
+    testbeds = choose_testbeds(names, settings)
+    return export_cases(Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message), target)
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """Answers that were imported as a run.
+
+    Attributes:
+        run: The run.
+        counts: Planned, matched, missing and failed cases, and further counts by name.
+        problems: Entries that belong to no case, with the reason.
+    """
+
+    run: Run
+    counts: Mapping[str, int]
+    problems: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every entry belongs to a case, and every case has an answer."""
+        return not (self.problems or self.counts.get("missing") or self.counts.get("failed"))
+
+
+@checked
+def import_results(
+    files: str | Path | Sequence[str | Path],
+    from_: str,
+    out: str | Path,
+    *,
+    data: DataLike | None = None,
+    model: str | None = None,
+    **layout: Unpack[LayoutKeywords],
+) -> ImportResult:
+    """Import results of the original code or of another harness, answers produced elsewhere, or a cassette, as a run.
+
+    Args:
+        files: The files.
+        from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
+        out: New folder for the run.
+        data: Datasets as in `run`, or the folder of an exported testbed; not for a cassette.
+        model: Model that gave the answers (jsonl, lm-eval), or another name for it (inspect).
+        layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
+
+    Example:
+        >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
+        >>> cassette = ragbed.export(run, "cassette", "oracle.cassette")
+        >>> ragbed.import_results("oracle.cassette", "cassette", "runs/copy").complete
+        True
+    """
+    from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
+    from ragbed.runs.importing import import_answers
+
+    if from_ not in IMPORT_FORMATS:
+        raise UnknownName("format", from_, IMPORT_FORMATS)
+    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    is_given = data is not None and not (isinstance(data, Sequence) and not data)
+    if from_ == "cassette":
+        return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
+    if data is None or not is_given:
+        raise UsageError(f"--from {from_}: name the dataset with -d.")
+    answers = AnswerFiles(paths, from_, model)
+    matched, settings = _match(answers, data, layout)
+    counts = asdict(import_answers(matched, settings, folder))
+    problems = counts.pop("problems")
+    return ImportResult(Run(folder), counts, problems)
+
+
+def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, object]) -> ImportResult:
+    from ragbed.interop.exports.cassette import replay
+
+    for name, value in options.items():
+        if value:
+            raise UnusedOption(name, "a cassette contains the data and the model")
+    if len(paths) > 1:
+        raise UsageError("--from cassette: name one file.")
+    return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
+
+
+def _match(
+    answers: AnswerFiles, data: DataLike, layout: LayoutKeywords
+) -> tuple[Sequence[AnswerSource], dict[str, str]]:
+    from ragbed.interop.exports.frozen import is_frozen
+    from ragbed.interop.importing import match_datasets, match_frozen
+
+    options = layout_options(layout)
+    if answers.form == "rgb" and "profile" not in layout:
+        options["profile"] = "code-2024"
+    names, settings = read_layout(options)
+    folder = only_path(data)
+    if folder is not None and is_frozen(folder):
+        return match_frozen(answers, folder, names, settings.langs, list(layout))
+    return match_datasets(answers, read_data(data), names, settings)
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """Runs, or sums of runs, that were combined.
+
+    Attributes:
+        out: Path or URL of the result.
+        run: The combined run; None for sums.
+        counts: Cases, results and duplicates; for sums trials and questions.
+        description: The counts in words.
+    """
+
+    out: str
+    run: Run | None
+    counts: Mapping[str, int]
+    description: str
+
+
+@checked
+def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> MergeResult:
+    """Combine shards, or runs from several machines, into one run; or files of sums into one file.
+
+    Args:
+        runs: Runs with the same settings apart from `shard`, or files of sums (`score(…, sums=FILE)`).
+        out: New folder for the run; file or URL for sums.
+
+    Example:
+        >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}
+        >>> parts = [ragbed.run(**options, shard=f"{n}/2", out=f"runs/part-{n}") for n in (1, 2)]
+        >>> ragbed.merge(parts, "runs/merged").counts["results"]
+        20
+    """
+    from ragbed.analysis.partial_sum_files import read_sums, write_sums
+    from ragbed.runs.merging import merge as merge_runs
+    from ragbed.text import counted
+
+    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in runs)
+    folders, files = split_runs(list(places))
+    target = to_place(out)
+    if files:
+        sums = read_sums(files)
+        text = f"{write_sums(sums, target)} of {len(files)} files"
+        return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
+    if not isinstance(target, Path):
+        raise UsageError(f"--out {target}: a run is a local folder; export it, or its sums, to a URL.")
+    merged = merge_runs(folders, target)
+    text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
+    counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
+    return MergeResult(str(target), Run(target), counts, text)

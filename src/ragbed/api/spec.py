@@ -1,0 +1,280 @@
+"""The parameters of a run, checked when they are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
+
+from ragbed.api.layout import Values
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.api.calling import CallOptions
+    from ragbed.api.data_objects import DataLike
+    from ragbed.api.layout import LayoutOptions
+    from ragbed.api.objects import ModelLike
+
+DEFAULT_MODEL = "bundled/smollm2"
+LocalFile: TypeAlias = str | Path | None
+_LARGEST = 2**53 - 1  # Larger integers are not exact in JSON.
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+
+    out: LocalFile
+    testbeds: Values | None
+    noise: Values | None
+    num_docs: int | None
+    true_ratio: Values
+    distractors: Values
+    positions: str
+    profile: str
+    lang: Values
+    limit: str | float | None
+    seed: int
+    prompt: LocalFile
+    strategies: Values | None
+    repeats: int
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    preset: str | None
+    trust_remote_code: bool
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+    engine: str
+    cluster: str | None
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
+    shard: str | None
+    fail_under: str | Sequence[str]
+    junit: LocalFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """A run to plan: the models, the data, and the options of `ragbed run` under the same names.
+
+    Parameters that take several values accept one value, a list, or a string with commas.
+
+    Attributes:
+        model: Model string such as `openai/gpt-4o-mini`, an object with the `Model` protocol, a function from a prompt
+            to a response, a `ragbed.system`, a list of these, or a dictionary with display names as keys.
+        data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
+            names as keys.
+        out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
+        testbeds: Testbeds; default: noise, rejection, integration, counterfactual and closed-book.
+        noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's.
+        num_docs: Documents per question; default: 5, or fewer if the data has too few.
+        true_ratio: Counterfactual testbed: fractions of documents with the true answer.
+        distractors: Distractor conditions: related, random, fixed.
+        positions: Positions of the supporting documents: balanced over the items, or all positions for every item.
+        profile: Profile: robust, paper, code-2023 or code-2024.
+        lang: Languages to evaluate: en, zh.
+        limit: First N items of each dataset, or that fraction.
+        seed: Seed for document selection and order.
+        prompt: Folder with your own instructions (`en/system.md`, …).
+        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, or all.
+        repeats: Responses per case.
+        temperature: Sampling temperature; default: 0, or the preset's.
+        top_p: Nucleus sampling probability; default: 1, or the preset's.
+        max_tokens: Maximum tokens per response; default: 256, or the preset's.
+        preset: Name of a system of the paper whose prompt format and sampling to use.
+        trust_remote_code: Run the code of a pinned `hf/` revision.
+        max_connections: Maximum concurrent requests; default: adaptive, up to 64.
+        rpm: Maximum requests per minute.
+        tpm: Maximum tokens per minute.
+        timeout: Timeout of one request, in seconds.
+        budget: Stop when this amount in dollars is spent.
+        no_cache: Ignore cached responses.
+        engine: Where the work runs: local, or ray for a Ray cluster.
+        cluster: Ray cluster to join, as HOST:PORT of its head node or auto; default: a new local cluster.
+        replicas: Replicas of each model on the cluster; default: 1.
+        gpus_per_replica: GPUs that each replica needs; default: 0.
+        cpus_per_replica: CPUs that each replica needs; default: 1.
+        shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
+        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; `Run.gates` has the results.
+        junit: File to which the gates are written as JUnit XML.
+
+    Raises:
+        UsageError: A value has the wrong type or is out of range.
+
+    Example:
+        >>> spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", noise=[0, 0.4], limit=10)
+        >>> job = ragbed.plan_run(spec)
+        >>> sum(1 for case in job.cases() if case.feasible) > 0
+        True
+    """
+
+    model: ModelLike = DEFAULT_MODEL
+    data: DataLike
+    out: LocalFile = None
+    testbeds: Values | None = None
+    noise: Values | None = None
+    num_docs: int | None = None
+    true_ratio: Values = "0"
+    distractors: Values = "related"
+    positions: str = "balanced"
+    profile: str = "robust"
+    lang: Values = "en,zh"
+    limit: str | float | None = None
+    seed: int = 0
+    prompt: LocalFile = None
+    strategies: Values | None = None
+    repeats: int = 1
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    preset: str | None = None
+    trust_remote_code: bool = False
+    max_connections: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    timeout: float = 120.0
+    budget: float | None = None
+    no_cache: bool = False
+    engine: str = "local"
+    cluster: str | None = None
+    replicas: int | None = None
+    gpus_per_replica: float | None = None
+    cpus_per_replica: float | None = None
+    shard: str | None = None
+    fail_under: str | Sequence[str] = ()
+    junit: LocalFile = None
+
+    def __post_init__(self) -> None:
+        for name in ("out", "prompt", "junit"):
+            object.__setattr__(self, name, check_path(name, getattr(self, name)))
+        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under"):
+            _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
+        for name in ("positions", "profile", "engine"):
+            _check_text(name, getattr(self, name))
+        for name in ("preset", "cluster", "shard"):
+            _check_text(name, getattr(self, name), optional=True)
+        for name, bounds in _NUMBERS.items():
+            object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
+        for name in ("trust_remote_code", "no_cache"):
+            if not isinstance(getattr(self, name), bool):
+                raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
+        if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
+            raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
+        if self.engine == "local" and self.cluster is not None:
+            raise UsageError("--cluster is for a cluster; add --engine ray, or leave it away.")
+
+    @property
+    def layout(self) -> LayoutOptions:
+        """Return the options that choose the test cases."""
+        return cast("LayoutOptions", vars(self))
+
+    @property
+    def calls(self) -> CallOptions:
+        """Return the options for calls to models."""
+        return cast("CallOptions", vars(self))
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """Return the gates of `fail_under`."""
+        return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What a number may be: its type, whether None is allowed, and the range."""
+
+    whole: bool = True
+    optional: bool = True
+    low: float = -_LARGEST
+    high: float = _LARGEST
+    above_low: bool = False
+
+
+_NUMBERS = {
+    "num_docs": _Bounds(),  # The range depends on the testbed and is checked with it.
+    "seed": _Bounds(optional=False),
+    "repeats": _Bounds(optional=False, low=1),
+    "temperature": _Bounds(whole=False, low=0),
+    "top_p": _Bounds(whole=False, low=0, high=1),
+    "max_tokens": _Bounds(low=1),
+    "max_connections": _Bounds(low=1, high=4_096),
+    "rpm": _Bounds(low=1),
+    "tpm": _Bounds(low=1),
+    "timeout": _Bounds(whole=False, optional=False, low=0, above_low=True),
+    "budget": _Bounds(whole=False, low=0, above_low=True),
+    "replicas": _Bounds(low=1),
+    "gpus_per_replica": _Bounds(whole=False, low=0),
+    "cpus_per_replica": _Bounds(whole=False, low=0),
+}
+
+
+def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> RunSpec:
+    """Return the spec of `ragbed.run(model, data, **options)`.
+
+    Raises:
+        UsageError: There is no such option, or a value is wrong.
+    """
+    known = [field.name for field in fields(RunSpec)]
+    for name in options:
+        if name == "dry_run":
+            raise UsageError("dry_run is an option of the command line only: use ragbed.forecast.")
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"run() has no parameter {name!r}.{hint} ragbed.RunSpec describes all parameters.")
+    return RunSpec(model=model, data=data, **options)
+
+
+def check_path(name: str, value: object) -> Path | None:
+    """Return a local path that a parameter names.
+
+    Raises:
+        UsageError: It is not a path, or it is a URL.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str | Path):
+        raise UsageError(f"{name}={value!r} is not a path: use a string or a Path.")
+    if "://" in str(value):
+        raise UsageError(f"{name}={str(value)!r} is a URL: use a path on this machine.")
+    return Path(value)
+
+
+def _check_text(name: str, value: object, *, optional: bool = False) -> None:
+    if not isinstance(value, str) and not (optional and value is None):
+        raise UsageError(f"{name}={value!r} is not a string.")
+
+
+def _check_values(name: str, value: object, *, optional: bool) -> None:
+    """Check a parameter that takes one value or several."""
+    if value is None and optional:
+        return
+    values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
+    for single in values:
+        if isinstance(single, bool) or not isinstance(single, str | Real):
+            raise UsageError(f"{name}={value!r} is not a string, a number or a list of these.")
+
+
+def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:
+    if value is None and bounds.optional:
+        return None
+    kind = "an integer" if bounds.whole else "a number"
+    if isinstance(value, bool) or not isinstance(value, Integral if bounds.whole else Real):
+        raise UsageError(f"{name}={value!r} is not {kind}.")
+    number: float = int(value) if isinstance(value, Integral) else float(value)
+    if not math.isfinite(number):
+        raise UsageError(f"{name}={value!r} is not a finite number.")
+    if not bounds.low <= number <= bounds.high or (bounds.above_low and number == bounds.low):
+        low = f"greater than {bounds.low:,}" if bounds.above_low else f"of at least {bounds.low:,}"
+        high = f" and at most {bounds.high:,}" if bounds.high < _LARGEST else ""
+        raise UsageError(f"{name}={value!r} is out of range: use {kind} {low}{high}.")
+    return number

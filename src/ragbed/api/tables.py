@@ -1,0 +1,28 @@
+"""Base class of results that can be shown and exported as one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragbed.api.results import Records
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class TableResult:
+    """A result with one main table: `records()` has its rows as plain values, `to_pandas()` as a DataFrame."""
+
+    def records(self) -> Records:
+        """Return the rows of the main table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows of the main table as a DataFrame; needs `ragbed[pandas]`."""
+        return self.records().to_pandas()
+
+    def __repr__(self) -> str:
+        return repr(self.records())
+
+    def _repr_html_(self) -> str:
+        return self.records()._repr_html_()

@@ -1,0 +1,113 @@
+"""Model calls of a build: each task is a run of its own in the build's folder, so it can be resumed and replayed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from ragbed.builder.model_requests import Request
+from ragbed.errors import RagbedError
+from ragbed.models.base import Sampling
+from ragbed.runs.budget import Budget
+from ragbed.runs.database import NAME, EmptyRun
+from ragbed.runs.store import StoredResult, open_store
+from ragbed.schema import Completion
+
+CallModel: TypeAlias = Callable[[Path, Request, Sampling, Budget | None], None]
+"""Calls a model for all cases of a request and stores the responses in a run folder."""
+
+
+class BuildModelClient:
+    """Calls models for the steps of a build, and reuses the responses of earlier sessions.
+
+    Args:
+        folder: Folder of the runs.
+        call: Calls a model for a request.
+        make_budget: Returns the budget of the build for a model, without what was spent before.
+        locked: Use stored responses only.
+    """
+
+    def __init__(
+        self, folder: Path, call: CallModel, make_budget: Callable[[str], Budget | None], *, locked: bool
+    ) -> None:
+        self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
+        self._spending: dict[Path, dict[str, tuple[float, int]]] = {}
+
+    def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
+        """Return the completions of all cases; those that failed in an earlier session are called again."""
+        if not request.cases:
+            return {}
+        sampling = Sampling(temperature=request.temperature, max_tokens=request.max_tokens)
+        # Other models and settings have another folder, so that responses never mix.
+        digest = hashlib.sha256(f"{request.model} {sampling}".encode()).hexdigest()[:8]
+        folder = self._folder / f"{request.task}-{digest}"
+        found = _group(_results(folder), request)
+        if not _is_complete(found, request):
+            if self._locked:
+                raise RagbedError(
+                    f"{folder} does not contain all responses of {request.model} that {request.task} needs, so a "
+                    "locked build is not possible: the recipe, the prompts, the documents or the version of ragbed "
+                    "have changed. Build without --locked."
+                )
+            budget = self._budget(folder, request.model)
+            self._call(folder, request, sampling, budget)
+            found = _group(_results(folder) if budget is None else self._counted(folder), request)
+        return found
+
+    def identities(self, models: Collection[str]) -> dict[str, str]:
+        """Return the identities that models reported, in this session or an earlier one."""
+        found: dict[str, str] = {}
+        for folder in self._runs():
+            with suppress(EmptyRun), open_store(folder, create=False) as store:
+                found |= {name: identity for name, identity in store.models().values() if name in models}
+        return found
+
+    def _runs(self) -> list[Path]:
+        return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
+
+    def _budget(self, folder: Path, model: str) -> Budget | None:
+        """Return the budget of the build, from which all other tasks have been paid; a run counts its own calls."""
+        budget = self._make_budget(model)
+        if budget is not None:
+            for other in self._runs():
+                if other != folder:
+                    if other not in self._spending:  # a task of an earlier session: its results are read once
+                        for _ in self._counted(other):
+                            pass
+                    for name, (dollars, calls) in self._spending[other].items():
+                        budget.charge(name, dollars, calls)
+        return budget
+
+    def _counted(self, folder: Path) -> Iterator[StoredResult]:
+        """Yield the results of a run, and note what they cost."""
+        ledger = Budget(float("inf"), {})
+        for result in _results(folder):
+            if not result.cached:
+                ledger.pay(result.model, result.completion)
+            yield result
+        self._spending[folder] = ledger.spending()
+
+
+def _results(folder: Path) -> Iterator[StoredResult]:
+    """Yield the results of a run; none if there is no run, or if it was killed before its first result."""
+    if (folder / NAME).is_file():
+        with suppress(EmptyRun), open_store(folder, create=False) as store:
+            yield from store.results()
+
+
+def _group(results: Iterable[StoredResult], request: Request) -> dict[str, list[Completion]]:
+    found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
+    for result in results:
+        if result.case.case in found and result.repeat < request.samples:
+            found[result.case.case].append(result.completion)
+    return found
+
+
+def _is_complete(found: Mapping[str, Sequence[Completion]], request: Request) -> bool:
+    return all(
+        len(completions) == request.samples and all(completion.outcome != "error" for completion in completions)
+        for completions in found.values()
+    )

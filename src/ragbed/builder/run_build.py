@@ -1,0 +1,130 @@
+"""Run a build: all steps of a recipe, the files of items, the lock and the quality report."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from ragbed.builder.build_context import Build, BuildServices
+from ragbed.builder.delivery import (
+    Lock,
+    check_lock,
+    check_recipe,
+    listed_files,
+    make_lock,
+    put_back,
+    read_lock,
+    write_files,
+    write_lock,
+)
+from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
+from ragbed.builder.model_client import BuildModelClient
+from ragbed.builder.pipeline import Done, State, run_steps
+from ragbed.builder.quality.reports import write_build_quality
+from ragbed.builder.recipe import Recipe, models_of
+from ragbed.builder.search_hits import check_engine
+from ragbed.runs.engines import Engine
+from ragbed.runs.lock import hold
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """A build to run.
+
+    Attributes:
+        recipe: The recipe.
+        folder: Folder of the build.
+        home: Folder to which the paths of the recipe are relative.
+        start: Step to run again, with all later steps; None: only steps that are missing or out of date.
+        locked: Rebuild the same bytes from stored pages and responses.
+    """
+
+    recipe: Recipe
+    folder: Path
+    home: Path = Path()
+    start: str | None = None
+    locked: bool = False
+
+
+@dataclass(frozen=True)
+class BuildTools:
+    """What a build uses: model calls, services on the network, workers, and the display of progress."""
+
+    client: BuildModelClient
+    services: BuildServices
+    engine: Engine
+    watch: Callable[[str, int, int | None], None]
+    message: Callable[[str], None]
+
+
+def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
+    """Run a build; return the state of its steps, and the wanted and delivered items of each file."""
+    with hold(plan.folder), _work_folder(plan) as folder:
+        lock = read_lock(plan.folder) if plan.locked else None
+        if lock is not None:
+            check_recipe(plan.folder, lock, plan.recipe)
+        today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
+        services = replace(tools.services, locked=plan.locked)
+        build = Build(
+            folder, plan.recipe, today, tools.client, services, tools.watch, tools.engine, plan.home, keeper=plan.folder
+        )
+        check_engine(build)
+        state = run_steps(
+            build, plan.start, lambda name, done, was_done: tools.message(describe_step(name, done, was_done=was_done))
+        )
+        deliveries = compare_delivery(build, state)
+        _deliver(build, plan, state, lock, tools)
+        return state, deliveries
+
+
+def describe_step(name: str, done: Done, *, was_done: bool) -> str:
+    """Return a line with the counts of a step."""
+    lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
+    kept = f" (as before; --from {name} runs it again)" if was_done else ""
+    return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
+
+
+def describe_quality(folder: Path) -> str | None:
+    """Write the quality report of a build; return a line with its result, or None if the folder has no items."""
+    quality = write_build_quality(folder)
+    if quality is None:
+        return None
+    failed = ", ".join(measure.name for measure in quality.failed)
+    return f"{folder / 'quality.html'}: " + (
+        f"these gates fail: {failed}." if failed else "every measured gate passes."
+    )
+
+
+@contextmanager
+def _work_folder(plan: BuildPlan) -> Iterator[Path]:
+    """Yield the folder of the steps: a locked build works in a temporary one and is compared with what is there."""
+    if not plan.locked:
+        yield plan.folder
+        return
+    temporary = plan.folder / ".locked"
+    shutil.rmtree(temporary, ignore_errors=True)  # a killed build may have left it
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
+    """Write the files and the lock; a locked build must give exactly what its lock lists."""
+    files = write_files(build)
+    if not files and listed_files(build.folder):
+        tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} are kept.")
+        return
+    lock = make_lock(build, state, tools.client.identities(models_of(plan.recipe)), files)
+    if locked is None:
+        write_lock(plan.folder, lock)
+    else:
+        check_lock(plan.folder, locked, lock)
+        put_back(build.folder, plan.folder, locked)
+        tools.message(f"{plan.folder} matches its lock, byte for byte.")
+    if line := describe_quality(plan.folder):
+        tools.message(line)

@@ -1,0 +1,98 @@
+"""Messages and progress of API functions on standard error: bars on a terminal, occasional lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ragbed.api.progress import Progress
+from ragbed.cli.console import console, say
+from ragbed.cli.run_progress import RunProgress
+from ragbed.errors import Stopped
+
+_QUICK_S = 0.5  # A shorter task ends before anybody could read its bar.
+_LINE_EVERY_S = 10.0  # A line from time to time shows in a CI log that the process is alive.
+
+
+class ConsoleProgress(RunProgress):
+    """Shows messages, a bar for each model, and a bar for the current task.
+
+    Args:
+        clock: Seconds that only go forwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock)
+        self._task = ""
+
+    def message(self, text: str) -> None:
+        """Print a message, after removing the bar of the current task."""
+        self._end_task()
+        super().message(text)
+
+    def count(self, task: str, done: int, total: int | None = None) -> None:
+        """Move the bar of the current task, or print a line from time to time."""
+        if task != self._task:
+            self._end_task()
+            self._task, self._start, self._last = task, self._clock(), self._clock()
+        if self._on_terminal:
+            self._console = self._console or console(to_stderr=True)
+            super().count(task, done, total)
+        elif self._is_due(finished=False) and self._last - self._start > _QUICK_S:
+            say(f"{task}: {done:,}" + (f" of {total:,}" if total else ""))
+
+    def _end_task(self) -> None:
+        if self._bars is not None and self._task in self._tasks:
+            self._bars.remove_task(self._tasks.pop(self._task))
+
+
+class DownloadProgress(Progress):
+    """Shows a bar with megabytes for each file on a terminal, occasional lines elsewhere, nothing if it is quick.
+
+    Args:
+        clock: Seconds that only go forwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bars
+
+        self._out = console(to_stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bars = Bars(*columns, console=self._out, transient=True)
+        self._tasks: dict[str, TaskID] = {}
+        self._done: dict[str, int] = {}
+        self._clock, self._start, self._last_line = clock, clock(), clock()
+
+    def message(self, text: str) -> None:
+        """Print a message."""
+        say(text)
+
+    def count(self, task: str, done: int, total: int | None = None) -> None:
+        """Move the bar of a file, given the bytes that are downloaded."""
+        self._done[task] = done
+        if self._out.is_terminal:
+            if task not in self._tasks:
+                self._tasks[task] = self._bars.add_task(task, total=total)
+            self._bars.update(self._tasks[task], completed=done, total=total)
+            if not self._bars.live.is_started and self._clock() - self._start > _QUICK_S:
+                self._bars.start()
+        elif self._clock() - self._last_line > _LINE_EVERY_S:
+            self._last_line = self._clock()
+            say(f"{sum(self._done.values()) / 1e6:,.1f} MB so far")
+
+    def close(self) -> None:
+        """Remove the bars."""
+        if self._bars.live.is_started:
+            self._bars.stop()
+
+
+@contextmanager
+def resumable(message: str) -> Iterator[None]:
+    """Print how to resume, if the user or the system interrupts the block."""
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped):
+        say(message)
+        raise

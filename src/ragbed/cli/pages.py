@@ -1,0 +1,27 @@
+"""Pages that a command serves until it is interrupted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli.console import say
+
+if TYPE_CHECKING:
+    from ragbed.api.serving import PageServer
+
+
+def serve_page(page: PageServer, note: str, *, open_: bool) -> None:
+    """Serve a page until Ctrl-C, and print its URL."""
+
+    def announce() -> None:
+        click.echo(page.url)
+        say(f"{page.description}. Open the URL above in a browser. {note} Press Ctrl-C to stop.")
+        if open_:
+            click.launch(page.url)
+
+    try:
+        page.serve(announce)
+    except KeyboardInterrupt:
+        say("Closed.")

@@ -1,0 +1,48 @@
+"""Output files of commands that read datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol, cast, runtime_checkable
+
+from ragbed.data import Dataset
+from ragbed.errors import UsageError
+from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import Place
+
+
+@runtime_checkable
+class BinarySink(Protocol):
+    """An open file that takes bytes, e.g. `sys.stdout.buffer`."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes."""
+        ...
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+
+
+@contextmanager
+def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
+    """Open a file that appears when it is complete, or use an open one.
+
+    Raises:
+        UsageError: The file is one of the datasets.
+    """
+    if isinstance(output, BinarySink):
+        yield cast("IO[bytes]", output)
+        output.flush()
+        return
+    if any(_is_same(output, dataset.path) for dataset in datasets):
+        raise UsageError(f"--out {output} is the dataset itself; name another file.")
+    with write_whole(output) as sink:
+        yield sink
+
+
+def _is_same(place: Place, other: Place) -> bool:
+    if isinstance(place, Path) and isinstance(other, Path):
+        return place.resolve() == other.resolve()
+    return place == other

@@ -1,0 +1,129 @@
+"""Export datasets, testbeds and runs in the formats of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ragbed.data import FORMATS, Dataset
+from ragbed.data.corpus import EDITIONS, Corpus
+from ragbed.data.output import BinarySink, open_output
+from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
+from ragbed.interop.exports.frozen import Layout
+from ragbed.interop.exports.parquet import write_items
+from ragbed.interop.exports.records import CASES, ITEMS, TRIALS, InParts, need_library
+from ragbed.interop.exports.records_base import ExportedRun, Written
+from ragbed.interop.exports.shards import write_shards
+from ragbed.io.jsonl import write_whole_folder
+from ragbed.io.locations import Place
+from ragbed.runs.store import open_store
+
+
+@dataclass(frozen=True)
+class ExportTarget:
+    """The format and the place of an export; `shards` is the number of parts, if it is written in parts."""
+
+    to: str
+    place: Place | BinarySink
+    shards: int | None = None
+
+    def folder(self) -> Path:
+        """Return the place as a local folder, for formats that consist of several files."""
+        if not isinstance(self.place, Path):
+            raise UsageError(f"{self.to} is a folder of several files; write it to a local folder and copy it.")
+        return self.place
+
+    def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
+        """Write a folder of parts with their checksums."""
+        if self.to not in formats:
+            raise UsageError(f"--shards: {self.to} is not written in parts; {' and '.join(formats)} are.")
+        if isinstance(self.place, BinarySink):
+            raise UsageError("--shards: --out must be a folder.")
+        need_library(self.to)
+        chosen = formats[self.to]
+        written = Written(chosen.what)
+        write_shards(self.place, chosen.what, self.shards or 1, chosen.records(source, written), chosen.kind())
+        return written
+
+    def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
+        """Write one file, which must not be one of the datasets."""
+        with open_output(self.place, datasets) as sink:
+            return write(sink)
+
+
+def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonical: bool) -> Written:
+    """Export a run, or the trials of one of its models."""
+    to = target.to
+    if to not in {*RUN_FILES, *RUN_FOLDERS}:
+        raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
+    with open_store(folder, create=False) as store:
+        run = ExportedRun(folder, store, model, canonical)
+        if target.shards is not None:
+            return target.write_shards(TRIALS, run)
+        if to in RUN_FOLDERS:
+            with write_whole_folder(target.folder()) as into:
+                return RUN_FOLDERS[to](run, into)
+        return target.write_file([], lambda sink: RUN_FILES[to](run, sink))
+
+
+def is_item_format(to: str) -> bool:
+    """Return whether a format has the items of one dataset, not test cases.
+
+    Raises:
+        UnknownName: There is no such format of datasets.
+    """
+    items = dict.fromkeys([*FORMATS, *EDITIONS, *ITEMS])
+    if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
+        raise UnknownName("format", to, known)
+    return to in items
+
+
+def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
+    """Export the items of one dataset, or its passages as a corpus.
+
+    Args:
+        datasets: The dataset.
+        target: Format and place.
+        layout_options: Options for test cases that were given; they do not apply.
+    """
+    to = target.to
+    if layout_options:
+        raise UnusedOption(layout_options[0], f"{to} contains complete items, not test cases")
+    if len(datasets) > 1:
+        raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
+    dataset = datasets[0]
+    if target.shards is not None:
+        return target.write_shards(ITEMS, dataset)
+    if to == "records":
+        raise UsageError("--to records splits a file into parts: set their number with --shards N.")
+    if to == "parquet":
+        return target.write_file(datasets, lambda sink: write_items(dataset, sink))
+    if to in EDITIONS:
+        corpus = Corpus(dataset, EDITIONS[to])
+        written, lines = Written("passages", notes=[f"Cases name this corpus {corpus.id}."]), corpus.lines()
+    else:
+        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
+
+    def write(sink: IO[bytes]) -> Written:
+        for line in lines:
+            sink.write(line)
+            written.count += 1
+        return written
+
+    return target.write_file(datasets, write)
+
+
+def export_cases(layout: Layout, target: ExportTarget) -> Written:
+    """Export test cases."""
+    to = target.to
+    if to != "jsonl":
+        layout.need_documents(to)
+    if target.shards is not None:
+        return target.write_shards(CASES, layout)
+    if to in DATA_FOLDERS:
+        with write_whole_folder(target.folder()) as folder:
+            return DATA_FOLDERS[to](layout, folder, target.folder().resolve().name)
+    return target.write_file(layout.datasets, lambda sink: DATA_FILES[to](layout, sink))

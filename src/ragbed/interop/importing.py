@@ -1,0 +1,91 @@
+"""Find the test cases that imported answers belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragbed.data import Dataset
+from ragbed.errors import UnusedOption, UsageError
+from ragbed.interop.exports.frozen import read_frozen, read_part
+from ragbed.runs.answer_files import PlainFiles, open_rgb
+from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
+from ragbed.runs.importing import AnswerSource
+from ragbed.schema import Case
+from ragbed.testbeds.selection import choose_testbeds, lay_out
+from ragbed.testbeds.settings import Settings
+
+IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
+
+
+@dataclass(frozen=True)
+class AnswerFiles:
+    """Files with answers, their format, and the model whose answers they are, if the files do not name it."""
+
+    paths: Sequence[Path]
+    form: str
+    model: str | None = None
+
+    def open(self, cases: Callable[[], Iterator[Case]]) -> Sequence[AnswerSource]:
+        """Return the answers with the cases that they are matched to.
+
+        Raises:
+            UsageError: The format needs a model name, or does not fit an exported testbed.
+        """
+        if self.form == "rgb":
+            raise UsageError("--from rgb: name a dataset by -d, not an exported testbed.")
+        if self.form == "inspect":
+            return open_inspect(self.paths, self.model, cases)
+        if self.model is None:
+            raise UsageError(f"--from {self.form}: name the model that gave the answers with -m.")
+        if self.form == "lm-eval":
+            return [LmEvalSamples(self.paths, self.model, self.form, cases)]
+        return [PlainFiles(self.paths, self.model, "imported", cases)]
+
+
+def match_frozen(
+    answers: AnswerFiles, folder: Path, names: Sequence[str] | None, langs: Sequence[str], options: Sequence[str]
+) -> tuple[Sequence[AnswerSource], dict[str, str]]:
+    """Return answers to the cases of an exported testbed, and the settings of the run.
+
+    Args:
+        answers: The files.
+        folder: The exported testbed.
+        names: Testbeds to import; None for all.
+        langs: Languages to import.
+        options: Options for test cases that were given; most do not apply.
+    """
+    if fixed := sorted(set(options) - {"testbeds", "lang"}):
+        raise UnusedOption(fixed[0], f"the cases of {folder} were fixed when it was exported")
+    frozen = read_frozen(folder)
+    parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
+    if not parts:
+        raise UsageError(f"{folder} has no such part; it has {', '.join(part.name for part in frozen.parts)}.")
+
+    def cases() -> Iterator[Case]:
+        for part in parts:
+            yield from read_part(folder, part)
+
+    settings = frozen.settings | {f"data {name}": digest for name, digest in frozen.data.items()}
+    settings["testbeds"] = ",".join(dict.fromkeys(part.testbed for part in parts))
+    return answers.open(cases), _settings(answers) | settings
+
+
+def match_datasets(
+    answers: AnswerFiles, datasets: Sequence[Dataset], names: list[str] | None, settings: Settings
+) -> tuple[Sequence[AnswerSource], dict[str, str]]:
+    """Return answers to the cases of datasets, and the settings of the run."""
+    stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
+    if answers.form == "rgb":
+        if settings.original is None:
+            raise UsageError(f"--profile {settings.profile}: files of the original code need code-2024 or code-2023.")
+        stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
+        return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
+    testbeds = choose_testbeds(names, settings)
+    stored |= settings.as_options() | {"testbeds": ",".join(names or ["all"])}
+    return answers.open(lambda: lay_out(datasets, testbeds, settings, named=names is not None)), stored
+
+
+def _settings(answers: AnswerFiles) -> dict[str, str]:
+    return {"imported": answers.form, "repeats": "1"}

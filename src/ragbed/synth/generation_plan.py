@@ -1,0 +1,98 @@
+"""Options of the generator: check them, and turn them into one specification per language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.schema import Lang
+from ragbed.synth.counterfactual import read_facts
+from ragbed.synth.generate import read_world
+from ragbed.synth.perturbations import DIALS
+from ragbed.synth.spec import SynthSpec
+
+MIX, NONE = "mix", "none"
+# The generator cannot make many more documents for one item that are all different and true.
+_RANGES = {"num_docs": (2, 200), "parts": (2, 5), "tokens": (60, 1500)}
+
+
+@dataclass(frozen=True)
+class GenerationPlan:
+    """A synthetic dataset to generate; see `ragbed.synthesize` for the fields.
+
+    Raises:
+        UsageError: A value is out of range.
+        UnknownName: There is no such dial.
+    """
+
+    seed: int
+    items: int
+    integration: int | None
+    counterfactual: int | None
+    langs: Sequence[Lang]
+    num_docs: int
+    parts: int
+    tokens: int
+    dials: Sequence[str]
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            if not low <= (value := getattr(self, name)) <= high:
+                raise UsageError(f"--{name.replace('_', '-')} {value}: allowed are {low} to {high}.")
+        for name in self.dials:
+            if name in (MIX, NONE) and len(self.dials) > 1:
+                raise UsageError(f"--dials {','.join(self.dials)}: {name} cannot be combined with other names.")
+            if name not in (MIX, NONE, *DIALS):
+                raise UnknownName("dial", name, (MIX, NONE, *DIALS))
+
+    @property
+    def specs(self) -> tuple[SynthSpec, ...]:
+        """The specification of each language."""
+        kind = self.dials[0] if len(self.dials) == 1 else ""
+        return tuple(
+            SynthSpec(
+                seed=self.seed,
+                lang=lang,
+                supports=self.num_docs - self.num_docs // 2,
+                distractors=self.num_docs // 2,
+                most_parts=self.parts,
+                tokens=self.tokens,
+                dials=() if kind == NONE else DIALS if kind == MIX else tuple(self.dials),
+                mixed=kind == MIX,
+            )
+            for lang in self.langs
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of items of each kind, per language.
+
+        Raises:
+            UsageError: A number is negative, or all are 0.
+        """
+        third, facts = self.items // 3, min(len(read_facts(lang)) for lang in self.langs)
+        sizes = {
+            "items": self.items,
+            "integration": third if self.integration is None else self.integration,
+            "counterfactual": min(third, facts) if self.counterfactual is None else self.counterfactual,
+        }
+        for name, size in sizes.items():
+            if size < 0:
+                raise UsageError(f"--{name} {size}: allowed are 0 and more.")
+        if not any(sizes.values()):
+            raise UsageError("--items, --integration and --counterfactual are all 0: nothing to write.")
+        return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
+
+    def check_folder(self, folder: Path) -> None:
+        """Accept a folder with the same generated files, and refuse to overwrite any others."""
+        wanted = {
+            f"{lang}_{kind}.jsonl": count for lang in self.langs for kind, count in self.counts().items() if count
+        }
+        existing = [name for name in wanted if (folder / name).exists()]
+        if not existing:
+            return
+        old = read_world(folder)
+        if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
+            problem = "is not a complete synthetic dataset" if old is None else "was generated with other options"
+            raise UsageError(f"{folder / existing[0]} already exists and {problem}; use another -o, or remove it.")

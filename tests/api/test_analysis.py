@@ -1,0 +1,117 @@
+"""Runs compared, scored, judged and diagnosed from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ragbed
+
+DATA = "ragbed-mini-en_base"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ragbed.Run]:
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        model: ragbed.run(f"scripted/{model}", DATA, testbeds="noise,closed-book", noise=0, limit=8, out=folder / model)
+        for model in ("oracle", "refuser")
+    }
+
+
+def test_a_comparison_has_numbers_by_condition(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
+    junit = tmp_path / "gates.xml"
+    result = ragbed.compare(runs["oracle"], str(runs["refuser"].folder), fail_if_worse=0.1, junit=junit)
+    first = result.records()[0]
+    assert (first["testbed"], first["n"], first["a"], first["b"]) == ("noise", 8, 1.0, 0.0)
+    assert first["low"] <= first["difference"] == -1.0 <= first["high"]
+    assert (first["won"], first["lost"], result.unpaired) == (0, 8, 0)
+    assert len(result.flips) == 8
+    assert not result.passed
+    assert "failure" in junit.read_text()
+    assert ragbed.compare(runs["oracle"], runs["oracle"], fail_if_worse=0.1).passed
+    assert len(result.to_pandas()) == len(result.records()) == 2
+    assert "<table>" in result._repr_html_()
+    assert "-1" in repr(result)
+
+
+def test_scores_are_rates_by_condition_and_sums_are_a_file(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
+    scored = ragbed.score(list(runs.values()), disagreements="code")
+    rates = {(row["model"], row["testbed"]): row["correct"] for row in scored.records()}
+    assert rates[("scripted/oracle", "noise")] == 1.0
+    assert rates[("scripted/refuser", "noise")] == 0.0
+    assert scored.disagreements == []
+    written = ragbed.score(runs["oracle"], sums=tmp_path / "sums.jsonl").sums
+    assert written is not None
+    assert (written.trials, Path(written.place).is_file()) == (16, True)
+    assert ragbed.report(tmp_path / "sums.jsonl", format="csv").has_cases is False
+
+
+def test_a_judge_that_cannot_judge_is_counted_as_unparsed(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    result = ragbed.judge(runs["oracle"], "scripted/echo", criteria=["correct"], sample=4, out=labels, progress=False)
+    rows = result.records()
+    assert {row["judge"] for row in rows} == {"scripted/echo"}
+    assert sum(row["asked"] for row in rows) == 16
+    assert sum(row["unparsed"] for row in rows) == 16
+    assert [row["corrected"] for row in rows] == [None, None]
+    assert (result.failed, result.sample) == (0, len(labels.read_text().splitlines()))
+    assert result.criteria.keys() == {"correct"}
+
+
+def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run]) -> None:
+    def says_yes(prompt: str) -> str:
+        return "VERDICT: yes"
+
+    rows = ragbed.judge(runs["refuser"], says_yes, criteria="correct", testbeds="noise").records()
+    assert [(row["judge"], row["yes"], row["rate"]) for row in rows] == [("function/says_yes", 8, 1.0)]
+    with pytest.raises(ragbed.UsageError, match="is a RAG system and takes no prompts"):
+        ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
+
+
+def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
+    drawn, labelled = tmp_path / "drawn.jsonl", tmp_path / "labelled.jsonl"
+    ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct", sample=6, out=drawn)
+    lines = [json.loads(line) | {"label": True, "rater": "ada"} for line in drawn.read_text().splitlines()]
+    labelled.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = ragbed.judge(runs["oracle"], ["scripted/echo", "scripted/refuser"], criteria="correct", labels=labelled)
+    assert result.labels == {"used": len(lines), "left_out": {}}
+    assert result.validations is not None
+    assert len(result.judge_pairs) == 1
+
+
+def test_a_diagnosis_has_types_sources_and_evidence(runs: dict[str, ragbed.Run]) -> None:
+    result = ragbed.diagnose(runs["refuser"])
+    (row,) = [row for row in result.records() if row["type"] == "E10"]
+    assert (row["errors"], row["wrong"], row["share"], row["meaning"]) == (8, 8, 1.0, "over-refusal")
+    assert row["confirmed"] is None
+    assert [row["source"] for row in result.sources()] == ["no answer"]
+    assert len(result.of_type("E10")) == 8
+    assert result.of_type("unclassified") == []
+    with pytest.raises(ragbed.UsageError, match="Did you mean 'E11'"):
+        result.of_type("E101")
+    assert result.path.read_text().count("\n") == len(result.diagnoses)
+    assert result.counts.asked == 8
+
+
+def test_interventions_call_the_models_again(runs: dict[str, ragbed.Run]) -> None:
+    messages: list[str] = []
+
+    class Messages(ragbed.Progress):
+        def message(self, text: str) -> None:
+            messages.append(text)
+
+    result = ragbed.diagnose(runs["refuser"], intervene=True, knock_out=True, progress=Messages())
+    assert [message.partition(":")[0] for message in messages] == ["intervene", "knock-out"]
+    assert result.failed == 0
+
+
+def test_power_and_the_papers_tables_are_records() -> None:
+    needed = ragbed.power(drop=0.05, discordance="12%", base=[0.9])
+    assert [row["design"] for row in needed] == ["paired", "unpaired, each group"]
+    assert ragbed.power(items=300, drop="5%")[0]["power"] > 0.3
+    tables = ragbed.paper_tables()
+    assert {row["table"] for row in tables.records()} == {"noise", "rejection", "integration", "counterfactual"}
+    assert tables.findings.corrections

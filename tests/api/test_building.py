@@ -1,0 +1,70 @@
+"""Datasets built and measured from Python; tests/cli/test_build.py builds with a real generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ragbed
+
+
+def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
+    documents = tmp_path / "docs"
+    documents.mkdir()
+    (documents / "hours.txt").write_text("The library opens at nine and closes at five. " * 20)
+    recipe = ragbed.build_init("2 English questions", documents, model="scripted/echo", out=tmp_path / "hours.toml")
+    assert (recipe.recipe["generator"], recipe.recipe["wanted"]["base"]) == ("scripted/echo", 2)
+    with pytest.raises(ragbed.UsageError, match="already exists"):
+        ragbed.build_init("2 English questions", documents, out=recipe.path)
+    messages: list[str] = []
+
+    class Messages(ragbed.Progress):
+        def message(self, text: str) -> None:
+            messages.append(text)
+
+    built = ragbed.build(recipe.path, out=tmp_path / "built", progress=Messages())
+    assert (built.steps["articles"].made, built.steps["questions"].rejected) == (1, {"prose": 1})
+    assert not built.complete
+    assert built.records()[0] | {"reason": ""} == {
+        "file": str(tmp_path / "built/en_base.jsonl"), "wanted": 2, "delivered": 0, "reason": ""
+    }  # fmt: skip
+    assert messages[0] == "articles: 1 → 1"
+    messages.clear()
+    ragbed.build(recipe.path, out=tmp_path / "built", progress=Messages())
+    assert messages[0] == "articles: 1 → 1 (as before; --from articles runs it again)"
+    with pytest.raises(ragbed.UsageError, match=r"unknown step 'artcles'\. Did you mean 'articles'"):
+        ragbed.build(recipe.path, out=tmp_path / "built", from_="artcles")
+
+
+def test_quality_is_measured_and_compared_with_an_edition(tmp_path: Path) -> None:
+    run = ragbed.run(
+        "scripted/oracle", "ragbed-mini-en_base", testbeds="noise,closed-book", noise=0, limit=4, out=tmp_path / "run"
+    )
+    measured = ragbed.build_quality(
+        "ragbed-mini-en_base",
+        runs=run,
+        cutoff={"scripted/oracle": "2020-01-01"},
+        against="ragbed-mini-en_fact",
+        out=tmp_path / "quality.json",
+    )
+    assert {row["family"] for row in measured.records()} >= {"labels", "models"}
+    assert measured.drift is not None
+    assert (tmp_path / "quality.json").is_file()
+    assert measured.ok is (not measured.quality.failed)
+
+
+def test_labels_are_compared_with_the_published_ones() -> None:
+    result = ragbed.build_relabel("figure1")
+    assert (result.data, sum(row["n"] for row in result.records()) > 0) == ("figure1", True)
+
+
+def test_the_installation_and_the_cache_are_inspected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path))
+    found = {row["name"]: row["works"] for row in ragbed.doctor().records()}
+    assert found["scripted"] is True
+    assert ragbed.cache().contents.entries == 0
+    ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
+    assert [row["entries"] for row in ragbed.cache().records()] == [2]
+    assert ragbed.cache_prune(all_=True) == 2
+    assert ragbed.cache().contents.entries == 0

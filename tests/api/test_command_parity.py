@@ -1,0 +1,110 @@
+"""Every command has a function of the Python API, and every option a parameter of the same name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+import pytest
+
+import ragbed
+from ragbed.cli import app
+
+FUNCTIONS = {
+    "build init": "build_init",
+    "build quality": "build_quality",
+    "build relabel": "build_relabel",
+    "build run": "build",
+    "cache": "cache",
+    "cache prune": "cache_prune",
+    "cases": "cases",
+    "compare": "compare",
+    "data get": "download",
+    "data list": "datasets",
+    "data path": "data_path",
+    "diagnose": "diagnose",
+    "doctor": "doctor",
+    "export": "export",
+    "import": "import_results",
+    "judge": "judge",
+    "leaderboard": "leaderboard",
+    "lint": "lint",
+    "merge": "merge",
+    "paper": "paper_tables",
+    "power": "power",
+    "report": "report",
+    "review": "review",
+    "score": "score",
+    "synth": "synthesize",
+    "view": "view",
+}
+ELSEWHERE = {"run": "tests/api/test_parity.py", "demo": "tests/api/test_parity.py", "status": "Run.status"}
+"""Commands whose parameters are compared elsewhere, or that are methods."""
+PRINTING = {
+    "": {"json", "config"},
+    "compare": {"flips"},
+    "diagnose": {"show"},
+}
+"""Options that choose what the command line prints: `--flips` is `ComparisonResult.flips`, `--show` is
+`DiagnosisResult.of_type`."""
+ARGUMENTS = {"compare": {"a": "first", "b": "second"}}
+"""Parameters whose positional argument has another name inside the command."""
+API_ONLY = {"progress"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A command without subcommands, or a group that can be called itself."""
+
+    name: str
+    command: click.Command
+
+
+def _commands(command: click.Group, prefix: str = "") -> Iterator[Found]:
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        if not isinstance(inner, click.Group) or inner.invoke_without_command:
+            yield Found(f"{prefix}{name}", inner)
+        if isinstance(inner, click.Group):
+            yield from _commands(inner, f"{prefix}{name} ")
+
+
+COMMANDS = {found.name: found.command for found in _commands(app)}
+
+
+def _long_name(parameter: click.Parameter) -> str:
+    """Return the parameter that an option must have: its long name, with `_` at the end where Python needs it."""
+    long = next((name for name in parameter.opts if name.startswith("--")), parameter.name or "")
+    name = long.removeprefix("--").replace("-", "_")
+    return f"{name}_" if name in ("from", "import", "open", "all") else name
+
+
+def _options(name: str) -> set[str]:
+    current = [one for one in COMMANDS[name].params if not (isinstance(one, click.Option) and one.hidden)]
+    return {_long_name(one) for one in current} - PRINTING[""] - PRINTING.get(name, set())
+
+
+def test_every_command_has_a_function() -> None:
+    assert set(COMMANDS) == FUNCTIONS.keys() | ELSEWHERE.keys()
+    assert set(FUNCTIONS.values()) <= set(ragbed.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_option_is_a_parameter_and_the_other_way_round(name: str) -> None:
+    renamed = ARGUMENTS.get(name, {})
+    parameters = set(inspect.signature(getattr(ragbed, FUNCTIONS[name])).parameters) - API_ONLY
+    assert {renamed.get(parameter, parameter) for parameter in parameters} == _options(name)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_defaults_are_those_of_the_command_line(name: str) -> None:
+    parameters = inspect.signature(getattr(ragbed, FUNCTIONS[name])).parameters
+    for option in COMMANDS[name].params:
+        parameter = parameters.get(_long_name(option))
+        if parameter is not None and not option.required:
+            default = option.to_info_dict()["default"]
+            assert str(default) == str(parameter.default) or not (default or parameter.default), option.name

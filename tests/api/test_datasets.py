@@ -1,0 +1,77 @@
+"""Datasets previewed, checked, generated and downloaded from Python."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import ragbed
+from ragbed.api.downloads import IncompleteDownload
+
+DATA = "ragbed-mini-en_base"
+
+
+def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> None:
+    out, sink = tmp_path / "cases.jsonl", io.BytesIO()
+    made = ragbed.cases([DATA], testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=out)
+    assert {(row["testbed"], row["noise"], row["feasible"]) for row in made.records()} >= {("rejection", 1.0, 6)}
+    assert len(list(made)) == len(list(made)) == len(out.read_text().splitlines())
+    ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
+    assert sink.getvalue() == out.read_bytes()
+    with pytest.raises(ragbed.UsageError, match="is the dataset itself"):
+        ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
+
+
+def test_cases_of_items_in_memory() -> None:
+    items = [
+        {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["Bo lost."] * 3},
+    ]
+    made = ragbed.cases({"mine": items}, testbeds="noise", noise=0.5, num_docs=2)
+    (case,) = made
+    assert (case.data, case.question, len(case.documents)) == ("mine", "Who won?", 2)
+
+
+def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
+    path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)))
+    few, every = ragbed.lint(path), ragbed.lint(path, all_=True, only="gold-in-negative")
+    assert not few.ok
+    assert few.totals["error"] >= 8
+    (row,) = every.records()
+    assert (row["data"], row["rule"], row["severity"], row["items"]) == ("mine", "gold-in-negative", "error", 8)
+    assert len([found for found in few.findings() if found.rule == "gold-in-negative"]) == 3
+    assert len(list(every.findings())) == 8
+    assert ragbed.lint("ragbed-mini-zh_base", only="record").ok
+
+
+def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+
+    class Seen(ragbed.Progress):
+        def count(self, task: str, done: int, total: int | None = None) -> None:
+            seen.append((task, done, total))
+
+    made = ragbed.synthesize(tmp_path, items=6, lang=["en"], integration=0, workers=1, progress=Seen())
+    assert [Path(row["file"]).name for row in made.records()] == ["en_base.jsonl", "en_fact.jsonl"]
+    assert seen[-1] == ("items", 8, 8)
+    again = ragbed.synthesize(tmp_path, items=6, lang="en", integration=0, workers=1)
+    assert again.manifest == made.manifest
+    with pytest.raises(ragbed.UsageError, match="was generated with other options"):
+        ragbed.synthesize(tmp_path, items=9, lang="en", workers=1)
+
+
+def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
+    assert [row["state"] for row in ragbed.download("figure1").records()] == ["here"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(IncompleteDownload, match="none of the files of rgb is there") as caught:
+        ragbed.download("rgb", from_=tmp_path / "empty")
+    assert {row["state"] for row in caught.value.result.records()} == {"missing"}
+    with pytest.raises(ragbed.RagbedError, match="en_refine is not downloaded"):
+        ragbed.data_path("en_refine")
+    listed = {row["name"]: row["complete"] for row in ragbed.datasets()}
+    assert (listed["figure1"], listed["rgb"]) == (True, False)

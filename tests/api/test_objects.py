@@ -1,0 +1,328 @@
+"""Models and data that are given as Python objects."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+
+import ragbed
+from ragbed.errors import UsageError
+
+DATA = "ragbed-mini-en_base"
+_OPTIONS: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 5}
+
+
+def _evaluate(model: Any, tmp_path: Path, **options: Any) -> ragbed.Run:
+    return ragbed.run(model, options.pop("data", DATA), **{**_OPTIONS, "out": tmp_path / "run", **options})
+
+
+def _trial(run: ragbed.Run) -> dict[str, Any]:
+    return next(run.trials())
+
+
+def test_a_function_receives_the_prompt_and_its_response_is_scored(tmp_path: Path) -> None:
+    prompts = []
+
+    def oracle(prompt: str) -> str:
+        prompts.append(prompt)
+        return "I do not know."
+
+    run = _evaluate(oracle, tmp_path)
+    trial = _trial(run)
+    assert run.outcomes == {"ok": 5}
+    assert (trial["model"], trial["reply"]) == ("function/oracle", "I do not know.")
+    assert {message["content"] in "".join(prompts) for message in trial["messages"]} == {True}
+
+
+def test_sync_functions_run_concurrently_in_threads(tmp_path: Path) -> None:
+    together = threading.Barrier(5)
+
+    def answer(prompt: str) -> str:
+        together.wait(timeout=20)
+        return "Paris"
+
+    assert _evaluate(answer, tmp_path, max_connections=5).outcomes == {"ok": 5}
+
+
+def test_async_functions_objects_partials_and_lambdas_are_models(tmp_path: Path) -> None:
+    class Client:
+        async def __call__(self, prompt: str) -> str:
+            await asyncio.sleep(0)
+            return "Paris"
+
+    async def later(prompt: str) -> str:
+        return "Paris"
+
+    def formatted(style: str, prompt: str) -> str:
+        return style
+
+    models = {"client": Client(), "partial": functools.partial(formatted, "Paris"), "anonymous": lambda _: later("")}
+    run = _evaluate(models, tmp_path)
+    assert run.outcomes == {"ok": 15}
+    assert {row["model"] for row in run.table("noise")} == set(models)
+
+
+def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_path: Path) -> None:
+    calls: Counter[str] = Counter()
+
+    def helper() -> str:
+        raise ValueError("no answer\nin two lines")
+
+    def flaky(prompt: str) -> str:
+        calls[prompt] += 1
+        return "Paris" if len(calls) % 2 else helper()
+
+    run = _evaluate(flaky, tmp_path)
+    assert run.outcomes == {"ok": 3, "error": 2}
+    error = run.errors[0]
+    assert (error["kind"], error["message"]) == ("exception", "ValueError: no answer in two lines")
+    assert "in helper" in error["traceback"]
+    assert "ragbed/api" not in error["traceback"]
+    assert run.table("noise")[0]["errors"] == 2
+    assert run.status().models[0].errors == {"exception": 2}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "TypeError: the function returned None; expected a string"),
+        (3, "TypeError: the function returned int '3'; expected a string"),
+        (b"Paris", "TypeError: the function returned bytes"),
+    ],
+)
+def test_a_response_that_is_not_text_is_an_error_of_that_case(value: object, message: str, tmp_path: Path) -> None:
+    run = _evaluate(lambda _: value, tmp_path)
+    assert run.outcomes == {"error": 5}
+    assert run.errors[0]["message"].startswith(message)
+
+
+def test_the_run_continues_when_every_case_raises(tmp_path: Path) -> None:
+    def broken(prompt: str) -> str:
+        raise RuntimeError("always")
+
+    run = ragbed.run(broken, [DATA, "ragbed-mini-zh_base"], out=tmp_path / "run", testbeds=["noise", "rejection"])
+    assert run.outcomes["error"] > 128  # a server would have been given up by then
+    assert "pending" not in run.outcomes
+    again = ragbed.run(lambda _: "Paris", DATA, out=tmp_path / "other", testbeds="noise", noise=0, limit=5)
+    assert again.outcomes == {"ok": 5}
+
+
+def test_a_function_that_exits_or_takes_too_long_ends_its_case_only(tmp_path: Path) -> None:
+    def exits(prompt: str) -> str:
+        raise SystemExit("bye")
+
+    async def quits(prompt: str) -> str:
+        raise SystemExit("bye")
+
+    def slow(prompt: str) -> str:
+        time.sleep(5)
+        return ""
+
+    assert _evaluate([exits, quits], tmp_path).outcomes == {"error": 10}
+    run = _evaluate(slow, tmp_path, out=tmp_path / "slow", timeout=0.05, limit=2)
+    assert [(error["kind"], error["message"]) for error in run.errors] == [("timeout", "no answer within 0.05 s")] * 2
+
+
+def test_failed_cases_are_retried_by_the_same_call(tmp_path: Path) -> None:
+    state = {"works": False}
+
+    def answer(prompt: str) -> str:
+        if not state["works"]:
+            raise ConnectionError("down")
+        return "Paris"
+
+    assert _evaluate(answer, tmp_path).outcomes == {"error": 5}
+    state["works"] = True
+    assert _evaluate(answer, tmp_path).outcomes == {"ok": 5}
+
+
+def test_strategies_apply_to_functions_but_not_to_systems(tmp_path: Path) -> None:
+    def answer(prompt: str) -> str:
+        return "Paris"
+
+    assert len(_evaluate(answer, tmp_path, strategies="quote").table("remedies")) == 2
+    with pytest.raises(UsageError, match="builds its own prompts"):
+        _evaluate(ragbed.system(lambda _: "Paris"), tmp_path, strategies="quote")
+
+
+def test_a_system_receives_the_case_and_returns_an_answer_with_contexts(tmp_path: Path) -> None:
+    cases: list[ragbed.SystemCase] = []
+
+    @ragbed.system
+    def rag(case: ragbed.SystemCase) -> dict[str, object]:
+        cases.append(case)
+        return {"answer": case.documents[0], "contexts": [case.documents[0], "a text of its own"]}
+
+    run = _evaluate(rag, tmp_path)
+    trial = _trial(run)
+    assert run.outcomes == {"ok": 5}
+    assert (cases[0].lang, cases[0].k, len(cases[0].documents), cases[0].corpus) == ("en", 5, 5, None)
+    assert not hasattr(cases[0], "answer")
+    assert trial["model"] == "system/rag"
+    assert [context.get("stance") for context in trial["retrieved"]] == ["supports", None]
+    assert trial["retrieved"][0]["text"] == trial["documents"][0]["text"]
+
+
+def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> None:
+    class Answer:
+        answer = "I do not know."
+        contexts = ("not in the corpus",)
+
+    async def search(case: ragbed.SystemCase) -> Answer:
+        assert case.corpus is not None
+        return Answer()
+
+    run = _evaluate(ragbed.system(search, name="mine"), tmp_path, testbeds="own-retrieval", noise=None)
+    assert run.outcomes == {"ok": 5}
+    assert run.table("own-retrieval")[0]["unknown"] == 1.0
+    assert _trial(run)["model"] == "system/mine"
+
+
+@pytest.mark.parametrize("value", [None, {"contexts": []}, {"answer": 3}, ["Paris"]])
+def test_a_system_without_an_answer_is_an_error_of_that_case(value: object, tmp_path: Path) -> None:
+    run = _evaluate(ragbed.system(lambda _: value, name="mine"), tmp_path)
+    assert run.outcomes == {"error": 5}
+    assert "expected a string or an object with 'answer'" in run.errors[0]["message"]
+
+
+class Echo:
+    name = "mine/echo"
+    concurrency = 4
+    advice = ""
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        if case.item.endswith("1"):
+            raise ValueError("not this one")
+        return ragbed.Completion(outcome="ok", reply=case.question)
+
+    def request(self, case: ragbed.Case) -> bytes:
+        return case.case.encode()
+
+    async def identity(self) -> str:
+        return "1"
+
+    async def close(self) -> None: ...
+
+
+def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
+    model: ragbed.Model = Echo()
+    for folder in ("a", "b"):
+        run = _evaluate(model, tmp_path, out=tmp_path / folder, no_cache=True)
+        assert run.outcomes == {"ok": 4, "error": 1}
+    assert _trial(run)["model"] == "mine/echo"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (3, "model=3 is not a model: use a model string"),
+        (None, "model=None is not a model"),
+        ([], "model is empty"),
+        (Echo, "is not a model"),
+        (lambda: "x", "a function is called with the prompt, and this one cannot be"),
+        (lambda question, documents: "x", r"use ragbed.system\(function\)"),
+        ("scripted/oracl", "unknown script 'oracl'. Did you mean 'oracle'"),
+        ("scriptd/oracle", "Did you mean 'scripted'"),
+        ([lambda _: "", lambda _: "x"], "two models are called 'function/lambda'; name them"),
+        ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
+        ({"one": "scripted/oracle", "two": "scripted/oracle"}, "given twice under different names"),
+    ],
+)
+def test_what_is_not_a_model_is_a_usage_error(model: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        _evaluate(model, tmp_path)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_object_that_lacks_a_method_is_told_which(tmp_path: Path) -> None:
+    class Half:
+        name = "mine/half"
+
+        async def complete(self, case: object) -> None: ...
+
+        async def identity(self) -> str:
+            return ""
+
+    with pytest.raises(UsageError, match="lacks concurrency, advice, request, close"):
+        _evaluate(Half(), tmp_path)
+
+
+_ITEMS = [
+    {
+        "question": f"What is {number} plus one?",
+        "lang": "en",
+        "answer": [[str(number + 1)]],
+        "passages": [{"text": f"{number} plus one is {number + 1}.", "stance": "supports"}],
+    }
+    for number in range(6)
+]
+
+
+def test_data_can_be_a_list_of_items(tmp_path: Path) -> None:
+    run = _evaluate("scripted/oracle", tmp_path, data=_ITEMS, num_docs=1)
+    assert run.outcomes == {"ok": 5}
+    assert {row["data"] for row in run.metrics()} == {"data"}
+    assert _evaluate("scripted/oracle", tmp_path, data=_ITEMS, num_docs=1).outcomes == {"ok": 5}
+    with pytest.raises(UsageError, match="was created with"):
+        _evaluate("scripted/oracle", tmp_path, data=_ITEMS[:4], num_docs=1)
+
+
+def test_data_can_be_a_generator_or_a_frame_of_another_library(tmp_path: Path) -> None:
+    class Polars:
+        def to_dicts(self) -> list[dict[str, Any]]:
+            return [{**item, "event": None} for item in _ITEMS]
+
+    for name, data in {"generator": (item for item in _ITEMS), "frame": Polars()}.items():
+        run = _evaluate("scripted/oracle", tmp_path, data=data, num_docs=1, out=tmp_path / name)
+        assert run.outcomes == {"ok": 5}
+
+
+def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
+    rgb = [{"query": "Capital of France?", "answer": ["Paris"], "positive": ["Paris is it."], "negative": ["Rome."]}]
+    data = {"sums": _ITEMS, "mini": DATA, "capitals": rgb}
+    run = _evaluate("scripted/oracle", tmp_path, data=data, num_docs=1)
+    assert {row["data"] for row in run.metrics()} == set(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, "data=int '3' is not a dataset"),
+        ([], "data is empty"),
+        ([3], "data=int '3' is not a dataset"),
+        ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
+        (_ITEMS[0], "data is one item; give a list of items"),
+        ([_ITEMS, _ITEMS], "2 datasets are called 'data'"),
+        ([{"question": object()}], "item 0 cannot be written as JSON"),
+    ],
+)
+def test_what_is_not_a_dataset_is_a_usage_error(data: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        _evaluate("scripted/oracle", tmp_path, data=data)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_item_with_a_wrong_field_is_named_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ragbed.RagbedError, match=r"data\.jsonl:2: .*answer"):
+        _evaluate("scripted/oracle", tmp_path, data=[_ITEMS[0], {**_ITEMS[1], "answer": "2"}], num_docs=1)
+
+
+def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
+    frame = pandas.DataFrame(_ITEMS).assign(event=[None, "a", None, None, None, None], date=[pandas.NA] * 6)
+    frame["answer"] = [numpy.array(answer, dtype=object) for answer in frame["answer"]]
+    run = _evaluate("scripted/oracle", tmp_path, data=frame, num_docs=1)
+    rows = run.to_pandas()
+    assert rows.shape[0] == 5
+    assert rows.groupby("testbed")["score.correct"].mean().to_dict() == {"noise": 1.0}
+    metrics = run.metrics().to_pandas()
+    assert metrics.loc[metrics.metric == "accuracy", "value"].tolist() == [1.0]
+    assert pandas.DataFrame(run.table("noise")).loc[0, "n"] == 5

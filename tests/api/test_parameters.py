@@ -1,0 +1,67 @@
+"""Parameters are checked before anything else happens; errors name the parameter, the value and the nearest one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ragbed
+
+api: Any = ragbed
+"""The API without its types: the calls below are wrong on purpose."""
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: api.power(dorp=0.1), "power() has no parameter 'dorp'. Did you mean 'drop'?"),
+        (lambda: api.power(items="many"), "items='many': expected int or None, not str."),
+        (lambda: api.power(items=True), "items=True: expected int or None, not bool."),
+        (lambda: api.power(power=2.0), "--power 2: allowed are 0.5 to 0.999."),
+        (lambda: api.compare(1, 2), "a=1: expected Run, str or Path, not int."),
+        (lambda: api.compare("a"), "compare(): missing a required argument: 'b'."),
+        (lambda: api.score("a", disagreements="cod"), "disagreements='cod' is not one of code, paper. Did you mean"),
+        (lambda: api.judge("a", ["m", 3]), "model=3 is not a model: use a model string such as"),
+        (lambda: api.judge("a", "m", criteria="refusl"), "unknown criterion 'refusl'. Did you mean 'refusal'?"),
+        (lambda: api.judge("a", "m", timeout="1"), "timeout='1': expected float, not str."),
+        (lambda: api.judge("a", "m", rpm=0), "rpm=0 is out of range"),
+        (lambda: api.judge("a", "m", sample=5), "--sample N and --out FILE must be given together."),
+        (lambda: api.diagnose("a", cluster="h:1"), "--cluster is for a cluster; add --engine ray"),
+        (lambda: api.cases("figure1", profile="robst"), "unknown profile 'robst'. Did you mean 'robust'?"),
+        (lambda: api.cases("figure1", noise=7), "--noise"),
+        (lambda: api.lint("figure1", only="recrd"), "unknown rule 'recrd'. Did you mean 'record'?"),
+        (lambda: api.synthesize("out", tokens=10), "--tokens 10: allowed are 60 to 1500."),
+        (lambda: api.synthesize("s3://bucket/x"), "is a URL; a local file or folder is needed here."),
+        (lambda: api.download("rbg"), "unknown data 'rbg'. Did you mean 'rgb'?"),
+        (lambda: api.export("figure1", "nativ", "x"), "unknown format 'nativ'. Did you mean 'native'?"),
+        (lambda: api.export("figure1", "native", "x", noise=0), "--noise has no effect here: native contains"),
+        (lambda: api.export("figure1", "native", "x", canonical=True), "--canonical has no effect here: figure1 is"),
+        (lambda: api.import_results("x", "jsonnl", "y"), "unknown format 'jsonnl'. Did you mean 'jsonl'?"),
+        (lambda: api.import_results("x", "cassette", "y", model="m"), "--model has no effect here: a cassette"),
+        (lambda: api.report("x", format="markdown"), "format='markdown' is not one of text, md"),
+        (lambda: api.report("x", format="svg"), "Figures are files: name a folder for them"),
+        (lambda: api.build_quality("figure1", cutoff="gpt"), "--cutoff 'gpt': write MODEL=DATE"),
+        (lambda: api.build_quality("figure1", out="x.txt"), "must end in .html or .json."),
+        (lambda: api.review("x", raters=3), "raters=3: expected 1, 2 or None, not int."),
+        (lambda: api.view("x", port=-1), "--port -1: allowed are 0 to 65535."),
+        (lambda: api.cache_prune(older_than="soon"), "--older-than 'soon': write a number and h, d or w"),
+        (api.cache_prune, "Use either --older-than AGE or --all."),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_its_value(
+    call: Callable[[], object], message: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    with pytest.raises(ragbed.UsageError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_shared_options_are_parameters_with_their_defaults() -> None:
+    parameters = inspect.signature(ragbed.judge).parameters
+    assert (parameters["timeout"].default, parameters["timeout"].annotation) == (120.0, "float")
+    assert parameters["budget"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert inspect.signature(ragbed.cases).parameters["lang"].default == "en,zh"

@@ -1,0 +1,313 @@
+"""`ragbed.run`, `arun`, `open_run` and the results of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.engines import ENGINES
+from ragbed.runs.engines.local import LocalEngine
+from tests.cli.typed import type_command
+
+DATA = "ragbed-mini-en_base"
+
+
+def _run(tmp_path: Path, **options: Any) -> ragbed.Run:
+    settings: dict[str, Any] = {"testbeds": ["noise", "rejection"], "noise": "0,0.8,1", "limit": 8}
+    return ragbed.run("scripted/oracle", DATA, **{**settings, "out": tmp_path / "run", **options})
+
+
+def test_a_run_has_the_numbers_of_the_command_line(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise,rejection", "--noise", "0,0.8,1")
+    typed = type_command(*words, "--limit", "8", "--out", str(tmp_path / "typed"), "--json")
+    assert typed.code == 0
+    assert run.metrics() == ragbed.open_run(json.loads(typed.out)["run"]).metrics()
+    trials = list(run.trials())
+    assert len(trials) == 24
+    assert {trial["outcome"] for trial in trials} == {"ok"}
+    assert {document["stance"] for document in trials[0]["documents"]} == {"supports"}
+
+
+def test_tables_are_numbers_text_and_html(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    table = run.table("noise")
+    assert (len(table), table[0]["model"], table[0]["n"], table[0]["0.8"]) == (1, "scripted/oracle", 8, 1.0)
+    assert "100.0 [67.6, 100.0]*" in repr(table)
+    assert ">0.8</th>" in table._repr_html_()
+    assert run._repr_html_().count("<table>") == len(run.tables())
+    hostile = ragbed.Records([{"<i>": "<script>alert(1)</script>"}], "<b>")._repr_html_()
+    assert "<script>" not in hostile
+    assert "&lt;script&gt;alert(1)" in hostile
+
+
+def test_metrics_have_value_interval_n_and_errors(tmp_path: Path) -> None:
+    rows = [row for row in _run(tmp_path).metrics() if (row["table"], row["metric"]) == ("noise", "accuracy")]
+    assert [(row["noise"], row["value"], row["n"], row["errors"]) for row in rows] == [
+        (0.0, 1.0, 8, 0),
+        (0.8, 1.0, 8, 0),
+    ]
+    assert all(0.6 < row["low"] < row["high"] == 1.0 for row in rows)
+
+
+def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
+    records = ragbed.Records([{"n": number, "text": "x" * 100} for number in range(100)])
+    assert "… 40 more rows" in repr(records)
+    assert "… 40 more rows" in records._repr_html_()
+    assert "x" * 81 not in repr(records)
+    assert (len(records), records[99]["n"], records[1:3][0]["n"]) == (100, 99, 1)
+
+
+def test_figures_are_shown_by_a_notebook(tmp_path: Path) -> None:
+    figures = _run(tmp_path, testbeds="noise", noise=[0, 0.8]).figures()
+    assert figures
+    assert all(figure._repr_svg_().startswith("<svg") for figure in figures)
+
+
+def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    (model,) = run.status().models
+    assert (model.planned, model.ok, model.error) == (24, 24, 0)
+    assert run.outcomes == {"ok": 24}
+    assert (len(run.errors), run.errors.columns[-1]) == (0, "traceback")
+    assert "message" in repr(run.errors)
+    assert repr(run) == f"Run('{tmp_path}/run': 24 ok)"
+
+
+def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> None:
+    async def cell() -> ragbed.Run:
+        return _run(tmp_path)
+
+    assert asyncio.run(cell()).table("noise")[0]["n"] == 8
+
+
+def test_arun_uses_the_running_loop(tmp_path: Path) -> None:
+    loops = set()
+
+    async def answer(prompt: str) -> str:
+        loops.add(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return "Paris"
+
+    async def cell() -> tuple[ragbed.Run, asyncio.AbstractEventLoop]:
+        run = await ragbed.arun(answer, DATA, testbeds="noise", noise=0, limit=5, out=tmp_path / "run")
+        return run, asyncio.get_running_loop()
+
+    run, loop = asyncio.run(cell())
+    assert run.outcomes == {"ok": 5}
+    assert loops == {loop}
+
+
+def test_a_cancelled_arun_keeps_what_is_finished_and_can_be_resumed(tmp_path: Path) -> None:
+    calls = []
+
+    async def answer(prompt: str) -> str:
+        calls.append(prompt)
+        await asyncio.sleep(0 if len(calls) < 4 else 60)
+        return "Paris"
+
+    options: Any = {"testbeds": "noise", "noise": 0, "limit": 8, "max_connections": 1, "out": tmp_path / "run"}
+
+    async def cell() -> None:
+        task = asyncio.create_task(ragbed.arun(answer, DATA, **options))
+        while len(calls) < 4:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cell())
+    assert ragbed.open_run(tmp_path / "run").outcomes == {"ok": 3, "pending": 5}
+    del calls[:]
+    assert ragbed.run(_named("answer"), DATA, **options).outcomes == {"ok": 8}
+
+
+def _named(name: str) -> Any:
+    def function(prompt: str) -> str:
+        return "Paris"
+
+    function.__qualname__ = name
+    return function
+
+
+def test_an_interrupt_in_a_notebook_ends_the_run(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(_SLOW)
+    (tmp_path / "cell.py").write_text(_CELL)
+    path = os.pathsep.join([str(tmp_path), str(Path(ragbed.__file__).parents[1])])
+    program = subprocess.Popen(
+        [sys.executable, "cell.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with program:
+        out, _ = program.communicate(timeout=120)
+    asked, later, came = map(int, out.split())
+    assert 3 <= came <= asked < 40
+    assert later == asked
+
+
+_SLOW = """
+import os, signal, time
+def answer(question, documents, lang):
+    with open("calls.txt", "a") as log:
+        log.write(".")
+        called = log.tell()
+    if called == 4:
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    return "no idea"
+"""
+_CELL = """
+import asyncio, pathlib, time, ragbed
+async def cell():
+    try:
+        ragbed.run("python/slow:answer", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=40, max_connections=1,
+                   out="run")
+    except KeyboardInterrupt:
+        print(pathlib.Path("calls.txt").stat().st_size)
+        time.sleep(1)  # a notebook lives on
+        print(pathlib.Path("calls.txt").stat().st_size, len(list(ragbed.open_run("run").trials())))
+loop = asyncio.new_event_loop()  # as a notebook's: an interrupt is raised in the cell
+loop.run_until_complete(cell())
+"""
+
+
+def test_the_engine_of_a_run_is_closed_at_its_end_and_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+
+    class Noting(LocalEngine):
+        def close(self) -> None:
+            closed.append((tmp_path / "run").exists())
+            super().close()
+
+    monkeypatch.setitem(ENGINES, "noting", lambda plan: Noting(plan.workers))
+    with pytest.raises(UsageError, match="unknown"):
+        ragbed.run("scripted/nobody", DATA, out=tmp_path / "run", engine="noting")
+    _run(tmp_path, engine="noting")
+    assert closed == [False, True]
+
+
+def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(tmp_path: Path) -> None:
+    table = _run(tmp_path, strategies="quote").table("remedies")
+    assert [row["data"] for row in table] == [f"{DATA}, robust", f"{DATA}, robust+quote"]
+    assert {"noise, gain", "rejection, gain"} < set(table.columns)
+    assert "robust+quote" in repr(table)
+
+
+def test_gates_are_in_the_run_and_in_a_file(tmp_path: Path) -> None:
+    run = _run(tmp_path, fail_under=["noise.accuracy@0.8=0.5", "noise.accuracy@0=0.5"], junit=tmp_path / "gates.xml")
+    assert [gate["state"] for gate in run.gates] == ["passed", "passed"]
+    assert (tmp_path / "gates.xml").read_text().count("<testcase") == 2
+
+
+def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
+    (row,) = ragbed.forecast("scripted/oracle", DATA, testbeds="noise", noise=[0, 0.4], limit=8, out=tmp_path / "run")
+    assert (row["model"], row["calls"]) == ("scripted/oracle", 16)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBODY_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(RagbedError, match="cannot be asked") as raised:
+        ragbed.run("openai-api/nobody/x", DATA, testbeds="noise", noise=0, limit=5, timeout=0.1, out=tmp_path / "run")
+    assert raised.value.__notes__ == [f"Finished cases are kept: ragbed.open_run('{tmp_path}/run')"]
+    assert ragbed.open_run(tmp_path / "run").outcomes["error"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"testbed": "noise"}, r"run\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"),
+        ({"limit": "many"}, "a number of items"),
+        ({"limit": [3]}, r"limit=\[3\] is not a number of items or a fraction"),
+        ({"noise": 7}, "--noise 7"),
+        ({"noise": [0, None]}, r"noise=\[0, None\] is not a string, a number or a list of these"),
+        ({"noise": True}, "noise=True is not a string"),
+        ({"testbeds": "nois"}, "Did you mean 'noise'"),
+        ({"profile": "robst"}, "Did you mean 'robust'"),
+        ({"lang": ["en", "cn"]}, "unknown language 'cn'"),
+        ({"engine": "rey"}, "Did you mean 'ray'"),
+        ({"positions": 3}, "positions=3 is not a string"),
+        ({"num_docs": "five"}, "num_docs='five' is not an integer"),
+        ({"num_docs": 2.5}, "num_docs=2.5 is not an integer"),
+        ({"num_docs": 0}, "--num-docs 0: allowed are 1 to 10,000"),
+        ({"repeats": 0}, "repeats=0 is out of range: use an integer of at least 1"),
+        ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
+        ({"top_p": 2}, "top_p=2 is out of range: use a number of at least 0 and at most 1"),
+        ({"timeout": 0}, "timeout=0 is out of range: use a number greater than 0"),
+        ({"no_cache": "yes"}, "no_cache='yes' is not True or False"),
+        ({"out": 3}, "out=3 is not a path"),
+        ({"out": "s3://bucket/run"}, "is a URL: use a path on this machine"),
+        ({"cluster": "auto"}, "--cluster is for a cluster"),
+        ({"replicas": 2}, "--replicas is for a cluster"),
+        ({"dry_run": True}, "use ragbed.forecast"),
+        ({"fail_under": ["noise.acuracy=1"]}, "accuracy"),
+        ({"progress": "yes"}, "progress='yes' is not True, False or a ragbed.Progress"),
+        ({"preset": "gpt"}, "unknown preset 'gpt'"),
+        ({"shard": "3/2"}, "shard"),
+    ],
+)
+def test_a_wrong_parameter_is_a_usage_error_before_anything_is_stored(
+    options: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        _run(tmp_path, **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_without_a_run_and_a_missing_table_are_named(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="no run"):
+        ragbed.open_run(tmp_path)
+    with pytest.raises(UsageError, match="has no table 'integration'; it has noise"):
+        _run(tmp_path).table("integration")
+
+
+def test_import_loads_the_public_names_only_when_they_are_used() -> None:
+    program = """
+import sys, ragbed
+assert sorted(name for name in sys.modules if name.startswith("ragbed")) == ["ragbed"]
+assert "click" not in sys.modules and "msgspec" not in sys.modules
+assert set(ragbed.__all__) < set(dir(ragbed))
+assert callable(ragbed.run) and all(hasattr(ragbed, name) for name in ragbed.__all__)
+assert "click" not in sys.modules
+try:
+    ragbed.runn
+except AttributeError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("module 'ragbed' has no attribute 'runn'\n", "")
+
+
+def test_a_type_checker_reports_a_misspelt_option(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(_TYPED)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "cache", "mine.py"]
+    here = os.environ | {"MYPYPATH": str(Path(ragbed.__file__).parents[1])}
+    done = subprocess.run(mypy, cwd=tmp_path, env=here, capture_output=True, text=True, check=False)
+    told = re.findall(r"^mine.py:(\d): error: .* \[(.+)\]$", done.stdout, re.MULTILINE)
+    assert told == [("5", "call-arg"), ("6", "arg-type"), ("7", "attr-defined")], done.stdout
+
+
+_TYPED = """
+import ragbed
+run = ragbed.run(model="scripted/oracle", data="figure1", testbeds=["noise"], limit=8, no_cache=True)
+rows: list[str] = [str(row["model"]) for row in run.table("noise")]
+again: ragbed.Run = ragbed.open_run(run.folder)
+ragbed.run(model="scripted/oracle", data="figure1", testbed="noise")
+ragbed.run(model="scripted/oracle", data="figure1", num_docs="five")
+ragbed.runn
+""".lstrip("\n")

@@ -1,0 +1,81 @@
+"""Runs reported, exported, imported and merged from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragbed
+
+DATA = "ragbed-mini-en_base"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ragbed.Run:
+    return ragbed.run(
+        "scripted/oracle", DATA, testbeds="noise", noise=[0, 0.4], limit=5, out=tmp_path_factory.mktemp("r") / "a"
+    )
+
+
+def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> None:
+    markdown = ragbed.report(run, format="md", out=tmp_path / "report.md")
+    assert markdown.text == (tmp_path / "report.md").read_text()
+    assert [row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["track"] == "robust"] == [
+        1.0,
+        1.0,
+    ]
+    page = ragbed.report([run], format="html", out=tmp_path / "report.html", words="zh")
+    assert (page.text, page.paths) == (None, [tmp_path / "report.html"])
+    figures = ragbed.report(run, format="svg", out=tmp_path / "figures")
+    assert figures.paths
+    assert all(path.read_text().startswith("<svg") for path in figures.paths)
+
+
+def test_a_leaderboard_names_runs_that_cannot_be_read(run: ragbed.Run, tmp_path: Path) -> None:
+    broken = run.folder.parent / "broken"
+    broken.mkdir()
+    (broken / "run.sqlite").write_bytes(b"not a database")
+    board = ragbed.leaderboard(run.folder.parent, tmp_path / "site")
+    assert {row["run"]: row["problem"] is None for row in board.records()} == {"a": True, "broken": False}
+    assert "scripted/oracle" in board.path.read_text()
+
+
+def test_a_run_survives_a_cassette(run: ragbed.Run, tmp_path: Path) -> None:
+    exported = ragbed.export(run, "cassette", tmp_path / "a.cassette")
+    assert (exported.unit, exported.count, exported.complete) == ("trials", 10, True)
+    imported = ragbed.import_results(tmp_path / "a.cassette", "cassette", tmp_path / "again")
+    assert imported.complete
+    assert imported.run.metrics() == run.metrics()
+
+
+def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    lines = [{"case": trial["case"], "reply": trial["reply"]} for trial in run.trials()]
+    answers.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:-1], {"case": "other", "reply": "?"}]))
+    options: dict[str, Any] = {"testbeds": "noise", "noise": [0, 0.4], "limit": 5}
+    imported = ragbed.import_results(answers, "jsonl", tmp_path / "mine", data=DATA, model="mine/rag", **options)
+    assert (imported.counts["matched"], imported.counts["missing"], len(imported.problems)) == (9, 1, 1)
+    assert not imported.complete
+    assert imported.run.outcomes == {"ok": 9, "error": 1}
+
+
+def test_shards_are_merged(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"model": "scripted/oracle", "data": DATA, "testbeds": "noise", "noise": 0, "limit": 6}
+    parts = [ragbed.run(**options, shard=f"{n}/2", out=tmp_path / str(n)) for n in (1, 2)]
+    merged = ragbed.merge(parts, tmp_path / "merged")
+    assert merged.run is not None
+    assert (merged.counts["results"], merged.run.outcomes) == (6, {"ok": 6})
+    sums = [tmp_path / f"{n}.jsonl" for n in (1, 2)]
+    for part, path in zip(parts, sums, strict=True):
+        ragbed.score(part, sums=path)
+    assert ragbed.merge(sums, tmp_path / "sums.jsonl").counts["trials"] == 6
+
+
+def test_items_in_memory_are_exported(tmp_path: Path) -> None:
+    item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
+    exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
+    assert (exported.unit, exported.count) == ("items", 1)
+    assert "Who won?" in (tmp_path / "mine.jsonl").read_text()
