@@ -1,8 +1,4 @@
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-"""Convert the options for test cases to settings, and check them."""
-=======
 """Options that choose the test cases: validate them and turn them into settings."""
->>>>>>> apb:src/ragbed/api/layout.py
 
 from __future__ import annotations
 
@@ -15,17 +11,13 @@ from typing import TypeAlias, TypedDict, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
-from ragbed.testbeds.prompts.strategies import STRATEGIES
+from ragbed.testbeds.prompts.strategies import REMEDIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-_MOST_DOCS = 10_000  # More than any model can read; a typing error must not plan for days.
-=======
 Values: TypeAlias = str | float | Iterable[str | float]
 """A value, several values, or a text with values separated by commas."""
 _MOST_DOCS = 10_000  # Far more than any model reads: a typing error must not plan for days.
->>>>>>> apb:src/ragbed/api/layout.py
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
@@ -51,87 +43,57 @@ class LayoutOptions(MixOptions):
 
 
 def read_mix(options: MixOptions) -> Settings:
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-    """Return settings with the requested document mix, and defaults otherwise."""
-    docs = Settings.num_docs if options["num_docs"] is None else options["num_docs"]
-=======
     """Return settings with these documents, and defaults for the rest."""
     docs = Settings.docs if options["num_docs"] is None else options["num_docs"]
->>>>>>> apb:src/ragbed/api/layout.py
     if not 1 <= docs <= _MOST_DOCS:
-        raise UsageError(
-            f"--num-docs {docs} is not between 1 and {_MOST_DOCS:,}; for no documents use --testbeds closed-book."
-        )
+        raise UsageError(f"--num-docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
-        num_docs=docs,
+        docs=docs,
         correct=_ratios(options["true_ratio"], "--true-ratio"),
     )
 
 
 def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-    """Return the named testbeds, if any, and the settings; options are also checked against each other."""
-=======
     """Return the chosen testbeds (None: the default ones) and the settings; check options alone and together."""
->>>>>>> apb:src/ragbed/api/layout.py
     profile = options["profile"]
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
     positions = _one_of("value of --positions", options["positions"], ("balanced", "all"))
     settings = replace(
         read_mix(options),
-        distractors=tuple(
+        arms=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(options["distractors"], "--distractors")
         ),
-        all_positions=positions == "all",
+        rotate=positions == "all",
         profile=profile,
         seed=options["seed"],
         langs=read_langs(options["lang"]),
         limit=_limit(options["limit"]),
         prompt=options["prompt"],
     )
-    if settings.original is not None and (
-        settings.distractors != ("related",) or settings.all_positions or settings.seed
-    ):
+    if settings.original is not None and (settings.arms != ("related",) or settings.rotate or settings.seed):
         raise UsageError(
             f"--profile {profile} repeats the original code, which has one distractor condition, one document order "
             "and a fixed random generator; use --profile robust with --distractors, --positions and --seed."
         )
-    if settings.distractors == ("fixed",) and (options["noise"] is not None or settings.num_docs != Settings.num_docs):
+    if settings.arms == ("fixed",) and (options["noise"] is not None or settings.docs != Settings.docs):
         raise UsageError(
             "--distractors fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with --noise or --num-docs."
         )
     if options["noise"] is None and options["num_docs"] is None and settings.correct == Settings.correct:
-        settings = replace(
-            settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
-        )
+        settings = replace(settings, fits_defaults=settings.original is None and settings.arms == Settings.arms)
     names = options["testbeds"]
     return None if names is None else split(names, "--testbeds"), settings
 
 
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-def read_langs(text: str) -> tuple[Lang, ...]:
-    """Return the languages of `--lang`."""
-    return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
-=======
 def read_langs(values: Values) -> tuple[Lang, ...]:
     """Return the languages of `--lang`."""
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(values, "--lang"))
->>>>>>> apb:src/ragbed/api/layout.py
 
 
 def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies of `--strategies`."""
-<<<<<<< HEAD:src/ragbed/cli/layout.py
-    names = [] if text is None else list(STRATEGIES) if text == "all" else split(text, "--strategies")
-    return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
-
-
-def split(text: str, option: str) -> list[str]:
-    """Return the parts of a comma-separated option, without duplicates."""
-    parts = [part.strip() for part in text.split(",")]
-=======
     names = [] if values is None else split(values, "--strategies")
     names = list(REMEDIES) if names == ["all"] else names
     return [_one_of("prompting strategy", name, REMEDIES) for name in names]
@@ -147,17 +109,16 @@ def split(values: Values, option: str) -> list[str]:
         [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
->>>>>>> apb:src/ragbed/api/layout.py
     if not all(parts):
         raise UsageError(f"{option} {values!r} has an empty part; separate values by single commas.")
     return list(dict.fromkeys(parts))
 
 
-def _one_of(kind: str, name: str, known: tuple[NameT, ...]) -> NameT:
+def _one_of(what: str, name: str, known: tuple[NameT, ...]) -> NameT:
     for candidate in known:
         if candidate == name:
             return candidate
-    raise UnknownName(kind, name, known)
+    raise UnknownName(what, name, known)
 
 
 def _ratios(values: Values, option: str) -> tuple[Fraction, ...]:
@@ -172,5 +133,5 @@ def _limit(value: str | float | None) -> int | Fraction | None:
         return int(text)
     share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
-        raise UsageError(f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1.")
+        raise UsageError(f"--limit {text!r}: allowed are a number of items from 1, or a fraction between 0 and 1.")
     return share

@@ -40,38 +40,9 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
     from ragbed.cli.console import print_json
     from ragbed.cli.console_progress import ConsoleProgress
 
-<<<<<<< HEAD
-    from ragbed.cli.console import print_json, say
-    from ragbed.cli.data import open_output
-    from ragbed.cli.layout import read_layout
-    from ragbed.cli.progress import Counting
-    from ragbed.data.catalog import open_data
-    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
-    from ragbed.testbeds.feasibility import FeasibilityCounts
-    from ragbed.testbeds.selection import choose_testbeds, generate_cases
-
-    names, settings = read_layout(layout)
-    chosen = choose_testbeds(names, settings)
-    for name in DEFAULT_TESTBEDS if names is None else ():
-        if TESTBEDS[name] not in chosen:
-            say(f"Left out: {name}, which has no cases for these noise ratios and distractor conditions.")
-    encoder, tally = msgspec.json.Encoder(), FeasibilityCounts()
-    left_out: list[str] = []
-    datasets = open_data(list(data))
-    with open_output(out, datasets) as sink, Counting("cases laid out") as counting:
-        for case in generate_cases(datasets, chosen, settings, named=names is not None, tell=left_out.append):
-            counting.one_more()
-            tally.add(case)
-            if sink is not None:
-                sink.write(encoder.encode(case) + b"\n")
-    for told in left_out:  # not across the line that counts
-        say(told)
-    _print_counts(tally, to_stderr=json or str(out) == "-")
-=======
     with ConsoleProgress() as progress:
         made = datasets.cases(data, out=sys.stdout.buffer if out == "-" else out, progress=progress, **layout)
     _print_counts(made.counts, to_stderr=json or out == "-")
->>>>>>> apb
     if json:
         print_json(made.counts.summary())
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from ragbed.cli.fitting import fit_table, room_for, width_of
 from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-<<<<<<< HEAD
-_PIPE_WIDTH = 1_000  # Tables in a pipe are never wrapped.
-=======
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000  # The width where there is no terminal.
 _NARROW = 8  # Characters to which words and names may be broken on a narrow terminal.
->>>>>>> apb
 
 
 def say(message: str) -> None:
@@ -77,18 +75,6 @@ def console(*, to_stderr: bool = False) -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
-<<<<<<< HEAD
-    """Print a table; columns that contain only numbers are aligned right."""
-    from ragbed.cli.fitting import draw_table
-
-    out = console(to_stderr=to_stderr)
-    room = out.width if out.is_terminal or os.environ.get("COLUMNS", "").isdigit() else _PIPE_WIDTH
-    out.print(printable(title), style="bold", soft_wrap=not out.is_terminal)
-    shown = [[printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
-    for part in draw_table([printable(column) for column in columns], shown, room):
-        out.width = max(out.width, room, out.measure(part).minimum)
-        out.print(part)
-=======
     """Print a table; columns with numbers only are aligned right.
 
     A pipe gets complete lines. On a narrow terminal, values that are the same in all rows are printed once above the
@@ -165,4 +151,3 @@ def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 def _show(cell: object) -> str:
     return printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell))
->>>>>>> apb

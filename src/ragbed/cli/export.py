@@ -59,19 +59,11 @@ def export(
 ) -> None:
     """Export a dataset, its test cases or a run in the format of another tool.
 
-<<<<<<< HEAD
-    A testbed is laid out once, as by `ragbed cases`, and frozen: documents, order and prompts are fixed, hashes are
-    inside. Inspect AI and lm-evaluation-harness score it by ragbed's own scorers. A run is written one trial a line,
-    or as a cassette: one sealed file from which `ragbed import --from cassette` makes the same run again. Trials that
-    have no reply are named; a format without a place for them makes the exit code 3. A corpus is all passages of a
-    dataset, for a system to index.
-=======
     Exported test cases are fixed: documents, order and prompts, with checksums. Inspect AI and lm-evaluation-harness
     score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum
     from which `ragbed import --from cassette` restores the same run. Trials without a response are listed; if a format
     has no place for them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index
     (docs/own-system.md). For parts (--shards) and URLs see docs/scale.md.
->>>>>>> apb
 
     \b
     Examples:

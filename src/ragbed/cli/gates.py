@@ -27,13 +27,8 @@ def tell_gates(suite: str, checked: Sequence[GateResult], junit: Path | None) ->
     from ragbed.errors import GateFailed
     from ragbed.io.jsonl import write_whole
 
-<<<<<<< HEAD
-    for one in checked:
-        say(f"gate {one.state}: {one.name}: {one.message}")
-=======
     for gate in checked:
         say(f"gate {gate.state}: {gate.name}: {gate.told}")
->>>>>>> apb
     if junit is not None:
         with write_whole(junit) as sink:
             sink.write(as_junit(suite, checked))

@@ -83,89 +83,8 @@ def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
     return [f"{counts['results']:,} responses to {counts['cases']:,} cases{also} written to {out}."]
 
 
-<<<<<<< HEAD
-def _read(
-    files: tuple[Path, ...],
-    form: str,
-    data: tuple[str, ...],
-    model: str | None,
-    layout: LayoutOptions,
-    typed: list[str],
-) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    from ragbed.cli.layout import read_layout
-    from ragbed.data.catalog import open_data
-    from ragbed.errors import UsageError
-    from ragbed.interop.exports.frozen import is_frozen
-    from ragbed.runs.answer_files import open_rgb
-    from ragbed.testbeds.selection import choose_testbeds, generate_cases
-
-    names, settings = read_layout(layout)
-    told = {"imported": form, "repeats": "1"}
-    if len(data) == 1 and is_frozen(Path(data[0])):
-        if fixed := sorted(set(typed) - {"--testbeds", "--lang"}):
-            raise UsageError(f"{fixed[0]} has no meaning here: {data[0]} was laid out when it was exported.")
-        cases, of_testbed = _read_testbed(Path(data[0]), names, settings.langs)
-        return _open_answers(files, form, model, cases), told | of_testbed
-    datasets = open_data(list(data))
-    told |= {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
-    if form == "rgb":
-        if settings.original is None:
-            raise UsageError(f"--profile {settings.profile}: the original code's files need code-2024 or code-2023.")
-        files_told = {f"file {path.name}": "imported" for path in files}
-        return [open_rgb(path, datasets, settings) for path in files], told | files_told | {"profile": settings.profile}
-    testbeds = choose_testbeds(names, settings)
-
-    def laid_out() -> Iterator[Case]:
-        return generate_cases(datasets, testbeds, settings, named=names is not None)
-
-    told |= settings.as_options() | {"testbeds": ",".join(names or ["all"])}
-    return _open_answers(files, form, model, laid_out), told
-
-
-def _read_testbed(
-    folder: Path, names: list[str] | None, langs: Sequence[str]
-) -> tuple[Callable[[], Iterator[Case]], dict[str, str]]:
-    """The cases of an exported testbed, of all its parts or of some testbeds and languages."""
-    from ragbed.errors import UsageError
-    from ragbed.interop.exports.frozen import read_frozen, read_part
-
-    frozen = read_frozen(folder)
-    parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
-    if not parts:
-        raise UsageError(f"{folder} has no such part; it has {', '.join(part.name for part in frozen.parts)}.")
-
-    def cases() -> Iterator[Case]:
-        for part in parts:
-            yield from read_part(folder, part)
-
-    told = frozen.settings | {f"data {name}": hashed for name, hashed in frozen.data.items()}
-    return cases, told | {"testbeds": ",".join(dict.fromkeys(part.testbed for part in parts))}
-
-
-def _open_answers(
-    files: tuple[Path, ...], form: str, model: str | None, cases: Callable[[], Iterator[Case]]
-) -> Sequence[AnswerSource]:
-    from ragbed.errors import UsageError
-    from ragbed.runs.answer_files import PlainFiles
-    from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
-
-    if form == "rgb":
-        raise UsageError("--from rgb: name the data by -d, not a testbed that was exported.")
-    if form == "inspect":
-        return open_inspect(files, model, cases)
-    if model is None:
-        raise UsageError(f"--from {form}: say by -m whose answers they are.")
-    if form == "lm-eval":
-        return [LmEvalSamples(files, model, form, cases)]
-    return [PlainFiles(files, model, "imported", cases)]
-
-
-def _tell(imported: Imported, out: Path) -> list[str]:
-    lines = [f"cannot be matched: {problem}" for problem in imported.problems[:_SHOWN]]
-=======
 def _describe(imported: ImportResult, out: Path) -> list[str]:
     lines = [f"No case matches: {problem}" for problem in imported.problems[:_SHOWN]]
->>>>>>> apb
     if len(imported.problems) > _SHOWN:
         lines.append(f"… and {len(imported.problems) - _SHOWN:,} lines more (--json lists all).")
     counts = imported.counts

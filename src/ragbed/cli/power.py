@@ -67,27 +67,10 @@ def power(
         print_json({"power": power, "alpha": alpha, "plans": list(plans)})
 
 
-<<<<<<< HEAD
-def _designs(discordance: str | None, base: str, alpha: float) -> list[Design]:
-    from ragbed.analysis.statistics.planning import paired_design, unpaired_design
-
-    known = (
-        [paired_design(share, alpha=alpha) for share in _shares(discordance, "--discordance")] if discordance else None
-    )
-    paired = known or [paired_design(times=2, alpha=alpha), paired_design(times=3, alpha=alpha)]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
-
-
-def _cells(plan: SamplePlan) -> list[object]:
-    power = None if plan.power is None else f"{100 * plan.power:.1f}"
-    exact = plan.exact_items if plan.exact_drop is None else _points(plan.exact_drop)
-    cells = (plan.design, plan.assumes, _points(plan.drop), plan.items, power, exact)
-=======
 def _cells(plan: dict[str, Any]) -> list[object]:
     power = None if plan["power"] is None else f"{100 * plan['power']:.1f}"
     exact = plan["exact_items"] if plan["exact_drop"] is None else _points(plan["exact_drop"])
     cells = (plan["design"], plan["assumes"], _points(plan["drop"]), plan["items"], power, exact)
->>>>>>> apb
     return ["–" if cell is None else cell for cell in cells]
 
 

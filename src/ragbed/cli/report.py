@@ -63,15 +63,6 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     """
     from ragbed.api import reports
     from ragbed.cli.console import say
-<<<<<<< HEAD
-    from ragbed.cli.paged import read_report, write_report_page
-    from ragbed.cli.sums import tell_apart
-    from ragbed.io.jsonl import write_whole
-    from ragbed.reporting.formats import FORMATS
-    from ragbed.reporting.pages.images import PICTURES
-    from ragbed.ui.viewer.find_runs import runs_in
-=======
->>>>>>> apb
 
     result = reports.report(runs, format=format_, track=track, out=out, words=words)
     if not result.has_cases:
@@ -119,7 +110,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
     from ragbed.reporting.numbers import show, show_asked
 
     for table in tables:
-        columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
+        columns = ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns))
         rows = [
             (
                 row.key.model,
@@ -161,25 +152,3 @@ def _print_claims(report: Report) -> None:
     for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
         if line:
             say(line)
-<<<<<<< HEAD
-
-
-def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
-    from ragbed.analysis.locale import read_words
-    from ragbed.cli.console import say
-    from ragbed.io.jsonl import write_whole
-    from ragbed.reporting.figures import draw_causes, make_figures
-    from ragbed.reporting.pages.images import PICTURES
-
-    if folder is None:
-        raise UsageError(f"figures are files: name a folder for them (-f {ending} -o figures).")
-    spoken = read_words(words)
-    charts = [*make_figures(report.shown, report.track, spoken), *draw_causes(report.shown_causes, spoken)]
-    folder.mkdir(parents=True, exist_ok=True)
-    for chart in charts:
-        drawn = PICTURES[ending](chart)
-        with write_whole(folder / f"{chart.name}.{ending}") as sink:
-            sink.write(drawn)
-    say(f"{len(charts)} figures written to {folder}.")
-=======
->>>>>>> apb

@@ -69,110 +69,6 @@ def review(
       ragbed review builds/news --import ada.jsonl
       ragbed review builds/news --apply builds/news-reviewed
     """
-<<<<<<< HEAD
-    from ragbed.ui.review.open_review import open_review
-
-    if sum(one is not None for one in (export, import_, apply)) > 1:
-        raise UsageError("--export, --import and --apply: one at a time.")
-    is_served = export is None and import_ is None and apply is None
-    if is_served:
-        from ragbed.ui.server import need_serve
-
-        need_serve()
-    chosen: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
-    with open_review(path, chosen, _read_share(target), _Watch().tell, writes=apply is None) as (session, log):
-        _tell_what_is_odd(session, log)
-        if export is not None:
-            _export(log, export, json=json)
-        elif import_ is not None:
-            _import(session, import_, json=json)
-        elif apply is not None:
-            _apply(session, apply, json=json)
-        else:
-            _serve(session, path, port, open_=open_)
-
-
-def _read_share(told: str | None) -> float | None:
-    if told is None:
-        return None
-    try:
-        share = float(told)
-    except ValueError:
-        share = 0.0
-    if not 0.001 <= share < 1:
-        raise UsageError(f"--target {told}: give a share from 0.001 to less than 1, as 0.05.")
-    return share
-
-
-def _tell_what_is_odd(session: ReviewSession, log: Log) -> None:
-    from ragbed.cli.console import say
-
-    if log.torn:
-        say(
-            f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
-            "count; the next decision replaces it."
-        )
-    if session.state.stale:
-        say(
-            f"{log.path.name}: decisions about items that are gone or have changed since: {len(session.state.stale)}; "
-            "they stay in the log and do not count."
-        )
-
-
-def _export(log: Log, target: Path, *, json: bool) -> None:
-    from ragbed.cli.console import print_json, say
-    from ragbed.io.jsonl import write_whole
-    from ragbed.ui.review.log import pack
-
-    lines = log.read()
-    if target.resolve() == log.path.resolve():
-        raise UsageError(f"--export {target} is the log itself; name another file.")
-    with write_whole(target) as sink:
-        sink.write(pack(lines))
-    say(f"{target} written; lines: {len(lines):,}.")
-    if json:
-        print_json({"file": str(target), "lines": len(lines)})
-
-
-def _import(session: ReviewSession, source: Path, *, json: bool) -> None:
-    from ragbed.cli.console import print_json, say
-
-    added = session.take_in(source)
-    say(f"{source} taken in; new lines: {added:,}. Those that were here already are left.")
-    if json:
-        print_json({"file": str(source), "added": added})
-
-
-def _apply(session: ReviewSession, folder: Path, *, json: bool) -> None:
-    from ragbed.cli.console import print_json, print_table, say
-    from ragbed.cli.quality import ship_quality
-    from ragbed.ui.review.apply import CHANGED, REMOVED, apply_review
-
-    applied = apply_review(session.state, folder)
-    rows = [(name.replace("_", " "), getattr(applied, name)) for name in applied.__struct_fields__]
-    print_table("What came of the review", ("items", "count"), rows, to_stderr=json)
-    say(f"{folder}: {REMOVED} and {CHANGED} list every removal and change, with its reason.")
-    if applied.written:
-        ship_quality(folder)
-    if json:
-        print_json({"folder": str(folder), "applied": applied})
-
-
-def _serve(session: ReviewSession, path: Path, port: int | None, *, open_: bool) -> None:
-    from ragbed.cli.console import say
-    from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.provenance import Provenance
-    from ragbed.ui.server import open_port, serve
-
-    folder = path if path.is_dir() else path.parent
-    app = make_app(session, Provenance(folder))
-    door = open_port(port)
-    flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
-    click.echo(door.address)
-    say(
-        f"{len(session.queue.entries):,} items, {flagged:,} of them flagged; open the address above in a browser. "
-        "Ctrl-C ends it; every decision is kept at once."
-=======
     from ragbed.api import serving
     from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.cli.pages import serve_page
@@ -186,7 +82,6 @@ def _serve(session: ReviewSession, path: Path, port: int | None, *, open_: bool)
         return
     result = serving.review(
         path, raters=people, target=share, export=export, import_=import_, apply=apply, progress=progress
->>>>>>> apb
     )
     if isinstance(result, serving.ReviewResult):
         _print_result(result, is_export=export is not None, to_json=json)

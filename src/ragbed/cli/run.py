@@ -14,16 +14,10 @@ from ragbed.cli.asking import asking_options
 from ragbed.cli.gates import junit_option, tell_gates
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from ragbed.analysis.condition_table import ConditionCounts
-    from ragbed.analysis.gates import Floor
-    from ragbed.models.base import Sampling
-    from ragbed.models.presets import Preset
-=======
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
->>>>>>> apb
     from ragbed.runs.execution import Job
+    from ragbed.runs.tables import ConditionCounts
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
@@ -172,82 +166,6 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
 def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
     """Exit with code 3 if a case has no result or ended in an error."""
     from ragbed.cli.console import say
-<<<<<<< HEAD
-    from ragbed.cli.layout import read_layout, read_strategies
-    from ragbed.data.catalog import open_data
-    from ragbed.runs.execution import Job
-    from ragbed.runs.sharding import SETTING, parse_shard
-    from ragbed.testbeds.end_to_end import open_corpora
-    from ragbed.testbeds.selection import choose_testbeds, generate_cases
-
-    labels = _read_names(named)
-    models = tuple(labels)
-    names, settings = read_layout(chosen)
-    remedies = read_strategies(chosen["strategies"])
-    testbeds = choose_testbeds(names, settings)
-    datasets = open_data(list(data))
-    preset = _preset(chosen["preset"])
-    sampling = _sampling(preset, chosen)
-    corpora = open_corpora(datasets, testbeds)
-    told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
-    told |= settings.as_options() | {"testbeds": ",".join(names or ["all"]), "repeats": str(chosen["repeats"])}
-    shard = None if chosen["shard"] is None else parse_shard(chosen["shard"])
-    told |= {} if shard is None else {SETTING: str(shard)}
-    told |= {"remedies": ",".join(remedies)} if remedies else {}
-    told |= {} if preset is None else {"preset": str(chosen["preset"])}
-    opened = open_models(
-        models,
-        lambda name: open_asked(
-            name,
-            sampling,
-            chosen,
-            open_chosen(chosen),
-            preset,
-            trusts_code=chosen["trust_remote_code"],
-            corpora=corpora,
-        ),
-        searching=bool(corpora),
-        prompted=bool(remedies),
-    )
-    return Job(
-        folder=folder or _new_folder(labels[models[0]] or models[0]),
-        settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
-        cases=lambda: warn_of_languages(
-            (
-                case
-                for case in generate_cases(
-                    datasets, testbeds, settings, named=names is not None, strategies=remedies, tell=say
-                )
-                if shard is None or shard.keeps(case)
-            ),
-            opened,
-        ),
-        models=opened,
-        repeats=chosen["repeats"],
-        names={model: label for model, label in labels.items() if label},
-        cache=None if chosen["no_cache"] else cache_path(),
-        budget=read_budget(models, chosen),
-        tell=say,
-    )
-
-
-def _read_names(named: Sequence[str]) -> dict[str, str]:
-    """Return the model strings with their names, which are empty where none is given.
-
-    Raises:
-        UsageError: Two models have one name, or one model has two.
-    """
-    from ragbed.models import split_name
-
-    labels: dict[str, str] = {}
-    for label, model in dict.fromkeys(map(split_name, named)):
-        if model in labels:
-            raise UsageError(f"--model {model} is given twice under different names; give it once.")
-        if label and label in labels.values():
-            raise UsageError(f"--model {label}=…: two models have this name; names must be unique within a run.")
-        labels[model] = label
-    return labels
-=======
     from ragbed.cli.results import read_rest
 
     if pending := sum(cell.planned - cell.asked for cell in cells):
@@ -260,7 +178,6 @@ def _read_names(named: Sequence[str]) -> dict[str, str]:
         rerun = f"Rerun the same command with --out {job.folder} to retry."
         say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
         raise click.exceptions.Exit(3)
->>>>>>> apb
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:

@@ -47,13 +47,8 @@ def score(
     robust (what a careful reader would count). A response that code or paper counts and robust does not is false
     credit; the reverse is missed credit.
 
-<<<<<<< HEAD
-    --sums writes equal questions once, with how many there are: some megabytes for any number of trials, from which
-    `ragbed report` makes the tables that it makes of the runs (docs/how-to/cluster.md). It may go to an address, as s3://….
-=======
     --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which
     `ragbed report` makes the same tables (docs/scale.md).
->>>>>>> apb
 
     \b
     Examples:

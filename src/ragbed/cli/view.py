@@ -29,43 +29,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
       ragbed view
       ragbed view runs/qwen runs/llama --open
     """
-<<<<<<< HEAD
-    from ragbed.cli.cache import cache_path
-    from ragbed.cli.console import say
-    from ragbed.text import storable_name
-    from ragbed.ui.server import need_serve, open_port, serve
-
-    need_serve()
-    from ragbed.ui.viewer.app import make_app
-    from ragbed.ui.viewer.find_runs import check_paths
-    from ragbed.ui.viewer.open_runs import open_runs
-
-    places = paths or (Path("runs"),)
-    check_paths(places)
-    door = open_port(port)
-    with open_runs(places, cache_path().parent) as shelf:
-        click.echo(door.address)
-        count = len(shelf.readers)
-        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
-        say(f"{found}; open the address above in a browser, which shows new runs as they begin. Ctrl-C ends it.")
-        if open_:
-            click.launch(door.address)
-        try:
-            serve(door, make_app(shelf, storable_name(_user() if rater is None else rater)))
-        except KeyboardInterrupt:
-            say("Closed.")
-
-
-def _user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may run as nobody it knows
-        return ""
-=======
     from ragbed.api.serving import open_viewer
     from ragbed.cli.pages import serve_page
 
     serve_page(open_viewer(paths, port, rater), "It shows new runs as they start.", open_=open_)
->>>>>>> apb

@@ -127,7 +127,7 @@ def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: li
     assert worker_processes()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
-    assert (process.returncode, "every reply is kept" in said) == (130, True)
+    assert (process.returncode, "Finished cases are kept" in said) == (130, True)
     wait_for("the workers' end", lambda: not worker_processes())
 
 
