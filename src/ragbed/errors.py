@@ -114,3 +114,16 @@ class UnknownName(UsageError):
         near = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
+
+
+class UnusedOption(UsageError):
+    """An option that has no effect here, e.g. one for test cases in the export of a run.
+
+    Args:
+        name: Name of the parameter, e.g. `num_docs`.
+        reason: Why it has no effect.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        super().__init__(f"--{name.replace('_', '-')} has no effect here: {reason}.")

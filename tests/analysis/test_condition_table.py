@@ -136,7 +136,7 @@ def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
     rows = json.loads(done.out)["cells"]
     assert json.loads(type_command("score", str(tmp_path / "run"), "--json").out)["cells"] == rows
     for track in ("robust", "code", "paper"):
-        python = open_run(tmp_path / "run").cells(track)
+        python = [dict(cell) for cell in open_run(tmp_path / "run").metrics(track)]
         reported = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
         assert [cell for cell in reported if cell["track"] == track] == python
         for row in rows:

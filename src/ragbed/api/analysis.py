@@ -121,8 +121,8 @@ def score(
         >>> ragbed.score(run).records()[0]["correct"]
         1.0
     """
+    from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.calling import open_engine
-    from ragbed.runs.scoring import tabulate_run
 
     folders = list(dict.fromkeys(map(run_folder, several(runs))))
     if sums is not None and disagreements is not None:
@@ -222,7 +222,7 @@ def judge(
         Records((row for part in judged for row in part.judge_pairs()), "Agreement between judges"),
         {part.scope.criterion.name: part.scope.criterion.asks for part in judged},
         Records(row for part in judged for row in part.validations()) if people is not None else None,
-        None if people is None else {"used": len(people.said), "left_out": dict(people.left_out)},
+        None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
         sum(cell.failed for part in judged for cell in part.cells),
     )
@@ -371,11 +371,13 @@ DROPS = "0.03,0.05,0.1"
 
 
 def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
-    from ragbed.analysis.statistics.planning import Paired, Unpaired
+    from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
     shares = [] if discordance is None else _shares(discordance, "--discordance")
-    paired = [Paired(share, alpha=alpha) for share in shares] or [Paired(times=n, alpha=alpha) for n in (2, 3)]
-    return [*paired, *(Unpaired(share, alpha) for share in _shares(base, "--base"))]
+    paired = [paired_design(share, alpha=alpha) for share in shares] or [
+        paired_design(times=n, alpha=alpha) for n in (2, 3)
+    ]
+    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
 
 
 def _shares(values: Values, option: str) -> list[float]:

@@ -13,12 +13,12 @@ from ragbed.api.tables import TableResult
 
 if TYPE_CHECKING:
     from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.analysis.diagnosis.classify import DiagnosisCounts
     from ragbed.analysis.diagnosis.records import Diagnosis
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.paper.findings import Findings
     from ragbed.analysis.paper.tables import PaperTable, Tables
-    from ragbed.runs.tables import ConditionCounts
     from ragbed.schema import Case
     from ragbed.scoring.disagreements import TrackDisagreement
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting.rules import LintFinding
     from ragbed.data import Dataset
     from ragbed.schema import Case
-    from ragbed.synth.generate import World
+    from ragbed.synth.generate import SynthManifest
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
 _FINDINGS_PER_RULE = 3
@@ -75,20 +75,20 @@ def cases(
         >>> len(next(iter(cases)).documents)
         5
     """
-    from ragbed.testbeds import TESTBEDS, USUAL
+    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.feasibility import FeasibilityCounts
-    from ragbed.testbeds.selection import choose_testbeds, lay_out
+    from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     names, settings = read_layout(layout_options(layout))
     testbeds = choose_testbeds(names, settings)
     datasets, counts = read_data(data), FeasibilityCounts()
-    made = CaseSet(datasets, counts, lambda: lay_out(datasets, testbeds, settings, named=names is not None))
+    made = CaseSet(datasets, counts, lambda: generate_cases(datasets, testbeds, settings, named=names is not None))
     with open_progress(progress) as shown:
-        for name in USUAL if names is None else ():
+        for name in DEFAULT_TESTBEDS if names is None else ():
             if TESTBEDS[name] not in testbeds:
                 shown.message(f"Left out: {name}, which has no cases for these noise ratios and distractor conditions.")
         left_out: list[str] = []  # shown when it is certain that there are cases
-        cases = lay_out(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
+        cases = generate_cases(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
         _write_cases(cases, made, out, shown)
         for line in left_out:
             shown.message(line)
@@ -226,7 +226,7 @@ class SyntheticData(TableResult):
     """
 
     folder: Path
-    manifest: World
+    manifest: SynthManifest
 
     def records(self) -> Records:
         """Return one row per file: items, documents, bytes and checksum."""
@@ -250,7 +250,7 @@ def synthesize(
     num_docs: int = 20,
     parts: int = 3,
     tokens: int = 85,
-    dials: Values = "mix",
+    perturbations: Values = "mix",
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
@@ -266,7 +266,8 @@ def synthesize(
         num_docs: Documents per base item; half of them contain the answer.
         parts: Sub-answers of an integration item, at most: 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
-        dials: Causes of failure to add: "mix" (in two items of ten), "none", or names (every item gets a minimal pair).
+        perturbations: Causes of failure to add: "mix" (in two items of ten), "none", or names, which make every item
+            a minimal pair.
         workers: Worker processes; by default one for each core.
         progress: Show progress, or an object that receives it.
 
@@ -275,7 +276,7 @@ def synthesize(
         >>> [row["items"] for row in made.records()]
         [6, 2, 2]
     """
-    from ragbed.synth.generate import write_world
+    from ragbed.synth.generate import write_dataset
     from ragbed.synth.generation_plan import GenerationPlan
 
     check_range("workers", workers, 1)
@@ -288,7 +289,7 @@ def synthesize(
         num_docs,
         parts,
         tokens,
-        split(dials, "--dials"),
+        split(perturbations, "--perturbations"),
     )
     folder, counts, done = local_path(out), plan.counts(), 0
     plan.check_folder(folder)
@@ -300,4 +301,4 @@ def synthesize(
             done += count
             shown.count("items", done, total)
 
-        return SyntheticData(folder, write_world(plan.specs, counts, folder, workers=workers, watch=watch))
+        return SyntheticData(folder, write_dataset(plan.specs, counts, folder, workers=workers, on_progress=watch))

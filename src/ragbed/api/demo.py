@@ -88,17 +88,23 @@ def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], 
     """Return the job that evaluates models in one language."""
     from ragbed.data.catalog import open_data
     from ragbed.runs.execution import Job
-    from ragbed.testbeds import TESTBEDS, USUAL
+    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.settings import Settings
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
-    settings = {name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in USUAL}
+    settings = {
+        name: Settings(limit=_ITEMS, num_docs=_DOCS, noise=_RATIOS.get(name, Settings().noise))
+        for name in DEFAULT_TESTBEDS
+    }
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     return Job(
         folder=folder,
         settings=stored | settings["noise"].as_options() | {"max_tokens": str(_MAX_TOKENS)},
         cases=lambda: (
-            case for dataset in datasets for name in USUAL for case in TESTBEDS[name].cases(dataset, settings[name])
+            case
+            for dataset in datasets
+            for name in DEFAULT_TESTBEDS
+            for case in TESTBEDS[name].cases(dataset, settings[name])
         ),
         models=[_open(name) for name in models],
         tell=message,

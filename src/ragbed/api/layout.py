@@ -11,7 +11,7 @@ from typing import TypeAlias, TypedDict, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
-from ragbed.testbeds.prompts.strategies import REMEDIES
+from ragbed.testbeds.prompts.strategies import STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)
@@ -44,12 +44,14 @@ class LayoutOptions(MixOptions):
 
 def read_mix(options: MixOptions) -> Settings:
     """Return settings with these documents, and defaults for the rest."""
-    docs = Settings.docs if options["num_docs"] is None else options["num_docs"]
+    docs = Settings.num_docs if options["num_docs"] is None else options["num_docs"]
     if not 1 <= docs <= _MOST_DOCS:
-        raise UsageError(f"--num-docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
+        raise UsageError(
+            f"--num-docs {docs} is not between 1 and {_MOST_DOCS:,}; for no documents use --testbeds closed-book."
+        )
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
-        docs=docs,
+        num_docs=docs,
         correct=_ratios(options["true_ratio"], "--true-ratio"),
     )
 
@@ -62,27 +64,31 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
     positions = _one_of("value of --positions", options["positions"], ("balanced", "all"))
     settings = replace(
         read_mix(options),
-        arms=tuple(
+        distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(options["distractors"], "--distractors")
         ),
-        rotate=positions == "all",
+        all_positions=positions == "all",
         profile=profile,
         seed=options["seed"],
         langs=read_langs(options["lang"]),
         limit=_limit(options["limit"]),
         prompt=options["prompt"],
     )
-    if settings.original is not None and (settings.arms != ("related",) or settings.rotate or settings.seed):
+    if settings.original is not None and (
+        settings.distractors != ("related",) or settings.all_positions or settings.seed
+    ):
         raise UsageError(
             f"--profile {profile} repeats the original code, which has one distractor condition, one document order "
             "and a fixed random generator; use --profile robust with --distractors, --positions and --seed."
         )
-    if settings.arms == ("fixed",) and (options["noise"] is not None or settings.docs != Settings.docs):
+    if settings.distractors == ("fixed",) and (options["noise"] is not None or settings.num_docs != Settings.num_docs):
         raise UsageError(
             "--distractors fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with --noise or --num-docs."
         )
     if options["noise"] is None and options["num_docs"] is None and settings.correct == Settings.correct:
-        settings = replace(settings, fits_defaults=settings.original is None and settings.arms == Settings.arms)
+        settings = replace(
+            settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
+        )
     names = options["testbeds"]
     return None if names is None else split(names, "--testbeds"), settings
 
@@ -95,8 +101,8 @@ def read_langs(values: Values) -> tuple[Lang, ...]:
 def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies of `--strategies`."""
     names = [] if values is None else split(values, "--strategies")
-    names = list(REMEDIES) if names == ["all"] else names
-    return [_one_of("prompting strategy", name, REMEDIES) for name in names]
+    names = list(STRATEGIES) if names == ["all"] else names
+    return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
 
 
 def split(values: Values, option: str) -> list[str]:

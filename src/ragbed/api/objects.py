@@ -19,7 +19,7 @@ import msgspec
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models.base import Model, WorkerLost, canonical
 from ragbed.models.failures import Failure, failed
-from ragbed.models.systems import DEFAULT_AT_ONCE, read_answer
+from ragbed.models.systems import DEFAULT_CALLS, read_answer
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Lang, Retrieved
 from ragbed.text import storable
@@ -203,7 +203,7 @@ def open_object(value: object, connections: int | None, timeout: float, corpora:
     from ragbed.models import ModelConfig
     from ragbed.models.plugin_guard import open_contained
 
-    at_once = connections or DEFAULT_AT_ONCE
+    at_once = connections or DEFAULT_CALLS
     if isinstance(value, System):
         return _SystemModel(_object_name(value), value.function, at_once, timeout, corpora)
     if _is_model(value):

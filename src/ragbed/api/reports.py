@@ -71,7 +71,7 @@ def report(
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting import FORMATS
+    from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 
@@ -168,8 +168,7 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.io.jsonl import write_whole
-    from ragbed.reporting.cause_charts import draw_causes
-    from ragbed.reporting.figures import make_figures
+    from ragbed.reporting.figures import draw_causes, make_figures
     from ragbed.reporting.pages.images import PICTURES
 
     locale, paths = read_words(words), []

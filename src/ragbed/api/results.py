@@ -320,10 +320,10 @@ class Run:
         from ragbed.analysis.locale import read_words
         from ragbed.analysis.run_cells import read_report_cells
         from ragbed.reporting.figures import make_figures
-        from ragbed.reporting.pages.images import draw_svg
+        from ragbed.reporting.pages.images import PICTURES
 
         charts = make_figures(read_report_cells([self.folder], [track]), track, read_words(lang))
-        return [Figure(chart.name, chart.title, draw_svg(chart).decode()) for chart in charts]
+        return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count:,} {name}" for name, count in self.outcomes.items())

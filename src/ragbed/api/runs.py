@@ -170,7 +170,7 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
 
 
 def _gate_records(gates: list[GateResult]) -> Records:
-    return Records([{"name": gate.name, "state": gate.state, "message": gate.told} for gate in gates], "Gates")
+    return Records([{"name": gate.name, "state": gate.state, "message": gate.message} for gate in gates], "Gates")
 
 
 def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:

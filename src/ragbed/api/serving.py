@@ -116,23 +116,23 @@ def view(
 def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
     """Return the server of `view`, not started."""
     from ragbed.text import storable_name
-    from ragbed.ui.server import need_serve, open_door
+    from ragbed.ui.server import need_serve, open_port
 
     need_serve()
     from ragbed.ui.viewer.app import make_app
     from ragbed.ui.viewer.find_runs import check_paths
-    from ragbed.ui.viewer.opening import open_shelf
+    from ragbed.ui.viewer.open_runs import open_runs
 
     check_range("port", port, 0, 65_535)
     places = [Path("runs")] if paths is None or paths == () else [run_folder(path) for path in several(paths)]
     check_paths(places)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
-        address = open_door(port)
-        shelf = stack.enter_context(open_shelf(places, cache_file().parent))
-        count = len(shelf.books)
+        address = open_port(port)
+        runs = stack.enter_context(open_runs(places, cache_file().parent))
+        count = len(runs.readers)
         found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
-        return address, make_app(shelf, storable_name(_user() if rater is None else rater)), found
+        return address, make_app(runs, storable_name(_user() if rater is None else rater)), found
 
     return PageServer(open_page)
 
@@ -215,7 +215,7 @@ def open_review(
     path: str | Path, raters: Literal[1, 2] | None, target: float | None, port: int | None, progress: bool | Progress
 ) -> PageServer:
     """Return the server of `review`, not started."""
-    from ragbed.ui.server import need_serve, open_door
+    from ragbed.ui.server import need_serve, open_port
 
     need_serve()
     from ragbed.ui.review.app import make_app
@@ -228,8 +228,8 @@ def open_review(
         with open_progress(progress) as shown:
             session, _ = stack.enter_context(_open_session(path, raters, target, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
-        flagged = sum(bool(entry.flags) for entry in session.docket.entries.values())
-        return open_door(port), app, f"{len(session.docket.entries):,} items, {flagged:,} of them flagged"
+        flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
+        return open_port(port), app, f"{len(session.queue.entries):,} items, {flagged:,} of them flagged"
 
     return PageServer(open_page)
 
@@ -238,7 +238,7 @@ def open_review(
 def _open_session(
     path: str | Path, raters: Literal[1, 2] | None, target: float | None, shown: Progress, writes: bool
 ) -> Iterator[tuple[ReviewSession, Log]]:
-    from ragbed.ui.review.open_review import open_desk
+    from ragbed.ui.review.open_review import open_review as open_session
 
     if target is not None and not 0.001 <= target < 1:
         raise UsageError(f"--target {target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
@@ -246,13 +246,13 @@ def _open_session(
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: items checked for flags", number)
 
-    with open_desk(local_path(path), raters, target, watch, writes=writes) as (session, log):
+    with open_session(local_path(path), raters, target, watch, writes=writes) as (session, log):
         if log.torn:
             shown.message(
                 f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
                 "count; the next decision replaces it."
             )
-        if stale := len(session.standing.stale):
+        if stale := len(session.state.stale):
             shown.message(
                 f"{log.path.name}: decisions about items that are gone or have changed since: {stale}; they stay in "
                 "the log and do not count."
@@ -276,5 +276,5 @@ def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
     from ragbed.builder.run_build import describe_quality
     from ragbed.ui.review.apply import apply_review
 
-    applied = apply_review(session.standing, folder)
+    applied = apply_review(session.state, folder)
     return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)

@@ -28,7 +28,7 @@ def tell_gates(suite: str, checked: Sequence[GateResult], junit: Path | None) ->
     from ragbed.io.jsonl import write_whole
 
     for gate in checked:
-        say(f"gate {gate.state}: {gate.name}: {gate.told}")
+        say(f"gate {gate.state}: {gate.name}: {gate.message}")
     if junit is not None:
         with write_whole(junit) as sink:
             sink.write(as_junit(suite, checked))

@@ -14,10 +14,10 @@ from ragbed.cli.asking import asking_options
 from ragbed.cli.gates import junit_option, tell_gates
 
 if TYPE_CHECKING:
+    from ragbed.analysis.condition_table import ConditionCounts
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
-    from ragbed.runs.tables import ConditionCounts
 
 _DEFAULT_MODEL = "bundled/smollm2"
 

@@ -28,7 +28,7 @@ from ragbed.cli import options
     help="Approximate length of a document: 60, or 80 to 1500. Values between 60 and 80 give about 80.",
 )
 @options.option(
-    "--dials",
+    "--perturbations",
     metavar="NAMES",
     default="mix",
     help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
@@ -46,7 +46,7 @@ def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the
     \b
     Examples:
       ragbed synth --seed 7 --items 300 -o news
-      ragbed synth --items 100 --lang en --dials sibling,hedge -o pairs
+      ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
       ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.api import datasets

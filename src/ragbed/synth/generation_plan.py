@@ -9,8 +9,8 @@ from pathlib import Path
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.synth.counterfactual import read_facts
-from ragbed.synth.generate import read_world
-from ragbed.synth.perturbations import DIALS
+from ragbed.synth.generate import read_manifest
+from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
@@ -24,7 +24,7 @@ class GenerationPlan:
 
     Raises:
         UsageError: A value is out of range.
-        UnknownName: There is no such dial.
+        UnknownName: There is no such perturbation.
     """
 
     seed: int
@@ -35,22 +35,24 @@ class GenerationPlan:
     num_docs: int
     parts: int
     tokens: int
-    dials: Sequence[str]
+    perturbations: Sequence[str]
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
                 raise UsageError(f"--{name.replace('_', '-')} {value}: allowed are {low} to {high}.")
-        for name in self.dials:
-            if name in (MIX, NONE) and len(self.dials) > 1:
-                raise UsageError(f"--dials {','.join(self.dials)}: {name} cannot be combined with other names.")
-            if name not in (MIX, NONE, *DIALS):
-                raise UnknownName("dial", name, (MIX, NONE, *DIALS))
+        for name in self.perturbations:
+            if name in (MIX, NONE) and len(self.perturbations) > 1:
+                raise UsageError(
+                    f"--perturbations {','.join(self.perturbations)}: {name} cannot be combined with other names."
+                )
+            if name not in (MIX, NONE, *PERTURBATIONS):
+                raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
 
     @property
     def specs(self) -> tuple[SynthSpec, ...]:
         """The specification of each language."""
-        kind = self.dials[0] if len(self.dials) == 1 else ""
+        kind = self.perturbations[0] if len(self.perturbations) == 1 else ""
         return tuple(
             SynthSpec(
                 seed=self.seed,
@@ -59,7 +61,7 @@ class GenerationPlan:
                 distractors=self.num_docs // 2,
                 most_parts=self.parts,
                 tokens=self.tokens,
-                dials=() if kind == NONE else DIALS if kind == MIX else tuple(self.dials),
+                perturbations=() if kind == NONE else PERTURBATIONS if kind == MIX else tuple(self.perturbations),
                 mixed=kind == MIX,
             )
             for lang in self.langs
@@ -92,7 +94,7 @@ class GenerationPlan:
         existing = [name for name in wanted if (folder / name).exists()]
         if not existing:
             return
-        old = read_world(folder)
+        old = read_manifest(folder)
         if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
             problem = "is not a complete synthetic dataset" if old is None else "was generated with other options"
             raise UsageError(f"{folder / existing[0]} already exists and {problem}; use another -o, or remove it.")

@@ -16,7 +16,7 @@ from ragbed.analysis.judging.judge_run import Scope, read_judgements
 from ragbed.analysis.judging.labels import LabelledUnit, Labels
 from ragbed.analysis.judging.sample import draw_sample
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
-from ragbed.analysis.judging.validation import JudgedResult, correct_rates, passports, see
+from ragbed.analysis.judging.validation import JudgedResult, correct_rates, join_labels, validate_judge
 from ragbed.analysis.judging.verdict import Verdict
 from ragbed.io.jsonl import write_whole
 from ragbed.runs.store import StoredResult
@@ -57,7 +57,10 @@ class CriterionJudgements:
     def labelled(self) -> dict[str, list[JudgedResult]]:
         """The verdicts of each judge with the labels of people."""
         labels = self.labels or Labels()
-        return {judge: see(self.scope, self.replies, verdicts, labels) for judge, verdicts in self.judgements.items()}
+        return {
+            judge: join_labels(self.scope, self.replies, verdicts, labels)
+            for judge, verdicts in self.judgements.items()
+        }
 
     @property
     def units(self) -> set[LabelledUnit]:
@@ -87,7 +90,7 @@ class CriterionJudgements:
     def validations(self) -> Iterator[dict[str, Any]]:
         """Yield the agreement of each judge with people, by language."""
         for judge, judged in self.labelled.items():
-            for validation in passports(judge, self.scope.criterion.name, judged):
+            for validation in validate_judge(judge, self.scope.criterion.name, judged):
                 agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}
                 yield {
                     "judge": judge,
