@@ -83,11 +83,11 @@ BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "cut for ever": ([cut_after(10, page(HTML))], "cut", "the connection was cut"),
     "reset for ever": ([reset_after(0)], "cut", "the connection was cut"),
     "no HTTP": ([no_http], "protocol", "the response is not valid HTTP"),
-    "a circle": ([redirect("/news")], "redirect", "redirected more than 5 times"),
+    "a circle": ([redirect("/news")], "redirect", "more than 5 redirects"),
     "to ftp": ([redirect("ftp://127.0.0.1/")], "redirect", "only http and https"),
     "to a file": ([redirect("file:///etc/hostname")], "redirect", "only http and https"),
     "to nowhere": ([redirect("")], "redirect", "without a target"),
-    "to a name and password": ([redirect("http://eve:secret@127.0.0.1/")], "redirect", "with a name or password"),
+    "to a name and password": ([redirect("http://eve:secret@127.0.0.1/")], "redirect", "with a user name or password"),
     "304 that nobody asked for": ([status(304)], "status", "the server answered 304"),
 }
 
