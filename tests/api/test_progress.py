@@ -96,7 +96,7 @@ def test_an_object_of_the_caller_receives_calls_and_messages(tmp_path: Path) -> 
     testbeds = ["noise", "integration"]
     ragbed.run({"mine": "scripted/oracle"}, data, testbeds=testbeds, noise=0, limit=2, out=tmp_path, progress=own)
     assert own.calls_of == [("mine", done) for done in range(1, 5)]
-    assert any(message.startswith("Left out: integration") for message in own.messages)
+    assert any(message.startswith("Skipped integration") for message in own.messages)
 
 
 def test_messages_are_records_of_the_logger(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -104,4 +104,4 @@ def test_messages_are_records_of_the_logger(tmp_path: Path, caplog: pytest.LogCa
         data = [DATA, "ragbed-mini-en_int"]
         ragbed.run("scripted/oracle", data, testbeds="noise,integration", noise=0, limit=2, out=tmp_path / "run")
     assert [record.name for record in caplog.records] == ["ragbed"] * len(caplog.records)
-    assert any(record.message.startswith("Left out: integration") for record in caplog.records)
+    assert any(record.message.startswith("Skipped integration") for record in caplog.records)

@@ -222,7 +222,7 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
 
 def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOBODY_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(RagbedError, match="cannot be asked") as raised:
+    with pytest.raises(RagbedError, match="cannot be called") as raised:
         ragbed.run("openai-api/nobody/x", DATA, testbeds="noise", noise=0, limit=5, timeout=0.1, out=tmp_path / "run")
     assert raised.value.__notes__ == [f"Finished cases are kept: ragbed.open_run('{tmp_path}/run')"]
     assert ragbed.open_run(tmp_path / "run").outcomes["error"] == 3
@@ -244,7 +244,7 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"positions": 3}, "positions=3 is not a string"),
         ({"num_docs": "five"}, "num_docs='five' is not an integer"),
         ({"num_docs": 2.5}, "num_docs=2.5 is not an integer"),
-        ({"num_docs": 0}, "--num-docs 0: allowed are 1 to 10,000"),
+        ({"num_docs": 0}, "--num-docs 0 is not between 1 and 10,000"),
         ({"repeats": 0}, "repeats=0 is out of range: use an integer of at least 1"),
         ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
         ({"top_p": 2}, "top_p=2 is out of range: use a number of at least 0 and at most 1"),

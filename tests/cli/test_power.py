@@ -55,7 +55,7 @@ def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
     [
         (("--drop", "5"), "out of range"),
         (("--drop", "0"), "use a fraction above 0"),
-        (("--drop", "five"), "is not a share"),
+        (("--drop", "five"), "is not a ratio"),
         (("--base", "0"), "use a fraction above 0"),
         (("--items", "1"), "not in the range"),
         (("--power", "1"), "not in the range"),

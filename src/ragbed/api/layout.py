@@ -139,5 +139,5 @@ def _limit(value: str | float | None) -> int | Fraction | None:
         return int(text)
     share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
-        raise UsageError(f"--limit {text!r}: allowed are a number of items from 1, or a fraction between 0 and 1.")
+        raise UsageError(f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1.")
     return share
