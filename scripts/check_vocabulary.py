@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 _EXEMPT = {"CHANGELOG.md", "scripts/vocabulary.toml", "scripts/check_vocabulary.py"}
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+_JS_TEXT = re.compile(r"\"[^\"\n]* [^\"\n]*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SPAN = re.compile(r"``.+?``|`[^`\n]*`")
 
 
@@ -33,6 +34,10 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         content = _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), content)
     if path.suffix == ".py":
         yield from _python_texts(content)
+        return
+    if path.suffix == ".js":  # comments and texts, not the names of variables
+        for found in _JS_TEXT.finditer(content):
+            yield content.count("\n", 0, found.start()) + 1, found[0]
         return
     yield from enumerate(content.splitlines(), 1)
 
