@@ -54,7 +54,13 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     path.write_text("".join(lines))
     code, told, said = _import(path, "lm-eval", testbed, "-m", "hf/x")
     assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
-    reasons = ("answered on an earlier", "another prompt (0123)", "not a case of these settings", "cannot be read", "several")
+    reasons = (
+        "answered on an earlier",
+        "another prompt (0123)",
+        "not a case of these settings",
+        "cannot be read",
+        "several",
+    )
     assert [problem.split(": ")[0] for problem in told["problems"]] == [f"{path}:{line}" for line in (2, 3, 4, 5, 6)]
     for reason, problem in zip(reasons, told["problems"], strict=True):
         assert reason in problem
