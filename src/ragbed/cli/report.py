@@ -110,7 +110,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
     from ragbed.reporting.numbers import show, show_asked
 
     for table in tables:
-        columns = ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns))
+        columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
         rows = [
             (
                 row.key.model,
