@@ -25,11 +25,14 @@ def main() -> None:
     atexit.register(gc.freeze)  # otherwise Python collects all objects at exit, which takes 0.05 s
     from ragbed.cli import main as run_command  # noqa: PLC0415 - after the lines above
 
-    run_command()
+    try:
+        run_command()
+    except KeyboardInterrupt:  # a Ctrl-C while the command was already ending
+        _exit_now()
 
 
 def _exit_now(*_: object) -> None:
-    """Exit on Ctrl-C during imports, when nothing has started, without a traceback."""
+    """Exit on Ctrl-C without a traceback, when nothing has started or everything has ended."""
     os.write(2, b"ragbed: interrupted.\n")
     os._exit(130)
 

@@ -405,7 +405,7 @@ def test_a_build_killed_at_many_moments_ends_in_the_same_bytes(place: Path) -> N
 def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals, code: int) -> None:
     shutil.rmtree(place / "out")
     ended, said = _kill(place, "steps/articles.jsonl", blow)
-    assert ended == code
+    assert ended == code, said
     assert "run the same command again to resume" in said
     assert "Traceback" not in said
 
