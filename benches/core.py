@@ -2,7 +2,7 @@
 
     python -m benches core [--items 1000000]
 
-Exit code 1 if a figure misses its target. Every command runs in a process of its own.
+Exit code 1 if a figure misses its target. Every command runs in a separate process.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _read_texts(folder: Path, more: Path | None) -> Iterator[tuple[str, str, Lan
 
 
 def _join_short(texts: Iterable[tuple[str, str, Lang | None]], least: int) -> Iterator[tuple[str, str, Lang | None]]:
-    """Join the texts of a set until they have so many tokens."""
+    """Join the texts of a set until they have this many tokens."""
     for (group, lang), own in groupby(texts, key=lambda text: (text[0], text[2])):
         joined = ""
         for _, text, _ in own:

@@ -76,7 +76,7 @@ class Served:
         return self.ask("POST", path, body, headers)[0]
 
     def wait_for(self, trials: int) -> None:
-        """Until a viewer has read so many results."""
+        """Until a viewer has read this many results."""
         for _ in range(600):
             if sum(run["indexed"] for run in self.get("/api/progress")["runs"]) >= trials:
                 return

@@ -77,7 +77,7 @@ def hang_s() -> float:
 
 
 class Running:
-    """A command that was started, in a process group of its own.
+    """A command that was started, in a separate process group.
 
     The process is forked from this one, in which most of `ragbed` is loaded: that takes a tenth of the time.
 

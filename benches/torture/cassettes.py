@@ -16,7 +16,7 @@ from ragbed.io.cassette import CassetteWriter, read_cassette
 from tests.cli.typed import type_command
 
 COUNT = 160
-_CANARY = "canary: nobody may change this file"
+_CANARY = "canary: this file must not change"
 Lines: TypeAlias = list[bytes]
 _BLOCK = 24_000_000
 _HEAD = b'{"cassette": 1, "ragbed": "0"}'

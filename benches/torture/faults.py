@@ -75,7 +75,7 @@ def _flipped(draw: random.Random) -> Trial:
 
 
 def _odd_unneeded(draw: random.Random) -> Trial:
-    """A complete answer with an odd value in a field that nobody reads."""
+    """A complete answer with an odd value in a field that is not read."""
     field, value = draw.choice(_UNNEEDED), draw.choice([one for one in _ODD_VALUES if one != "NaN" and one[0] != "["])
     body = chat()[:-1] + f', "{field}": {value}}}'.encode()
     return Trial(f"{field} {value[:12]}", reply(body), is_sound=True)

@@ -22,7 +22,7 @@ from tests.runs.test_forged import make_endless_schema
 from tests.ui.viewer.runs import said, write_run
 
 _BATCH = 20
-_CANARY = "canary: nobody may change this file"
+_CANARY = "canary: this file must not change"
 _ENDLESS = "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT {} FROM endless"
 Forgery: TypeAlias = Callable[[Path], None]
 """Changes the folder of a run."""

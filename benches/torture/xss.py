@@ -118,7 +118,7 @@ def _open_viewer(browser: Browser, folder: Path, drawn: list[str], cases: list[C
 
 
 def _wait_for(served: Served, trials: int) -> None:
-    """Wait until the viewer has read so many results; on a busy machine that takes minutes."""
+    """Wait until the viewer has read this many results; on a busy machine that takes minutes."""
     for _ in range(_PATIENCE):
         with suppress(AssertionError):
             served.wait_for(trials)

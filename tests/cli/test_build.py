@@ -411,7 +411,7 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
 
 
 def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
-    """Starts the build in a process of its own and ends it when a file appears."""
+    """Starts the build in a separate process and ends it when a file appears."""
     command = [sys.executable, "-m", "ragbed", "build", "run", "world.toml", "-o", "out"]
     source = str(Path(__file__).parents[2] / "src")
     with subprocess.Popen(

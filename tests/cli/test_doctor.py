@@ -16,7 +16,7 @@ from ragbed.models.checks import EXTRAS
 from tests.cli.typed import type_command
 
 
-def test_it_says_what_is_missing_and_how_to_mend_it() -> None:
+def test_it_says_what_is_missing_and_how_to_fix_it() -> None:
     done = type_command("doctor", env={"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "ANTHROPIC_API_KEY": "sk-secret-1"})
     assert done.code == 0
     assert "sk-secret-1" not in done.out + done.err
@@ -41,7 +41,7 @@ def test_a_local_server_is_found_by_whether_somebody_listens() -> None:
         told = models(VLLM_BASE_URL=f"http://127.0.0.1:{port}/v1")
     assert told["vllm"]["works"]
     gone = models(VLLM_BASE_URL=f"http://127.0.0.1:{port}/v1")["vllm"]
-    assert gone == {"works": False, "found": f"no server at 127.0.0.1:{port}", "mend": "vllm serve <model>"}
+    assert gone == {"works": False, "found": f"no server at 127.0.0.1:{port}", "fix": "vllm serve <model>"}
 
 
 def test_own_servers_are_named_by_their_variables() -> None:
@@ -52,13 +52,13 @@ def test_bundled_weights_count_wherever_they_were_installed(tmp_path: Path, monk
     monkeypatch.setattr("ragbed.data.catalog.package_folders", lambda _: [])
     env = {"RAGBED_DATA_DIR": str(tmp_path)}
     assert models(**env)["bundled"] == {
-        "works": False, "found": "weights of smollm2 not installed", "mend": "ragbed data get smollm2",
+        "works": False, "found": "weights of smollm2 not installed", "fix": "ragbed data get smollm2",
     }  # fmt: skip
     entry = CATALOG["smollm2"]
     path = folder_of(entry, tmp_path) / entry.files[0].name
     path.parent.mkdir(parents=True)
     path.touch()
-    assert models(**env)["bundled"] == {"works": True, "found": f"smollm2: {path}", "mend": ""}
+    assert models(**env)["bundled"] == {"works": True, "found": f"smollm2: {path}", "fix": ""}
 
 
 def test_every_extra_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

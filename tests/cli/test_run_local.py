@@ -34,7 +34,7 @@ _PROGRESS = "bundled/smollm2: "
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:
-    """The command in a process of its own, on one core: the suite keeps the others busy."""
+    """The command in a separate process, on one core: the suite keeps the others busy."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:

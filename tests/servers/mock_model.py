@@ -2,7 +2,7 @@
 
     with mock_model(Behaviour(latency_s=0.02, rate=50)) as url: …
 
-The server runs in a process of its own and answers chat completions at `url`. A response depends on the request alone,
+The server runs in a separate process and answers chat completions at `url`. A response depends on the request alone,
 so that equal runs get equal responses. The log has the hash of each request, written when its response is sent: it
 shows which requests were answered, and how often. `GET stats` returns counts by second; `POST limit` sets the rate.
 """

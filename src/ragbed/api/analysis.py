@@ -182,7 +182,7 @@ def judge(
         votes: Judgements per response; the majority decides.
         max_tokens: Maximum tokens per judgement.
         labels: File with labels of people, to validate the judge and to correct its rates.
-        sample: Write so many responses per criterion to `out`, for people to label.
+        sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.

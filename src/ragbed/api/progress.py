@@ -6,6 +6,7 @@ import html
 import logging
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -58,7 +59,7 @@ class Progress:
         """Remove what is shown: the function has ended."""
 
 
-class Bars(Progress):
+class Bars(Progress, ABC):
     """Draws a bar for each model, once a run takes longer than a moment.
 
     Args:
@@ -86,8 +87,8 @@ class Bars(Progress):
         self._last = now
         return True
 
-    def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, task: str, done: int, total: int | None, details: str) -> None: ...
 
 
 class TerminalBars(Bars):

@@ -31,8 +31,8 @@ _T = TypeVar("_T")
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
     """Evaluate a model, or several, on data. A run in `out` that was stopped is resumed.
 
-    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or wherever an event
-    loop is running, the run uses a thread of its own; `arun` uses the running loop.
+    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or where an event
+    loop is running, the run uses a separate thread; `arun` uses the running loop.
 
     Args:
         model: Model string such as `openai/gpt-4o-mini`, a function from a prompt to a response, a `ragbed.system`, an
@@ -104,7 +104,7 @@ def open_run(folder: str | Path) -> Run:
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Run a job; in a thread of its own where an event loop is running, as in a notebook.
+    """Run a job; in a separate thread where an event loop is running, as in a notebook.
 
     Args:
         job: What to run.

@@ -59,7 +59,7 @@ class PageServer:
             self._server.run(sockets=[address.socket])
 
     def start(self) -> None:
-        """Open the page and serve it in a thread of its own; its databases belong to that thread."""
+        """Open the page and serve it in a separate thread; its databases belong to that thread."""
         opened: SimpleQueue[BaseException | None] = SimpleQueue()
 
         def serve() -> None:

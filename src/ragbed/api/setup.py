@@ -43,7 +43,7 @@ class DoctorResult(TableResult):
     def records(self) -> Records:
         """Return one row per provider and extra: whether it works, what was found, and how to fix it."""
         rows = [
-            {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.mend}
+            {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
             for name, check in checks.items()
         ]

@@ -74,7 +74,7 @@ def export(
         to: Format. Items: native, rgb, parquet, corpus, withheld-corpus, records. Test cases: jsonl, inspect, lm-eval,
             hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
-        shards: Write a folder of so many parts with checksums: native, parquet, jsonl, records.
+        shards: Write a folder with this many parts with checksums: native, parquet, jsonl, records.
         canonical: Runs: sort the trials and leave out times and attempts, so that equal runs give equal bytes.
         model: Runs: export the trials of this model only.
         progress: Show messages, or an object that receives them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from ragbed.api.results import Records
@@ -10,12 +11,12 @@ if TYPE_CHECKING:
     import pandas
 
 
-class TableResult:
+class TableResult(ABC):
     """A result with one main table: `records()` has its rows as plain values, `to_pandas()` as a DataFrame."""
 
+    @abstractmethod
     def records(self) -> Records:
         """Return the rows of the main table."""
-        raise NotImplementedError
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows of the main table as a DataFrame; needs `ragbed[pandas]`."""

@@ -56,7 +56,7 @@ class Build:
         watch: Called with the name of the step, the number of finished records, and the total if known.
         engine: Runs reading, splitting, encoding and labelling.
         home: Folder of the recipe, which its relative paths start from. No record or lock depends on it.
-        keeper: Folder whose kept/ is used, by default `folder`. A locked build works in a folder of its own.
+        keeper: Folder whose kept/ is used, by default `folder`. A locked build works in a separate folder.
     """
 
     folder: Path

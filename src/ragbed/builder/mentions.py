@@ -31,7 +31,7 @@ _MIN_DIGITS = 3  # significant digits of a number that rarely matches by chance:
 class AnswerMention(NamedTuple):
     """A span of a passage that contains a part of the answer.
 
-    The rule tells how it was found (name, number, number.unit, date, date.asked, plain), or why it does not count.
+    The rule states how it was found (name, number, number.unit, date, date.asked, plain), or why it does not count.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Model calls of a build: each task is a run of its own in the build's folder, so it can be resumed and replayed."""
+"""Model calls of a build: each task is a separate run in the build's folder, so it can be resumed and replayed."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ VERDICTS: dict[str, Label | None] = {
     "none": None,
 }
 _UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to get from other items
-# A judge that gives the same verdict on nearly all of so many passages is not usable: usually a quarter to a half of a
+# A judge with the same verdict on nearly all of this many passages is not usable: usually a quarter to a half of a
 # question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]

@@ -52,4 +52,4 @@ def doctor(json: bool) -> None:
 
 
 def _row(check: BackendCheck) -> tuple[str, ...]:
-    return ("works" if check.works else "missing", check.found, check.mend)
+    return ("works" if check.works else "missing", check.found, check.fix)

@@ -29,7 +29,7 @@ class BackendCheck:
 
     works: bool
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 def _always(_environ: Environ) -> BackendCheck:

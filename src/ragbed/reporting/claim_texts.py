@@ -59,5 +59,5 @@ def tell_p(p: float) -> str:
 
 
 def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
-    """Return at most so many rows, the decisive ones first."""
+    """Return at most this many rows, the decisive ones first."""
     return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

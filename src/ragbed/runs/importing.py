@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,7 @@ class Unmatched(Exception):
 
 
 @dataclass
-class AnswerSource:
+class AnswerSource(ABC):
     """Answers of one model in one or several files; subclasses match entries to cases.
 
     `generate` generates the cases that should be answered. It is called once.
@@ -59,9 +60,9 @@ class AnswerSource:
         for number, line in read_lines(path):
             yield str(number), line
 
+    @abstractmethod
     def match(self, entry: bytes) -> Answer:
         """Return the answer of an entry, or raise Unmatched."""
-        raise NotImplementedError
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Draw random numbers from the hash of a key, identical on every machine and Python version.
 
 The methods of the standard generator may change between Python versions, and a generator that all items share would
-make each item depend on the items before it. Here each item and each document has a key of its own, so items can be
+make each item depend on the items before it. Here each item and each document has its own key, so items can be
 generated in any order and by any number of workers.
 """
 

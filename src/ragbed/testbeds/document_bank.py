@@ -45,7 +45,7 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The documents that an item can take from its neighbours: one of each, in an order of its own."""
+    """The documents that an item can take from its neighbours: one of each, in its own order."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def ask(*words: str) -> int:
-    """Types a command that asks models, in a process of its own: the browser's driver has a loop in this one."""
+    """Types a command that asks models, in a separate process: the browser's driver has a loop in this one."""
     return subprocess.run(
         [sys.executable, "-m", "ragbed", *words, "--no-cache"], capture_output=True, check=False
     ).returncode

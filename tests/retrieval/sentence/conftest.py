@@ -1,4 +1,4 @@
-"""These tests need sentence-transformers, which brings torch and has an environment of its own: `make test-hf`."""
+"""These tests need sentence-transformers, which brings torch and has a separate environment: `make test-hf`."""
 
 from __future__ import annotations
 

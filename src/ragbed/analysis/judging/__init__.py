@@ -1,7 +1,7 @@
 """LLM judges: a model rates stored responses, and human labels validate the judge.
 
 Data flows in one direction: `criteria` (the question) → `request` (a response as a case for the judge) → `judge_run`
-(a run of its own) → `verdict` (the judge's answer) → `tally` (rates) and `validation` (agreement with human labels,
+(a separate run) → `verdict` (the judge's answer) → `tally` (rates) and `validation` (agreement with human labels,
 corrected rates).
 
 To add a criterion, write two prompt files and add a line to CRITERIA.

@@ -11,7 +11,7 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # a sentence in so many items is boilerplate; two items may share an event
+_REPEATED = 3  # a sentence in this many items is boilerplate; two items may share an event
 _MIN_CHARS = 12  # shorter sentences ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 

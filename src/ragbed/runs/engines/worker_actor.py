@@ -97,7 +97,7 @@ class WorkerActor:
         """Return the finished jobs once there are any, or a report after a while.
 
         Args:
-            opened: The opening that the caller knows; nobody waits for the results of earlier ones.
+            opened: The opening that the caller knows; the results of earlier ones are discarded.
         """
         try:
             async with asyncio.timeout(_QUIET_S):

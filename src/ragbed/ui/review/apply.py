@@ -93,7 +93,7 @@ def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
     item, reviewed = state.queue.read(key), state.of(key)
     if reviewed.state == "disagreed":
         counts["unsettled"] += 1
-        reason = f"two raters differ on {', '.join(reviewed.differing)}, and nobody has settled it"
+        reason = f"two raters differ on {', '.join(reviewed.differing)}, and the disagreement is not settled"
         return Fixed(None, gone=[("", reason)], why="unsettled")
     if reviewed.state in ("open", "begun", "waiting"):
         counts["unreviewed"] += 1

@@ -38,7 +38,7 @@ class ShownPoint(Struct, frozen=True, kw_only=True):
     """A point with its decisions, as far as the rater may see them.
 
     `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` is whether
-    they differ and nobody has settled it.
+    they differ and the disagreement is not settled.
     """
 
     name: str

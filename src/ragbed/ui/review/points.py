@@ -1,6 +1,6 @@
 """The points of an item that a rater decides, one for each thing that can be right or wrong by itself.
 
-A point has the name of its field, or a name of its own:
+A point has the name of its field, or its own name:
 
 | Point | Accepted | Fixed by | Rejected |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""These tests need torch, which has an environment of its own: `make test-hf`."""
+"""These tests need torch, which has a separate environment: `make test-hf`."""
 
 from __future__ import annotations
 

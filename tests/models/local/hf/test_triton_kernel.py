@@ -27,7 +27,7 @@ print("same")
 
 
 def test_the_kernel_computes_what_the_library_does() -> None:
-    # In a process of its own: the interpreter is chosen when Triton is imported.
+    # In a separate process: the interpreter is chosen when Triton is imported.
     environ = os.environ | {"TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, check=False)
     assert done.stdout == "same\n", done.stderr
