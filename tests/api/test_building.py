@@ -13,10 +13,10 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     documents = tmp_path / "docs"
     documents.mkdir()
     (documents / "hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-    recipe = ragbed.build_init("2 English questions", documents, model="scripted/echo", out=tmp_path / "hours.toml")
+    recipe = ragbed.build_init(documents, "2 English questions", model="scripted/echo", out=tmp_path / "hours.toml")
     assert (recipe.recipe["generator"], recipe.recipe["wanted"]["base"]) == ("scripted/echo", 2)
     with pytest.raises(ragbed.UsageError, match="already exists"):
-        ragbed.build_init("2 English questions", documents, out=recipe.path)
+        ragbed.build_init(documents, "2 English questions", out=recipe.path)
     messages: list[str] = []
 
     class Messages(ragbed.Progress):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
-from ragbed.builder.recipe import RecipePools
+from ragbed.builder.recipe import RecipePools, reader_of
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
@@ -30,25 +30,27 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
             yield reject(STEP, draft.question, *problem)
         else:
             complete.append((draft, passages, _case(draft, passages)))
-    reader = build.recipe.pools.reader or build.recipe.generator
+    reader = reader_of(build.recipe)
     cases = unique_cases(case for _, _, case in complete)
-    responses = build.ask(Request(STEP, reader, cases)) if cases else {}
+    responses = build.ask(Request(STEP, reader, cases)) if cases and reader else {}
     for draft, passages, case in complete:
-        completion = responses[case.case][0]
-        reply = (completion.reply or "").strip()
-        if completion.outcome == "error":
+        completion = responses[case.case][0] if reader else None
+        reply = (completion.reply or "").strip() if completion else ""
+        if completion is None:
+            yield _verified(draft, passages)
+        elif completion.outcome == "error":
             yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
         elif score(case, reply)["correct"] is not True:
             reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)
         else:
-            supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
-            yield Verified(
-                question=draft.id,
-                supports=len(supports),
-                distracts=len(distracts),
-                sources=len(set(map(source_of, supports))),
-            )
+            yield _verified(draft, passages)
+
+
+def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
+    supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+    sources = len(set(map(source_of, supports)))
+    return Verified(question=draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
 
 
 def source_of(passage: Passage) -> str:

@@ -16,6 +16,7 @@ from ragbed.builder.model_requests import Request, make_case, spell, unique_case
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft, Edited, Falsehood
+from ragbed.builder.rules import GENERATOR
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
@@ -37,9 +38,10 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
         own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
-        responses = ask_for_fields(build, STEP, cases) if cases else {}
+        is_asked = cases and build.recipe.generator != GENERATOR
+        responses = ask_for_fields(build, STEP, cases) if is_asked else {}
         for draft, case in zip(own, cases, strict=True):
-            blocks = responses[case.case]
+            blocks = responses.get(case.case, [{}])  # by rules, the answer to a similar question is used
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue

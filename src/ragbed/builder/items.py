@@ -12,8 +12,9 @@ from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.drafting import is_given_away
 from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.precision import make_promise, read_labels
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft, Falsehood
+from ragbed.builder.records import Combination, Draft, Falsehood, ScoredItem
 from ragbed.schema import Answer, Item, Lang, Passage, Question, Reject
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
@@ -63,23 +64,35 @@ def _is_complete(form: str, rule: str, lang: Lang) -> bool:
     return rule != "date.asked"
 
 
-def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the wanted number of items of each language and kind, of different events first."""
+def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
+    """Yield the kind and the item of every verified question, combination and falsehood."""
     records = read_verified(build)
-    made = {
-        "base": [
-            _item(records, draft, records.pools[name])
-            for name, draft in records.drafts.items()
-            if not records.probes[name].is_known
-        ],
-        "int": [_integration(records, combination) for combination in build.read("combinations", Combination)],
-        "fact": [_counterfactual(records, false, "edited") for false in build.read("falsehoods", Falsehood)],
-        "fluent": [_counterfactual(records, false, "rewritten") for false in build.read("rewrites", Falsehood)],
-    }
-    for lang in build.recipe.langs:
-        for kind, items in made.items():
-            wanted = wanted_of(build.recipe, KINDS[kind], lang)
-            yield from _pick([item for item in items if item.lang == lang], f"{lang}-{kind}", wanted)
+    for name, draft in records.drafts.items():
+        if not records.probes[name].is_known:
+            yield "base", _item(records, draft, records.pools[name])
+    for combination in build.read("combinations", Combination):
+        yield "int", _integration(records, combination)
+    for false in build.read("falsehoods", Falsehood):
+        yield "fact", _counterfactual(records, false, "edited")
+    for false in build.read("rewrites", Falsehood):
+        yield "fluent", _counterfactual(records, false, "rewritten")
+
+
+def make_items(build: Build) -> Iterator[Item | Reject]:
+    """Yield the wanted number of items of each language and kind: above the threshold, of different events first."""
+    recipe = build.recipe
+    scored = list(build.read("checks", ScoredItem))
+    labels = read_labels(recipe.generator)
+    for lang in recipe.langs:
+        for kind, name in KINDS.items():
+            own = [record for record in scored if record.item.lang == lang and record.kind == kind]
+            promise = make_promise(labels, [record.score for record in own], recipe.precision)
+            for record in own:
+                if record.score < promise.threshold:
+                    reason = f"its score {record.score:.2f} is below {promise.threshold:.2f}"
+                    yield reject(STEP, record.item.question, "precision", reason)
+            kept = [record.item for record in own if record.score >= promise.threshold]
+            yield from _pick(kept, f"{lang}-{kind}", wanted_of(recipe, name, lang))
 
 
 def file_of(item: Item) -> str:

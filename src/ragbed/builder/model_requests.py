@@ -21,6 +21,8 @@ PROMPTS = (
     "questions",
     "siblings",
     "again",
+    "repair",
+    "rephrase",
     "known",
     "reader",
     "combinations",

@@ -112,6 +112,7 @@ class _Job(NamedTuple):
     draft: Draft
     candidates: Sequence[Candidate]
     opinions: Sequence[Completion | None]
+    distracts: int  # distractors that an item needs: the nearest unrelated passages fill what related ones leave open
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
@@ -121,7 +122,12 @@ def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
     judged = _ask(build, ranked)
     yield from _check_judge(build, ranked, judged)
     jobs = (
-        _Job(draft, candidates, [_opinion(draft, candidate, judged) for candidate in candidates])
+        _Job(
+            draft,
+            candidates,
+            [_opinion(draft, candidate, judged) for candidate in candidates],
+            build.recipe.pools.distracts,
+        )
         for draft, candidates in ranked
     )
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
@@ -142,8 +148,13 @@ def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
         labellings.append(labelling if opinion is None else weigh_opinion(labelling, opinion.reply or ""))
     reasons = sift([candidate.text for candidate in usable], labellings)
     passages = []
+    kept = [labelling for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
+    related = sum(STANCES[labelling.label] == "distracts" and labelling.label != _UNRELATED for labelling in kept)
+    missing = job.distracts - related
     for candidate, labelling, reason in zip(usable, labellings, reasons, strict=True):
-        unrelated = f"{_UNRELATED}: {labelling.reason}" if labelling.label == _UNRELATED else ""
+        is_unrelated = not reason and labelling.label == _UNRELATED
+        unrelated = f"{_UNRELATED}: {labelling.reason}" if is_unrelated and missing <= 0 else ""
+        missing -= is_unrelated
         outcome, _, why = (reason or unrelated).partition(": ")
         if outcome:
             found.append(reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from ragbed.builder.rules import GENERATOR
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
 from ragbed.errors import DataError, UnknownName, UsageError
@@ -109,6 +110,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date: no older or undated articles
     seed: int = 0
+    precision: float | None = None  # share of right items to promise: items are dropped until its lower bound holds
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
     gate: RecipeGate = RecipeGate()
@@ -120,11 +122,11 @@ class Recipe(_Part, frozen=True, kw_only=True):
 def read_recipe(path: Path) -> Recipe:
     """Read and check a recipe. Its paths stay as written; they are relative to the recipe's folder."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; `ragbed build init BRIEF {path}` writes a recipe for it.")
+        raise UsageError(f"{path} is a folder; `ragbed build init {path}` writes a recipe for it.")
     try:
         table = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist; `ragbed build init BRIEF DIR` writes a recipe.") from None
+        raise UsageError(f"{path} does not exist; `ragbed build init DIR` writes a recipe.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:  # also numbers of 5,000 digits and deeply nested tables
@@ -152,7 +154,17 @@ def encoder_of(recipe: Recipe, lang: Lang) -> str:
 def models_of(recipe: Recipe) -> frozenset[str]:
     """Return all models that a build calls."""
     named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
-    return frozenset(name for name in named if name)
+    return frozenset(name for name in named if name and name != GENERATOR)
+
+
+def reference_models(recipe: Recipe) -> tuple[str, ...]:
+    """Return the models that are called without documents: those of the recipe, or else the generator."""
+    return recipe.gate.models or tuple(models_of(recipe) & {recipe.generator})
+
+
+def reader_of(recipe: Recipe) -> str | None:
+    """Return the model that answers from supporting passages; None if the recipe names no model at all."""
+    return recipe.pools.reader or (recipe.generator if recipe.generator != GENERATOR else None)
 
 
 def check_day(day: str | None, what: str) -> None:
@@ -185,6 +197,8 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Refuse numbers that are too small, too large or not numbers, and a recipe that wants no items."""
+    if recipe.precision is not None and not 0 < recipe.precision < 1:
+        raise DataError(path, f"{recipe.precision} is not a share between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; at most {_MAX_NUMBER:,} is allowed", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ragbed.schema import Answer, Article, Lang, Passage, Question, Record
+from ragbed.schema import Answer, Article, Item, Lang, Passage, Question, Record
 
 
 class Draft(Question, frozen=True, kw_only=True):
@@ -96,3 +96,12 @@ class Falsehood(Record, frozen=True, kw_only=True):
     question: str
     fake: Answer
     edits: tuple[Edited, ...]
+
+
+class ScoredItem(Record, frozen=True, kw_only=True):
+    """An item that passed every check. Its score is the mean of its signals, each from 0 to 1."""
+
+    kind: str  # base, int, fact or fluent
+    item: Item
+    signals: dict[str, float]
+    score: float

@@ -24,6 +24,7 @@ from ragbed.builder.delivery import (
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.pipeline import Done, State, run_steps
+from ragbed.builder.precision import write_promises
 from ragbed.builder.quality.reports import write_build_quality
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
@@ -78,6 +79,7 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
         )
         deliveries = compare_delivery(build, state)
         _deliver(build, plan, state, lock, tools)
+        write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
         return state, deliveries
 
 

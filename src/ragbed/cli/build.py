@@ -19,6 +19,7 @@ from ragbed.errors import RagbedError, Stopped, UsageError
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
     from ragbed.api.options import CallKeywords
+    from ragbed.builder.survey import Forecast, Survey
 
 
 class _Group(click.Group):
@@ -55,36 +56,49 @@ def build() -> None:
 
     \b
     Examples:
-      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
-      ragbed build run handbook.toml
+      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build run handbook.toml --precision 0.95
       ragbed build quality builds/handbook
     """
 
 
 @build.command()
-@click.argument("brief", metavar="BRIEF")
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
+@click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
     "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
 )
-@options.option("--model", "-m", metavar="MODEL", default="openai/gpt-4o-mini", help="Model that writes the questions.")
+@options.option(
+    "--model",
+    "-m",
+    metavar="MODEL",
+    default="rules",
+    help="Model that writes the questions, or rules, which needs no model. Default: rules.",
+)
 @options.config_option
-def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
-    """Write a recipe for your documents.
+def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
+    """Look at your documents and write a recipe for them.
 
-    BRIEF says in English or Chinese how many questions of which kind to build, and about what. DOCUMENTS is a folder,
-    or a .jsonl, .warc or .txt file. Nothing is built, and no model is called.
+    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF says in English or Chinese how many questions of which
+    kind to build, and about what; by default about one question per document. Nothing is built, and no model is called.
 
     \b
     Examples:
-      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/
+      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
     """
     from ragbed.api import building
     from ragbed.cli.console import say
 
-    written = building.build_init(brief, documents, out=out, model=model)
+    if not documents.exists() and brief and Path(brief).exists():
+        raise UsageError(f"Name the documents first: ragbed build init {brief} {str(documents)!r}")
+    written = building.build_init(documents, brief, out=out, model=model)
+    if written.survey is not None:
+        say(_show_survey(written.survey))
     about = written.recipe["about"] or "anything"
-    say(f"Understood: {_show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    say(f"Proposed: {_show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    if written.forecast is not None:
+        say(_show_forecast(written.forecast))
     say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
@@ -96,6 +110,12 @@ def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
 @options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
 @options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")
 @options.option("--since", metavar="DATE", help="Use only articles from this day on, for the next edition.")
+@options.option(
+    "--precision",
+    type=float,
+    metavar="SHARE",
+    help="Share of right items to promise, e.g. 0.95: items are dropped until its lower bound holds.",
+)
 @options.option("--locked", is_flag=True, help="Rebuild the same bytes offline from what is stored.")
 @asking_options
 @options.json_option
@@ -106,6 +126,7 @@ def run(
     model: str | None,
     from_: str | None,
     since: str | None,
+    precision: float | None,
     locked: bool,
     json: bool,
     **chosen: Unpack[CallKeywords],
@@ -137,6 +158,7 @@ def run(
             model=model,
             from_=from_,
             since=since,
+            precision=precision,
             locked=locked,
             progress=progress,
             **call_keywords(chosen),
@@ -149,6 +171,24 @@ def run(
 
 build.add_command(quality)
 build.add_command(relabel)
+
+
+def _show_survey(survey: Survey) -> str:
+    """Return a sentence about the documents of a folder."""
+    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "language unknown"
+    size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
+    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Not read: {skipped}." if skipped else "")
+
+
+def _show_forecast(forecast: Forecast) -> str:
+    """Return a sentence about the cost and the time of a build."""
+    minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
+    if not forecast.calls:
+        return f"Needs: no model calls, {minutes}."
+    cost = "unknown price" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
+    tokens = f"{forecast.tokens_in + forecast.tokens_out:,} tokens"
+    return f"Needs: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
 
 
 def _show_wanted(recipe: Mapping[str, Any]) -> str:
@@ -190,18 +230,27 @@ def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
     files = [(file.file, file.wanted, file.made) for file in result.files]
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
+    accepted, rejected = result.samples()
+    rows = [("accepted", sample.question, sample.answer) for sample in accepted]
+    rows += [(sample.check, sample.question, sample.reason) for sample in rejected]
+    print_table("Samples", ("check", "question or source", "answer or reason"), rows, to_stderr=to_stderr)
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
     """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
+    from ragbed.builder.precision import describe_promise
     from ragbed.cli.console import say
 
     if result.unfinished:
         steps = ", ".join(result.unfinished)
         say(f"Incomplete: requests of {steps} failed. Run the same command again to retry.")
+    for step in result.unfetched:
+        say(f"Some pages could not be fetched (steps/{step}.rejects.jsonl). The next build tries them again.")
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
+        if file.promise is not None:
+            say(f"{file.file}: {describe_promise(file.promise)}")
     say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {result.folder}, then ragbed run -m MODEL -d {result.folder / first}")

@@ -59,6 +59,7 @@ class Quality(Struct, frozen=True, kw_only=True):
     passages: int
     families: dict[str, tuple[Measure, ...]]
     steps: dict[str, tuple[int, int]] = {}  # records in and out of each step of a build
+    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or reason, of a build
 
     @property
     def failed(self) -> list[Measure]:
