@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragbed.builder.build_context import Build, Problem, reject
+from ragbed.builder.labelling import STATED, share_near
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools, reader_of
@@ -25,7 +26,8 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
-        draft, passages = drafts[pool.question], limit_sources(pool.passages, build.recipe.pools.per_source)
+        draft = drafts[pool.question]
+        passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
         if problem := _find_shortage(passages, build.recipe.pools) or _find_hedge(passages, draft):
             yield reject(STEP, draft.question, *problem)
         else:
@@ -71,6 +73,18 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
     return tuple(kept)
 
 
+def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+    """Return the passages of an item: few of each source, and no support that only mentions the answer."""
+    stated = [
+        passage
+        for passage in passages
+        if passage.stance != "supports"
+        or passage.support is None
+        or share_near(draft, passage, passage.support) >= STATED
+    ]
+    return limit_sources(stated, most)
+
+
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
     """Return the passages with a stance."""
     return [passage for passage in passages if passage.stance == stance]
@@ -91,7 +105,8 @@ def read_verified(build: Build) -> VerifiedQuestions:
     verified = {record.question for record in build.read(STEP, Verified)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
-    pools = {name: limit_sources(read[name], build.recipe.pools.per_source) for name in drafts}
+    most = build.recipe.pools.per_source
+    pools = {name: usable_passages(draft, read[name], most) for name, draft in drafts.items()}
     probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
     return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
 

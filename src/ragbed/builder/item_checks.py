@@ -13,7 +13,7 @@ from functools import cached_property
 from ragbed.builder.drafting import find_faults, is_alias, is_given_away, slot_of
 from ragbed.builder.edits import check_edit, check_fake
 from ragbed.builder.instructions import find_instruction
-from ragbed.builder.labelling import label_passage
+from ragbed.builder.labelling import STATED, label_passage, share_near
 from ragbed.builder.mentions import WEAK, find_answer
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
@@ -160,6 +160,9 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
             labelling = label_passage(part, passage.text, title=passage.title or "")
             if labelling.label != "positive":
                 yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
+            elif labelling.support and (share := share_near(part, passage, labelling.support)) < STATED:
+                sentence = passage.text[slice(*labelling.support)].strip()
+                yield f"only {share:.0%} of the question's words are near the answer: {sentence[:80]!r}"
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:

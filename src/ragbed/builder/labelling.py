@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ragbed.builder.mentions import WEAK, AnswerMention, find_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
-from ragbed.schema import Answer, Label, Labelling, Lang, Question, Stance
+from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Stance
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import holds_answer, plain, split_sentences
 
@@ -35,6 +35,9 @@ _SUPPORTED = 0.3
 _RANDOM = 0.1  # below this share a passage is about something else, as a tenth of zh_refine's negatives are
 
 
+STATED = 0.5  # share of a question's words near the answer from which a passage of an item states it
+
+
 class _View(NamedTuple):
     """A passage with its folded title and sentences."""
 
@@ -52,11 +55,23 @@ class _View(NamedTuple):
     def share(self, around: int | None = None) -> float:
         return share_of(self.anchors, self.read(around), self.question.lang)
 
-    def share_around(self, mention: AnswerMention) -> tuple[float, int]:
-        """Return the share of anchors near a mention and its sentence, negative so that the first wins a tie."""
+    def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
+        """Return the share of anchors near a mention, that in its sentence, and the sentence.
+
+        The sentence is negative, so that the first wins a tie.
+        """
         ends = enumerate(end for _, end in self.sentences)
         sentence = next((number for number, end in ends if mention.start < end), 0)
-        return (self.share(sentence) + self.share()) / 2, -sentence
+        alone = share_of(self.anchors, self.folded[sentence], self.question.lang)
+        return (self.share(sentence) + self.share()) / 2, alone, -sentence
+
+
+def share_near(question: Question, passage: Passage, support: tuple[int, int]) -> float:
+    """Return the share of a question's words in the sentence with the answer, the one before it and the title."""
+    start, end = support
+    before = [passage.text[first:last] for first, last in split_sentences(passage.text[:start])][-1:]
+    near = fold("\n".join((passage.title or "", *before, passage.text[start:end])), question.lang)
+    return share_of(find_anchors(question.question, question.lang), near, question.lang)
 
 
 def label_plainly(answer: Answer, text: str) -> Labelling:
@@ -103,7 +118,7 @@ def _label_with_answer(view: _View, found: Sequence[Sequence[AnswerMention]]) ->
         if all(mention.rule in WEAK for mention in mentions):
             rule = mentions[0].rule
             return Labelling(label="mention", rule=rule, reason=f"{aliases[0]}: {WEAK[rule]}", parts=parts)
-    share, sentence = max(view.share_around(mention) for mention in found[0] if mention.rule not in WEAK)
+    share, _, sentence = max(view.share_around(mention) for mention in found[0] if mention.rule not in WEAK)
     wanted, years = _conflicting_years(view, -sentence)
     label: Label = "positive"
     rule, reason = "anchors", f"{share:.0%} of the question's words are near it"

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from ragbed.analysis.statistics.binomial import upper_bound
+from ragbed.analysis.statistics.binomial import trials_for_bound, upper_bound
 from ragbed.builder.rules import GENERATOR
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import write_whole
@@ -34,7 +34,8 @@ class CalibrationLabel(Struct, frozen=True, kw_only=True):
     lang: str
     score: float
     right: bool
-    reader: str  # who labelled it
+    reader: str  # who or what labelled it
+    documents: str  # where it is from
 
 
 class Promise(Struct, frozen=True, kw_only=True):
@@ -176,11 +177,12 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
     """Return the lowest threshold whose lower bound holds, tested from high to low; above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
+    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))  # tolerates one error
     best, wrong = 2.0, 0
     for place, label in enumerate(ordered, 1):
         wrong += not label.right
         is_last = place == len(ordered) or ordered[place].score < label.score
-        if place >= MIN_LABELS and is_last:
+        if place >= first and is_last:
             if 1 - upper_bound(wrong, place, _LEVEL) < wanted:
                 break
             best = 0.0 if place == len(ordered) else label.score

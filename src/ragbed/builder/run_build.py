@@ -79,7 +79,8 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
         )
         deliveries = compare_delivery(build, state)
         _deliver(build, plan, state, lock, tools)
-        write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
+        if not plan.locked and any(file.made for file in deliveries):
+            write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
         return state, deliveries
 
 

@@ -54,8 +54,9 @@ def _ask_readers(build: Build, passed: Sequence[tuple[str, Item]]) -> Iterator[S
         for kind, item in passed:
             yield _scored(kind, item, {})
         return
-    rephrasings = _rephrase(build, [item for _, item in passed])
-    asked = [_candidate(kind, item, rephrasings[item.question]) for kind, item in passed]
+    # The parts of an integration item were verified alone.
+    rephrasings = _rephrase(build, [item for _, item in passed if len(item.answer) == 1])
+    asked = [_candidate(kind, item, rephrasings.get(item.question, ())) for kind, item in passed]
     cases = unique_cases(case for candidate in asked for case in (candidate.blind, *candidate.rephrased))
     responses = build.ask(Request(STEP, reader, cases)) if cases else {}
     for candidate in asked:
@@ -86,8 +87,7 @@ def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
 
 def _candidate(kind: str, item: Item, rephrasings: Sequence[str]) -> _Candidate:
     supports, distracts = of_stance(item.passages, "supports"), of_stance(item.passages, "distracts")
-    shown = supports[:_SHOWN] if len(item.answer) == 1 else supports
-    rephrased = tuple(_case(item, question, shown) for question in rephrasings)
+    rephrased = tuple(_case(item, question, supports[:_SHOWN]) for question in rephrasings)
     return _Candidate(kind, item, _case(item, item.question, distracts[:_SHOWN]), rephrased)
 
 

@@ -236,9 +236,19 @@ def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     print_table("Samples", ("check", "question or source", "answer or reason"), rows, to_stderr=to_stderr)
 
 
+def _group_promises(result: BuildResult) -> dict[str, list[str]]:
+    """Return what is promised, with the files that it is about; files without items are left out."""
+    from ragbed.builder.precision import describe_promise
+
+    found: dict[str, list[str]] = {}
+    for file in result.files:
+        if file.promise is not None and (file.promise.items or file.promise.dropped):
+            found.setdefault(describe_promise(file.promise), []).append(file.file)
+    return found
+
+
 def _finish(result: BuildResult, *, locked: bool) -> None:
     """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
-    from ragbed.builder.precision import describe_promise
     from ragbed.cli.console import say
 
     if result.unfinished:
@@ -249,8 +259,8 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
-        if file.promise is not None:
-            say(f"{file.file}: {describe_promise(file.promise)}")
+    for text, names in _group_promises(result).items():
+        say(f"{', '.join(names)}: {text}")
     say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {result.folder}, then ragbed run -m MODEL -d {result.folder / first}")

@@ -35,6 +35,7 @@ _NOUNS = (
     "|条约|公约|协定|望远镜|探测器|卫星|芯片|飞机|手机|观测站|基金会|马拉松|公开赛|奖|文学奖|剧场|剧院|教堂|塔|桥"
     "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
 )
+_LONG_NOUNS = "|".join(noun for noun in _NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
 _ROLES = (
     "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
     "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"
@@ -89,6 +90,8 @@ class _Text:
             "根据|通过|据|对|在|从|当|由|随着|截至|按照|以|为|关于|作为|但|而|因|经|其中|同时|最|第", text
         ):
             return False
+        if re.search("[%％]", text):
+            return False
         if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
             return False
         if re.search(rf"(?<=..)(?:{_NOUNS})$", text):
@@ -108,7 +111,8 @@ def is_person(text: str) -> bool:
     is_word = re.search(
         "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
     )
-    return "·" in text or (is_short and is_word is None)
+    is_thing = re.search(rf"(?:{_LONG_NOUNS})$", text) is not None
+    return "·" in text or (is_short and is_word is None and not is_thing)
 
 
 def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
@@ -211,7 +215,7 @@ def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
     )
     if found is None or re.search("和|与|、|等|的", found["who"]):
         return
-    is_body = re.search(rf"(?:{_NOUNS}|工人|政府|院)$", found["who"]) is not None
+    is_body = re.search(rf"(?:{_LONG_NOUNS}|工人|政府|[院社厂局部会队组])$", found["who"]) is not None
     if not is_body and not is_person(found["who"]):
         return
     yield Fact(
@@ -232,7 +236,7 @@ _KINDS = (
 def _measures(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask for a measured value or an amount of money."""
     found = re.match(rf"(?P<kind>{_KINDS})(?P<is>为|达|是)?(?P<value>{_NUMBER}(?P<unit>{_UNITS}|元|%))$", clause.rest)
-    if found and not clause.time:
+    if found and not clause.time and not is_person(clause.subject):
         asked = "多少" if found["unit"] in ("%", "元") and found["unit"] == "%" else f"多少{found['unit']}"
         yield Fact(f"{clause.subject}{found['kind']}{found['is'] or ''}{asked}？", found["value"], sentence)
 
