@@ -33,6 +33,8 @@ MEMBERS = {
     "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
+    "planted_defects": "benches.planted_defects",
+    "build_promise": "benches.build_promise",
     "notebooks": "benches.notebooks",
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",

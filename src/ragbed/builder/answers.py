@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragbed.builder.build_context import Build, Problem, reject
-from ragbed.builder.labelling import STATED, share_near
+from ragbed.builder.labelling import is_stated
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools, reader_of
@@ -75,13 +75,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
     """Return the passages of an item: few of each source, and no support that only mentions the answer."""
-    stated = [
-        passage
-        for passage in passages
-        if passage.stance != "supports"
-        or passage.support is None
-        or share_near(draft, passage, passage.support) >= STATED
-    ]
+    stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 
 

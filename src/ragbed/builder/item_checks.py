@@ -13,18 +13,18 @@ from functools import cached_property
 from ragbed.builder.drafting import find_faults, is_alias, is_given_away, slot_of
 from ragbed.builder.edits import check_edit, check_fake
 from ragbed.builder.instructions import find_instruction
-from ragbed.builder.labelling import STATED, label_passage, share_near
+from ragbed.builder.labelling import is_stated, label_passage
 from ragbed.builder.mentions import WEAK, find_answer
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
-from ragbed.builder.rules.english import UNSURE as UNSURE_EN
-from ragbed.builder.topic_terms import find_anchors, share_of
+from ragbed.builder.rules.english_names import UNSURE as UNSURE_EN
+from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Item, Lang, Passage, Question
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
-from ragbed.text import split_sentences
+from ragbed.text import split_sentences, squeezed
 
 _UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
 # What a question asks for, by its words.
@@ -54,8 +54,8 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
         "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
     ),
 }
-_SAME_FACT = 0.99  # share of a question's words from which another sentence states the same fact
-_MIN_ANCHORS = 3
+_SAME_FACT = 0.75  # least share of a question's words from which another sentence may state the same fact
+_MIN_ANCHORS = 2
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,12 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
 
 
 def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias states the number or date of the answer, e.g. 610 people for 610."""
-    slot = slot_of(part.question, first, part.lang)
+    """Check that an alias states the number or date of the answer, or a family name, e.g. 610 people for 610."""
+    slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
+    if slot.dates and other.dates:
+        return not slot.dates[0].contradicts(other.dates[0])
+    if slot.kind == other.kind == "name":
+        return len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
     (mentions,) = find_answer(Question(question=part.question, lang=part.lang, answer=((first,),)), alias)
     return bool(slot.dates or slot.quantities) and any(mention.rule not in WEAK for mention in mentions)
 
@@ -160,9 +164,8 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
             labelling = label_passage(part, passage.text, title=passage.title or "")
             if labelling.label != "positive":
                 yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
-            elif labelling.support and (share := share_near(part, passage, labelling.support)) < STATED:
-                sentence = passage.text[slice(*labelling.support)].strip()
-                yield f"only {share:.0%} of the question's words are near the answer: {sentence[:80]!r}"
+            elif not is_stated(part, passage):
+                yield f"a supporting passage has too few words of the question: {passage.text[:60]!r}"
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:
@@ -191,15 +194,22 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 def check_unique(checked: CheckedItem) -> Iterator[str]:
     """Find questions for which another sentence with all their words gives another value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
-    for number, part in enumerate(checked.parts):
+    parts = checked.parts if len(checked.parts) == 1 else []  # the parts of an integration item are items themselves
+    for number, part in enumerate(parts):
         anchors = find_anchors(part.question, part.lang)
         slot = slot_of(part.question, part.answer[0][0], part.lang)
         if len(anchors) < _MIN_ANCHORS or not (slot.dates or slot.quantities):
             continue
         own = set(checked.sentences_of(number))
+        years = find_years(fold(part.question, part.lang))
+        least = max((share_of(anchors, fold(text, part.lang), part.lang) for text in own), default=1.0)
         for sentence in {text[a:b].strip() for text in texts for a, b in split_sentences(text)} - own:
             folded = fold(sentence, part.lang)
-            if share_of(anchors, folded, part.lang) >= _SAME_FACT and (other := _other_value(part, sentence)):
+            if years and not years & find_years(folded):
+                continue
+            if share_of(anchors, folded, part.lang) >= max(_SAME_FACT, least) and (
+                other := _other_value(part, sentence)
+            ):
                 yield f"another sentence gives {other!r}: {sentence[:80]!r}"
 
 

@@ -231,9 +231,9 @@ def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     files = [(file.file, file.wanted, file.made) for file in result.files]
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
     accepted, rejected = result.samples()
-    rows = [("accepted", sample.question, sample.answer) for sample in accepted]
-    rows += [(sample.check, sample.question, sample.reason) for sample in rejected]
-    print_table("Samples", ("check", "question or source", "answer or reason"), rows, to_stderr=to_stderr)
+    samples = [("accepted", sample.question, sample.answer) for sample in accepted]
+    samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
+    print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
 
 
 def _group_promises(result: BuildResult) -> dict[str, list[str]]:
