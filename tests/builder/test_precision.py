@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from ragbed.builder.precision import (
@@ -11,7 +14,11 @@ from ragbed.builder.precision import (
     make_promise,
     predict,
     read_labels,
+    read_promises,
+    write_promises,
 )
+from ragbed.builder.quality.review_results import PLACE, Reviewed, ReviewSample
+from ragbed.builder.run_build import correct_promises
 
 
 def labels(right: int, wrong: int, score: float = 1.0) -> list[CalibrationLabel]:
@@ -68,3 +75,19 @@ def test_the_prediction_interval_contains_the_share() -> None:
 def test_the_bundled_labels_are_enough_for_the_rules() -> None:
     assert len(read_labels("rules")) >= 60
     assert read_labels("openai/gpt-4o") == ()
+
+
+def test_the_promises_of_a_build_are_corrected_by_its_review(tmp_path: Path) -> None:
+    build, reviewed = tmp_path / "build", tmp_path / "reviewed"
+    (reviewed / "review").mkdir(parents=True)
+    build.mkdir()
+    write_promises(build, {"en_base.jsonl": make_promise(labels(100, 0), [1.0] * 50, None)})
+    sample = ReviewSample(sha256="", items=50, flagged=0, flagged_done=0, drawn=50, sampled=20, wrong=5)
+    results = Reviewed(people=("ada",), raters=1, kappa=None, datasets={"en_base": sample})
+    (reviewed / PLACE).write_bytes(msgspec.json.encode(results))
+    (line,) = correct_promises(build, reviewed)
+    assert line.startswith("en_base.jsonl: after the review, ")
+    share = read_promises(reviewed)["en_base.jsonl"].share
+    assert share is not None
+    assert share < 0.9
+    assert correct_promises(tmp_path, reviewed) == []

@@ -24,8 +24,9 @@ from ragbed.builder.delivery import (
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.pipeline import Done, State, run_steps
-from ragbed.builder.precision import write_promises
+from ragbed.builder.precision import correct_promise, describe_promise, read_promises, write_promises
 from ragbed.builder.quality.reports import write_build_quality
+from ragbed.builder.quality.review_results import read_reviewed
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
 from ragbed.runs.engines import Engine
@@ -100,6 +101,20 @@ def describe_quality(folder: Path) -> str | None:
     return f"{folder / 'quality.html'}: " + (
         f"these gates fail: {failed}." if failed else "every measured gate passes."
     )
+
+
+def correct_promises(build: Path, reviewed: Path) -> list[str]:
+    """Correct the promises of a build by its review, write them into the reviewed folder, and return them as lines."""
+    results, promises = read_reviewed(reviewed), read_promises(build)
+    if results is None or not promises:
+        return []
+    corrected = {
+        f"{name}.jsonl": correct_promise(promises[f"{name}.jsonl"], sample.wrong, sample.sampled)
+        for name, sample in results.datasets.items()
+        if f"{name}.jsonl" in promises and sample.sampled
+    }
+    write_promises(reviewed, corrected)
+    return [f"{name}: after the review, {describe_promise(promise)}" for name, promise in corrected.items()]
 
 
 @contextmanager
