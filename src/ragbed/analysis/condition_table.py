@@ -17,6 +17,7 @@ from msgspec import structs
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialColumns, TrialGroups, full_name, group_trials
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -150,7 +151,8 @@ def _to_trial(result: StoredResult) -> Scored:
 
 def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[ConditionCounts]:
     """Return the rows of all conditions with the number of planned trials, including conditions without a result."""
-    rows = {row.condition: row for sheet in sheets for row in _rows(sheet)}
+    alpha = ALPHA if store.is_monitored() else None
+    rows = {row.condition: row for sheet in sheets for row in _rows(sheet, alpha)}
     repeats = store.repeats()
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
@@ -163,7 +165,7 @@ def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[Condit
     return sorted(rows.values(), key=_order)
 
 
-def _rows(sheet: TrialColumns) -> Iterator[ConditionCounts]:
+def _rows(sheet: TrialColumns, alpha: float | None) -> Iterator[ConditionCounts]:
     noise = np.nan_to_num(sheet.noise, nan=-1.0)
     columns = (sheet.kind, noise, sheet.correct, sheet.k)
     for kind, ratio, correct, k in set(zip(*(column.tolist() for column in columns), strict=True)):
@@ -171,12 +173,14 @@ def _rows(sheet: TrialColumns) -> Iterator[ConditionCounts]:
         testbed, arm = sheet.kinds[kind]
         key, part = sheet.key, sheet.restricted(here)
         mix = (None if ratio < 0 else ratio, correct, k, arm, key.profile)
-        yield _row(Condition(key.model, key.data, key.lang, testbed, *mix), part)
+        yield _row(Condition(key.model, key.data, key.lang, testbed, *mix), part, alpha)
 
 
-def _row(condition: Condition, part: TrialColumns) -> ConditionCounts:
+def _row(condition: Condition, part: TrialColumns, alpha: float | None) -> ConditionCounts:
     rates = {
-        full_name(name, track): CellBuilder("", part, track).rate(name, part.asked, part.score(name, track)).estimate
+        full_name(name, track): CellBuilder("", part, track, alpha=alpha)
+        .rate(name, part.asked, part.score(name, track))
+        .estimate
         for name, track in _RATES
     }
     asked, failed, refused = (part.size(mask) for mask in (part.asked, part.failed, part.filtered))

@@ -8,6 +8,7 @@ from pathlib import Path
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
@@ -16,15 +17,27 @@ from ragbed.scoring import Track, open_tracks
 from ragbed.scoring.retrieval import score_retrieval
 
 
-def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
+def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
     """Return all cells of all runs together. Trials are streamed; only their scores are kept in memory.
+
+    Args:
+        folders: Folders of the runs.
+        tracks: The tracks whose scores are used.
+        alpha: Error probability of the intervals if one of the runs was monitored (`--until`).
 
     Raises:
         UsageError: Two runs contain the same call or different data under one name, or a track does not exist.
     """
     score = open_tracks(tracks)
     _check_data(folders)
-    return list(measure(_distinct_trials(folders, score), tracks))
+    monitored = any(map(is_monitored, folders))
+    return list(measure(_distinct_trials(folders, score), tracks, alpha if monitored else None))
+
+
+def is_monitored(folder: Path) -> bool:
+    """Return whether a run stops at a condition (`--until`)."""
+    with open_scored(folder) as store:
+        return store.is_monitored()
 
 
 def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:

@@ -66,6 +66,13 @@ _DEFAULT_MODEL = "bundled/smollm2"
     help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
 )
 @junit_option
+@options.option(
+    "--until",
+    multiple=True,
+    metavar="CONDITION",
+    help="Stop when this is decided, e.g. 'noise.accuracy@0.8 ± 3' (percentage points), 'compare:runs/base:drop 5%', "
+    "or decided for the gates. Repeatable.",
+)
 @options.option("--dry-run", is_flag=True, help="Evaluate five cases and forecast calls, tokens, cost and time.")
 @options.json_option
 @options.config_option
@@ -94,6 +101,7 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run
@@ -112,6 +120,7 @@ def run(
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
+    _print_decisions(job)
     _exit_if_incomplete(job, cells)
     tell_gates(str(job.folder), check_gates(spec, job.folder), None)
 
@@ -163,12 +172,24 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     )
 
 
+def _print_decisions(job: Job) -> None:
+    """Print what the conditions of --until decided."""
+    from ragbed.api.runs import read_decisions
+    from ragbed.cli.console import say
+
+    if job.rule is not None:
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
+    for decision in read_decisions(job):
+        say(f"until {decision.state}: {decision.name}: {decision.message}")
+
+
 def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
     """Exit with code 3 if a case has no result or ended in an error."""
     from ragbed.cli.console import say
     from ragbed.cli.results import read_rest
 
-    if pending := sum(cell.planned - cell.asked for cell in cells):
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and job.rule is None:
         cases = "case has" if pending == 1 else "cases have"
         say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
         raise click.exceptions.Exit(3)

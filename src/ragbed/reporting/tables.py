@@ -89,7 +89,7 @@ class Report:
 
     `cells` has all tracks and scopes; tables show one track. `findings` are about the paper's claims and use the robust
     track. `causes` are the diagnosed errors. `names` has the display names by model string; tables and findings use
-    them.
+    them. `is_monitored` says that a run stops at a condition (`--until`); its intervals are valid at any time then.
     """
 
     runs: tuple[str, ...]
@@ -99,6 +99,7 @@ class Report:
     findings: tuple[ClaimFinding, ...]
     causes: tuple[Cause, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    is_monitored: bool = False
 
     @cached_property
     def shown(self) -> list[Cell]:
