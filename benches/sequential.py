@@ -174,7 +174,7 @@ def demonstrate(model: str, base: str, noise: float = 0.4, drop: float = 0.1) ->
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         made = ragbed.synthesize(place / "data", items=plan, integration=0, counterfactual=0, lang="en", progress=False)
-        data = {"synthetic": str(next(path for path in made.paths if path.stem.endswith("base")))}
+        data = {"synthetic": str(next(made.folder.glob("*base*.jsonl")))}
         options = {"testbeds": "noise", "noise": noise, "no_cache": True, "max_connections": 1, "progress": False}
         ragbed.run(base, data, out=place / "base", **options)
         start = time.perf_counter()
