@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
 
 junit_option = options.option(
-    "--junit", type=options.LocalPath(), metavar="FILE", help="File for the gates as JUnit XML."
+    "--junit",
+    type=options.LocalPath(),
+    metavar="FILE",
+    group=help_groups.OUTPUT,
+    help="File for the results of the gates, as JUnit XML.",
 )
 
 
