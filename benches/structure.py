@@ -99,7 +99,10 @@ def _command_modules(modules: dict[str, Module]) -> list[Figure]:
 
 def _is_command(node: ast.stmt) -> bool:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    return any(ast.unparse(decorator).startswith(("click.command", "click.group")) for decorator in decorators)
+    return any(
+        ast.unparse(decorator).startswith(("click.command", "click.group", "help_groups.command"))
+        for decorator in decorators
+    )
 
 
 def read_modules(source: Path) -> dict[str, Module]:

@@ -222,14 +222,14 @@ def _group(condition: Condition) -> tuple[str, ...]:
 def _rate(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> Rate:
     """Return the rate of the score at a position, from the sums of all questions and how many questions have them."""
     found = [
-        (sums[at], trials, count)
+        (sums[at], size, count)
         for sums, count in counts.items()
-        if (trials := sums[len(_NAMES) + at] + (sums[-1] if counts_failed else 0))
+        if (size := sums[len(_NAMES) + at] + (sums[-1] if counts_failed else 0))
     ]
     if not found:
         return Rate(None, None, None, 0)
     hits, trials, clusters = zip(*found, strict=True)
-    n = sum(trials * count for _, trials, count in found)
+    n = sum(size * count for _, size, count in found)
     return Rate(*clustered_wilson(hits, trials, counts=clusters), int(n))
 
 
