@@ -168,11 +168,11 @@ def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: 
     model = Slow()
     with pytest.raises(UsageError, match=f"was evaluated on other data .{DATA}. than this run .{OTHER}"):
         _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match="needs at least .* questions, but the run has 54"):
+    with pytest.raises(UsageError, match=r"needs at least \d+ questions, but the run has 54"):
         _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")
     with pytest.raises(UsageError, match="no question in common"):
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match="gates? .*|needs at least"):
+    with pytest.raises(UsageError, match="needs at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
     with pytest.raises(UsageError, match="omit --shard"):
         _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
