@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def scenarios() -> Iterator[Scenario]:
                     yield _paired(drop, discordance, times)
     for times in (0, 1, 2):
         plain = _paired(0.1, 0.4, times)
-        yield plain._replace(name=f"{plain.name}, 2 trials per question", **_doubled(plain))
+        yield _doubled(plain)
 
 
 def _clustered(p: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -81,11 +81,12 @@ def _paired(drop: float, discordance: float, times: float) -> Scenario:
     return Scenario(name, (0.0, 0.5, 1.0), (lost, 1 - discordance, won), paired_size(drop, discordance), drop, times)
 
 
-def _doubled(scenario: Scenario) -> dict[str, tuple[float, ...]]:
-    """Return the distribution of the mean of two independent differences of one question."""
+def _doubled(scenario: Scenario) -> Scenario:
+    """Return the scenario with the mean of two independent differences per question."""
     lost, same, won = scenario.chances
     chances = (lost**2, 2 * lost * same, same**2 + 2 * lost * won, 2 * same * won, won**2)
-    return {"levels": (0.0, 0.25, 0.5, 0.75, 1.0), "chances": chances}
+    name = f"{scenario.name}, 2 trials per question"
+    return scenario._replace(name=name, levels=(0.0, 0.25, 0.5, 0.75, 1.0), chances=chances)
 
 
 def wealth(scores: Floats, mean: float) -> Floats:
@@ -175,7 +176,13 @@ def demonstrate(model: str, base: str, noise: float = 0.4, drop: float = 0.1) ->
         place = Path(folder)
         made = ragbed.synthesize(place / "data", items=plan, integration=0, counterfactual=0, lang="en", progress=False)
         data = {"synthetic": str(next(made.folder.glob("*base*.jsonl")))}
-        options = {"testbeds": "noise", "noise": noise, "no_cache": True, "max_connections": 1, "progress": False}
+        options: dict[str, Any] = {
+            "testbeds": "noise",
+            "noise": noise,
+            "no_cache": True,
+            "max_connections": 1,
+            "progress": False,
+        }
         ragbed.run(base, data, out=place / "base", **options)
         start = time.perf_counter()
         fixed = ragbed.run(model, data, out=place / "fixed", **options)

@@ -79,8 +79,8 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     report = ragbed.report(run, format="md").text
     assert report is not None
     assert "valid at any stopping time" in report
-    for form in ("latex", "csv", "json"):
-        assert ragbed.report(run, format=form).text  # type: ignore[arg-type]
+    assert ragbed.report(run, format="csv").text
+    assert "valid at any stopping time" in (ragbed.report(run, format="latex").text or "")
     page = ragbed.report(run, format="html", out=tmp_path / "report.html").paths[0]
     assert "valid at any stopping time" in page.read_text()
     typed = type_command("report", str(run.folder))
@@ -187,7 +187,7 @@ def test_each_model_stops_on_its_own(tmp_path: Path) -> None:
 
 
 def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all_their_cases(tmp_path: Path) -> None:
-    orders = []
+    orders: list[list[tuple[ragbed.Case, int]]] = []
     for seed in (0, 0, 1):
         out = tmp_path / str(len(orders))
         data = [DATA, "ragbed-mini-en_int"]

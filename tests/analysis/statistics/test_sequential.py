@@ -44,7 +44,8 @@ def test_the_interval_shrinks_around_the_rate_and_is_wider_than_an_ordinary_one(
     widths = []
     for n in (10, 100, 1_000, 10_000):
         interval = rate_sequence([1, 0], [1, 1], [0.3 * n, 0.7 * n])
-        assert interval.low < interval.value == pytest.approx(0.3) < interval.high
+        assert interval.value == pytest.approx(0.3)
+        assert interval.low < interval.value < interval.high
         ordinary = wilson(0.3 * n, n)
         assert interval.high - interval.low > ordinary.high - ordinary.low
         widths.append(interval.high - interval.low)
