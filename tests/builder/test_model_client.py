@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ class Calls:
 
 @pytest.fixture(autouse=True)
 def _one_cent_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragbed.runs.budget.find_price", lambda _: lambda *_: 0.01)
+    monkeypatch.setattr("ragbed.runs.budget.find_price", lambda _: lambda _: Decimal("0.01"))
 
 
 @pytest.fixture

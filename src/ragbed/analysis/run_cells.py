@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ragbed.analysis.costs import CostTally
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
@@ -30,8 +31,9 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     """
     score = open_tracks(tracks)
     _check_data(folders)
-    monitored = any(map(is_monitored, folders))
-    return list(measure(_distinct_trials(folders, score), tracks, alpha if monitored else None))
+    monitored, costs = any(map(is_monitored, folders)), CostTally()
+    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None))
+    return [*cells, *costs.cells(tracks)]
 
 
 def is_monitored(folder: Path) -> bool:
@@ -40,13 +42,16 @@ def is_monitored(folder: Path) -> bool:
         return store.is_monitored()
 
 
-def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
-    """Yield the infeasible cases of a run once per model, then every trial with its case."""
+def read_trials(folder: Path, score: Track, costs: CostTally | None = None) -> Iterator[tuple[Case, Scored]]:
+    """Yield the infeasible cases of a run once per model, then every trial with its case; add up the costs."""
     with open_scored(folder) as store:
         with_costs = "remedies" in store.settings()
         yield from _infeasible(store)
         for stored in store.results():
-            yield stored.case, to_trial(stored, score, costs=with_costs)
+            trial = to_trial(stored, score, costs=with_costs)
+            if costs is not None:
+                costs.add(stored, trial)
+            yield stored.case, trial
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
@@ -86,11 +91,11 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _distinct_trials(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
+def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score):
+        for case, trial in read_trials(folder, score, costs):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
@@ -250,9 +251,15 @@ def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
         raise click.exceptions.Exit(3)
 
 
+def _show_cost(row: Forecast) -> str:
+    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
+        return "–"
+    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
+
+
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table
+    from ragbed.cli.console import print_json, print_table, say
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -263,12 +270,14 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
             row.calls,
             row.tokens_in,
             row.tokens_out,
-            "–" if row.dollars is None else f"{row.dollars:.2f} $",
+            _show_cost(row),
             f"{row.minutes:.1f}",
         )
         for row in forecasts
     ]
     columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
+    if job.rule is not None:
+        say("--until may stop the run earlier.")
     if to_json:
         print_json({"forecasts": forecasts})

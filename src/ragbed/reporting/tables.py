@@ -174,6 +174,7 @@ _RETRIEVAL = _columns(
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
+_COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
 _OTHER = _columns("accuracy refusal error_detection")  # Testbeds of plug-ins.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
@@ -195,7 +196,8 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
+    yield "cost", _COST
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
 
 

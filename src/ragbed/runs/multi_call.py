@@ -71,6 +71,13 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
     return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
 
 
+def usages_made(completion: Completion) -> list[dict[str, int]]:
+    """Return the tokens of each call that was not cached, as far as they are known."""
+    if not completion.steps:
+        return [] if completion.usage is None else [completion.usage]
+    return [step.usage for step in completion.steps if not step.cached and step.usage is not None]
+
+
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
     """Return the tokens of several calls, or None if none of them has usage."""
     known = [step.usage for step in steps if step.usage is not None]
