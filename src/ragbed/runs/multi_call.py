@@ -72,10 +72,9 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the tokens of each call that was not cached, as far as they are known."""
-    if not completion.steps:
-        return [] if completion.usage is None else [completion.usage]
-    return [step.usage for step in completion.steps if not step.cached and step.usage is not None]
+    """Return the tokens of each call that was not cached; none are known of a call without usage."""
+    calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
+    return [call.usage or {} for call in calls]
 
 
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
