@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragbed.api.objects import SystemCase, system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
+    from ragbed.api.ranking import rank
     from ragbed.api.reports import leaderboard, report
     from ragbed.api.results import Figure, Records, Run
     from ragbed.api.runs import arun, forecast, open_run, run
@@ -39,6 +40,7 @@ else:  # A type checker that saw `__getattr__` would accept every name.
         "api.objects": ("SystemCase", "system"),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
+        "api.ranking": ("rank",),
         "api.reports": ("leaderboard", "report"),
         "api.results": ("Figure", "Records", "Run"),
         "api.runs": ("arun", "forecast", "open_run", "run"),
@@ -104,6 +106,7 @@ __all__ = [
     "paper_tables",
     "plan_run",
     "power",
+    "rank",
     "report",
     "review",
     "run",

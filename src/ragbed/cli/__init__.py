@@ -24,6 +24,7 @@ COMMANDS = (
     "status",
     "report",
     "compare",
+    "rank",
     "leaderboard",
     "view",
     "diagnose",
@@ -96,7 +97,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
