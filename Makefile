@@ -9,6 +9,7 @@ EXAMPLES_VENV := .venv-examples
 EXAMPLES_STAMP := $(EXAMPLES_VENV)/.ready
 PORTS_VENV := .venv-ports
 PORTS_STAMP := $(PORTS_VENV)/.ready
+CORE_TESTS := $(addprefix tests/,data testbeds scoring synth analysis reporting)  # also in ci.yml
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left on this machine
@@ -16,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
   --upgrade --no-emit-index-url --no-emit-find-links
 LOCKS := pyproject.toml requirements/runtime.txt requirements/dev.txt scripts/select_requirements.py scripts/bootstrap
 
-.PHONY: demo test test-hf test-examples test-ports test-slow check fmt lock docs reference bench torture clean
+.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference bench torture clean
 
 demo:  ## evaluate a small model on this machine; installs only what that needs
 	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
@@ -38,6 +39,12 @@ test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex,
 
 test-ports: $(PORTS_STAMP)  ## exported testbeds run by the harnesses themselves: in an environment of their own
 	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/interop/harnesses tests/interop/exports  # their own warnings
+
+test-portable: $(STAMP)  ## the core tests without what only POSIX systems have, and the types as on Windows and macOS
+	@for system in win32 darwin; do \
+	  $(BIN)/mypy --no-error-summary --platform $$system --cache-dir .mypy_cache/$$system src || exit; done
+	@$(ISOLATED) env PYTHONPATH=$(CURDIR)/scripts/without_posix $(BIN)/pytest -q -n auto --dist loadfile $(CORE_TESTS) \
+	  --deselect tests/data/test_catalog.py::test_two_processes_do_not_write_to_one_folder  # file locks are hidden too
 
 test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts, and the example notebooks; about 10 minutes
 	@$(BIN)/python -m benches torture kills disks damaged --count 20

@@ -6,6 +6,14 @@ Example:
     >>> run.table("noise")
 """
 
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of the files can be imported without pip
+    raise ImportError(
+        "ragbed needs Python 3.11 or newer, but this is Python %d.%d; use another one, e.g. `uvx ragbed`."  # noqa: UP031
+        % sys.version_info[:2]
+    )
+
 # Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
 # starts, and `python -m ragbed` still has the current folder on its path.
 TYPE_CHECKING = False

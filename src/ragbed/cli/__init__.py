@@ -17,7 +17,7 @@ import click
 from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 COMMANDS = (
     "run",
@@ -119,7 +119,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"ragbed: {error.strerror or error}.")
+        say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
 
 

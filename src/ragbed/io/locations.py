@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
-from ragbed.errors import NoSuchFile, RagbedError, UsageError
+from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_write
 
 # The packages for schemes that fsspec alone does not open.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
@@ -240,7 +240,8 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
         if isinstance(place, Path):
             if not isinstance(error, OSError):
                 raise
-            raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
+            reason = error.strerror or error if done == "read" else explain_failed_write(error)
+            raise RagbedError(f"{place} cannot be {done}: {reason}.") from error
         if isinstance(error, FileNotFoundError) and done != "written":
             raise NoSuchFile(place) from None
         if isinstance(error, FileNotFoundError):
