@@ -10,8 +10,8 @@ image    Run the Dockerfile's RUN step in an empty root (a copy of Python), meas
 first    In a copy of the repository with nothing installed: `make demo` until a model's first response is stored.
 demo     The same until the end of the demo.
 
-Without names all are measured; `demo` includes `first`. Downloads are not cached. The network is cut by `unshare --net`,
-which needs root. Exit code 1 if a target is missed. Wall-clock times depend on the load, which is printed, so the CPU
+Without names all are measured; `demo` includes `first`. Downloads are not cached. `unshare --net` cuts the network and
+needs root. Exit code 1 if a target is missed. Wall-clock times depend on the load, which is printed, so the CPU
 time is printed too.
 """
 
@@ -96,7 +96,7 @@ def measure_image(folder: Path) -> bool:
     found = re.search(r"^RUN --mount\S+ \\\n((?:.*\\\n)*.*)\n", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     if found is None:
         sys.exit("the Dockerfile has no RUN step that mounts the source")
-    step = found[1].replace("/src", str(source)).replace("/tmp/", f"{folder}/")
+    step = found[1].replace("/tmp/", f"{folder}/").replace("/src", str(source))
     _run("sh", "-ec", step, PATH=f"{root}/bin:{os.environ['PATH']}")
     python_mb = _python_megabytes()
     size = _megabytes(root) + python_mb

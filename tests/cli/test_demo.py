@@ -124,7 +124,7 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         source = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        entry = replace(CATALOG["smollm2"], source=source, package=None)
+        entry = replace(CATALOG["smollm2"], source=source, package="")
         monkeypatch.setitem(CATALOG, "smollm2", entry)
         done = type_command("demo", "--lang", "en", "-o", str(tmp_path / "d"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
@@ -137,7 +137,7 @@ def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     environ = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BROWSER": "true"}
     started = time.monotonic()
-    words = [programs / "ragbed", "demo", "-m", "baseline/lexical"]
+    words = [str(programs / "ragbed"), "demo", "-m", "baseline/lexical"]
     with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         demo.stdout.readline()
