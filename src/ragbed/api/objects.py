@@ -119,9 +119,9 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     if known is not None and known.value is not source.value:
         raise UsageError(f"two models are called {source.name!r}; name them: model={{'NAME': …, 'OTHER': …}}.")
     if known is not None and known.label != source.label:
-        raise UsageError(f"--model {source.name} is given twice under different names; give it once.")
+        raise UsageError(f"model={source.name} is given twice under different names; give it once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(f"--model {source.label}=…: two models have this name; names must be unique within a run.")
+        raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source
 
 

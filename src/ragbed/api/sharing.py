@@ -176,7 +176,7 @@ def import_results(
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"--from {from_}: name the dataset with -d.")
+        raise UsageError(f"from_={from_}: name the dataset with `data`.")
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
@@ -191,7 +191,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
         if value:
             raise UnusedOption(name, "a cassette contains the data and the model")
     if len(paths) > 1:
-        raise UsageError("--from cassette: name one file.")
+        raise UsageError("from_=cassette: name one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
@@ -254,7 +254,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         text = f"{write_sums(sums, target)} of {len(files)} files"
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
-        raise UsageError(f"--out {target}: a run is a local folder; export it, or its sums, to a URL.")
+        raise UsageError(f"out={target}: a run is a local folder; export it, or its sums, to a URL.")
     merged = merge_runs(folders, target)
     text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
