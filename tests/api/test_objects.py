@@ -326,3 +326,21 @@ def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
     metrics = run.metrics().to_pandas()
     assert metrics.loc[metrics.metric == "accuracy", "value"].tolist() == [1.0]
     assert pandas.DataFrame(run.table("noise")).loc[0, "n"] == 5
+
+
+def test_functions_can_be_named_by_a_dictionary(tmp_path: Path) -> None:
+    models = {"a": lambda prompt: "x", "b": lambda prompt: "y", "c": ragbed.system(lambda case: "z")}
+    run = ragbed.run(models, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
+    assert [(model.model, model.name) for model in run.status().models] == [
+        ("function/a", "a"),
+        ("function/b", "b"),
+        ("system/c", "c"),
+    ]
+
+
+def test_an_error_in_items_names_the_item_and_no_file(tmp_path: Path) -> None:
+    items = [{"query": "?", "answer": ["a"], "positive": ["a"], "negative": []}, {"query": "?", "answer": 5}]
+    with pytest.raises(ragbed.RagbedError) as caught:
+        ragbed.run("scripted/oracle", {"mine": items}, out=tmp_path / "run")
+    assert str(caught.value).startswith("data='mine', item 1: ")
+    assert not getattr(caught.value, "__notes__", [])

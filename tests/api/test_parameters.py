@@ -48,6 +48,12 @@ api: Any = ragbed
         (lambda: api.review("x", raters=3), "raters=3: expected 1, 2 or None, not int."),
         (lambda: api.view("x", port=-1), "port=-1: allowed are 0 to 65535."),
         (lambda: api.cache_prune(older_than="soon"), "older_than='soon': write a number and h, d or w"),
+        (lambda: api.score([]), "`runs` is empty"),
+        (lambda: api.report([]), "`runs` is empty"),
+        (lambda: api.merge([], "x"), "`runs` is empty"),
+        (lambda: api.open_run(5), "folder=5: expected str or Path, not int."),
+        (lambda: api.cases("figure1", testbeds=[]), "testbeds=[] is empty; name at least one value."),
+        (lambda: api.run("gpt-4o", "figure1"), "model='gpt-4o' names no provider: write provider/model"),
         (api.cache_prune, "Use either older_than=AGE or `all_`."),
     ],
 )

@@ -126,7 +126,7 @@ def score(
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.calling import open_engine
 
-    folders = list(dict.fromkeys(map(run_folder, several(runs))))
+    folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
         raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
     with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:

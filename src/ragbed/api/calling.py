@@ -9,6 +9,7 @@ from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.api.objects import ModelSource
     from ragbed.data.corpus import Corpus
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
@@ -89,11 +90,11 @@ def open_model(
     return engine.open_model(name, config)
 
 
-def open_object(value: object, options: CallOptions, corpora: Mapping[str, Corpus]) -> Model:
+def open_object(source: ModelSource, options: CallOptions, corpora: Mapping[str, Corpus]) -> Model:
     """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
     from ragbed.api import function_models
 
-    return function_models.open_object(value, options["max_connections"], options["timeout"], corpora)
+    return function_models.open_object(source, options["max_connections"], options["timeout"], corpora)
 
 
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:

@@ -115,6 +115,8 @@ def split(values: Values, parameter: str) -> list[str]:
         [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
+    if not parts:
+        raise UsageError(f"{parameter}={values!r} is empty; name at least one value.")
     if not all(parts):
         raise UsageError(f"{parameter}={values!r} has an empty part; separate values by single commas.")
     return list(dict.fromkeys(parts))

@@ -171,7 +171,7 @@ def import_results(
 
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
@@ -246,7 +246,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     from ragbed.runs.merging import merge as merge_runs
     from ragbed.text import counted
 
-    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in runs)
+    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
     folders, files = split_runs(list(places))
     target = to_place(out)
     if files:

@@ -251,6 +251,8 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"model={shown}: the model string of a system at a URL starts with its provider: "
             f"write http/{shown.removeprefix('http://')}"
         )
+    if not slash and provider not in PROVIDERS:
+        raise UsageError(f"model={spec!r} names no provider: write provider/model, e.g. openai/gpt-4o-mini.")
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"model={spec}: write {provider}/<model>.")
