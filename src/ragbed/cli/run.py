@@ -61,8 +61,8 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--strategies",
     metavar="NAMES",
     group=help_groups.SAMPLING,
-    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, isolate, "
-    "or all.",
+    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, "
+    "isolate, cite, or all.",
 )
 @options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
