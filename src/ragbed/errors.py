@@ -10,8 +10,8 @@
         ├── NoSuchFile     a file does not exist                          exit 2
         └── UnknownName    a name is unknown                              exit 2
 
-A message states the problem with the value, the cause and the fix. Any other exception is a bug and keeps its
-traceback.
+A message states the problem with the value, the cause and the fix. It names parameters as `num_docs` or num_docs=5; the
+command line shows them as --num-docs and --num-docs 5. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -143,4 +143,4 @@ class UnusedOption(UsageError):
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
-        super().__init__(f"--{name.replace('_', '-')} has no effect here: {reason}.")
+        super().__init__(f"`{name}` has no effect here: {reason}.")

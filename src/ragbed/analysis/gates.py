@@ -103,7 +103,7 @@ def parse_floor(text: str) -> Floor:
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"--fail-under {text}: {_FORM}.")
+        raise UsageError(f"fail_under={text}: {_FORM}.")
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
     if not _is_defined(match["metric"]):
@@ -111,10 +111,10 @@ def parse_floor(text: str) -> Floor:
     try:
         noise, least = (None if match[name] is None else float(match[name]) for name in ("noise", "least"))
     except ValueError:
-        raise UsageError(f"--fail-under {text}: {_FORM}.") from None
+        raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least = (least or 0.0) / (100 if match["per_cent"] else 1)
     if not 0 <= least <= 1:
-        raise UsageError(f"--fail-under {text}: the share must be between 0 and 1, or 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or 0% and 100%.")
     return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
 
 
@@ -149,8 +149,8 @@ def _check_planned(floor: Floor, cells: Sequence[Cell]) -> None:
         has_others = metrics and floor.metric not in metrics
         others = f" The metrics of {floor.table} will be {', '.join(metrics)}." if has_others else ""
         raise UsageError(
-            f"--fail-under {floor.text}: no case of this run measures it.{others} Change the gate, or the cases: "
-            "-d, --testbeds, --noise, --num-docs, --distractors, --positions, --lang, --limit, --shard. "
+            f"fail_under={floor.text}: no case of this run measures it.{others} Change the gate, or the cases: "
+            "`data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit`, `shard`. "
             "No model was called."
         ) from None
 
@@ -180,11 +180,11 @@ def _select(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
     ]
     if not selected:
         raise UsageError(
-            f"--fail-under {floor.text}: the run has no such value. `ragbed report RUN -f csv` lists all values."
+            f"fail_under={floor.text}: the run has no such value. `ragbed report RUN -f csv` lists all values."
         )
     if not any(cell.estimate.asked for cell in selected):  # the gate would be inconclusive in every run
         raise UsageError(
-            f"--fail-under {floor.text}: all cases that would measure it are infeasible, because no item has the "
+            f"fail_under={floor.text}: all cases that would measure it are infeasible, because no item has the "
             "documents for this mix. `ragbed cases DATA` counts the infeasible cases."
         )
     return selected

@@ -86,7 +86,7 @@ def download(
             arrivals = install.download(entry, data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Run the same command again, or take files that you have: --from PATH."
+        advice = "Run the same command again, or take files that you have: from_=PATH."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
         )
@@ -120,11 +120,11 @@ def check_source(source: Path | None, mirror: str | None) -> None:
         UsageError: Both are given, the path does not exist, or the mirror is not a URL.
     """
     if source is not None and mirror is not None:
-        raise UsageError("--from and --mirror cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined.")
     if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
+        raise UsageError(f"from_={source}: no such folder or file.")
     if mirror is not None and not mirror.startswith(("https://", "http://")):
-        raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
+        raise UsageError(f"mirror={mirror!r}: use a URL that begins with https:// or http://.")
 
 
 @checked

@@ -114,7 +114,7 @@ def _open_models(
     return [
         open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source.value, spec.calls, corpora)
+        else open_object(source, spec.calls, corpora)
         for source in sources
     ]
 

@@ -149,7 +149,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another --out."
+                "another `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -189,7 +189,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with --out {folder}."
+        f"the command with out={folder}."
     )
 
 

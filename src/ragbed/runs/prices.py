@@ -39,7 +39,7 @@ def need_price(model: str) -> Price:
     price = find_price(model)
     if price is None:
         raise UsageError(
-            f"--budget: the price of {model} is unknown. A budget needs openai/… or anthropic/… and the price list: "
+            f"`budget`: the price of {model} is unknown. A budget needs openai/… or anthropic/… and the price list: "
             "pip install 'ragbed[prices]'."
         )
     return price
