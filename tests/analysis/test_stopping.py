@@ -151,7 +151,7 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
         ("noise.accuracy@0.4", "write"),
         ("accurate enough", "write"),
-        ("decided", "add --fail-under"),
+        ("decided", "set `fail_under`"),
         ("compare:nowhere:drop 5%", "nowhere"),
         ("compare:runs/base:drop 0%", "more than 0"),
     ],
@@ -174,7 +174,7 @@ def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: 
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match="needs at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
-    with pytest.raises(UsageError, match="omit --shard"):
+    with pytest.raises(UsageError, match="omit `shard`"):
         _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
     assert model.calls == 0
 

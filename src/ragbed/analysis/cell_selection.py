@@ -101,10 +101,10 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if _is_defined(metric)]
         has_others = metrics and selector.metric not in metrics
         others = f" The metrics of {selector.table} will be {', '.join(metrics)}." if has_others else ""
-        kind = "condition" if selector.text.startswith("--until") else "gate"
+        kind = "condition" if selector.text.startswith("until=") else "gate"
         raise UsageError(
             f"{selector.text}: no case of this run measures it.{others} Change the {kind}, or the cases: "
-            "-d, --testbeds, --noise, --num-docs, --distractors, --positions, --lang, --limit, --shard. "
+            "`data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit`, `shard`. "
             "No model was called."
         ) from None
 

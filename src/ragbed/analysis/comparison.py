@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -40,13 +40,14 @@ class ComparedCondition(NamedTuple):
 class Side:
     """A model of a run, named by `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. A failed call counts 0. If a run was monitored
-    (`--until`), intervals and p values are valid at any stopping time.
+    `scores` are means over repeats and position permutations. A failed call counts 0; `failed` counts these calls. If
+    the run was monitored (`--until`), intervals and p values are valid at any stopping time.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
+    failed: dict[ComparedCondition, int] = field(default_factory=dict)
     is_monitored: bool = False
 
 
@@ -105,10 +106,21 @@ def open_side(named: str, track: str) -> Side:
         raise UnknownName("model of the run", model, models)
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
-        raise UsageError(f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}.")
+        raise UsageError(
+            f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}, or compare all with "
+            f"`ragbed rank {folder}`."
+        )
     chosen = model or models[0]
-    scores = mean_scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
-    return Side(folder, names[chosen], scores, is_monitored(folder))
+    return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
+
+
+def open_sides(folder: Path, track: str) -> list[Side]:
+    """Read the scores of all models of a run."""
+    trials: dict[str, list[tuple[Case, Scored]]] = {}
+    for case, trial in read_trials(folder, open_tracks([track])):
+        trials.setdefault(trial.model, []).append((case, trial))
+    names = read_names([folder])
+    return [_make_side(folder, names[model], found, track) for model, found in trials.items()]
 
 
 def _split(named: str) -> tuple[Path, str]:
@@ -209,6 +221,15 @@ def pair_scores(
         paired.setdefault((question.text, question.answer), []).append((first[question], second[question]))
     before, after = ([fmean(pair[side] for pair in pairs) for pairs in paired.values()] for side in (0, 1))
     return before, after
+
+
+def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], track: str) -> Side:
+    failed: dict[ComparedCondition, int] = {}
+    for case, trial in trials:
+        if _value(case, trial, track) is not None:
+            condition = compared_condition(case)
+            failed[condition] = failed.get(condition, 0) + (trial.scores is None)
+    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder))
 
 
 def mean_scores(

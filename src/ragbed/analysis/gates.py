@@ -65,14 +65,14 @@ def parse_floor(text: str) -> Floor:
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"--fail-under {text}: {_FORM}.")
+        raise UsageError(f"fail_under={text}: {_FORM}.")
     try:
-        selector, least = parse_selector(f"--fail-under {text}", match), float(match["least"])
+        selector, least = parse_selector(f"fail_under={text}", match), float(match["least"])
     except ValueError:
-        raise UsageError(f"--fail-under {text}: {_FORM}.") from None
+        raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"--fail-under {text}: the share must be between 0 and 1, or 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or 0% and 100%.")
     return Floor(**vars(selector), least=least)
 
 

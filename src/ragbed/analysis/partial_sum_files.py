@@ -108,7 +108,7 @@ class Sums:
         """
         for track in tracks:
             if track not in TRACKS:
-                raise UsageError(f"--track {track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
+                raise UsageError(f"track={track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
         shards: dict[tuple[str, str], list[str | None]] = {}
         for run in self.runs:
             shards.setdefault((run.settings, run.model), []).append(run.shard)

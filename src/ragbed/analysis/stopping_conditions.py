@@ -132,7 +132,7 @@ class Condition(ABC):
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"--until {self.text}: this needs {count} questions{typical}, but the run has {size:,} ({where}). "
+                f"until={self.text}: this needs {count} questions{typical}, but the run has {size:,} ({where}). "
                 "Widths and drops are percentage points. Use a larger one, or more questions. No model was called."
             )
 
@@ -151,7 +151,7 @@ class Width(Condition):
         for cell in selected:
             if cell.estimate.low is None:
                 raise UsageError(
-                    f"--until {self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate or "
+                    f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate or "
                     "a difference, e.g. accuracy or change. No model was called."
                 )
             fits = partial(_fits, self.width, is_difference=cell.estimate.low < 0)
@@ -217,7 +217,7 @@ class Drop(Condition):
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
             raise UsageError(
-                f"--until {self.text}: {self.base.run} and this run have no question in common. Compare runs with the "
+                f"until={self.text}: {self.base.run} and this run have no question in common. Compare runs with the "
                 "same data, testbeds and noise ratios. No model was called."
             )
         self._alpha = ALPHA / len(compared)
@@ -265,23 +265,23 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Cond
 def _parse(text: str, floors: Sequence[Floor]) -> Condition:
     if text == "decided":
         if not floors:
-            raise UsageError("--until decided is for gates; add --fail-under GATE.")
+            raise UsageError("until=decided is for gates; set `fail_under` as well.")
         return Gates(text, floors)
     if match := _DROP.fullmatch(text):
         drop = float(match["points"]) / 100
         if not 0 < drop <= 1:
-            raise UsageError(f"--until {text}: the drop must be more than 0 and at most 100 percentage points.")
+            raise UsageError(f"until={text}: the drop must be more than 0 and at most 100 percentage points.")
         return Drop(text, open_side(match["run"], "robust"), drop)
     match = _WIDTH.fullmatch(text)
     if match is None:
-        raise UsageError(f"--until {text}: {_FORMS}.")
+        raise UsageError(f"until={text}: {_FORMS}.")
     try:
-        selector = parse_selector(f"--until {text}", match)
+        selector = parse_selector(f"until={text}", match)
     except ValueError:
-        raise UsageError(f"--until {text}: {_FORMS}.") from None
+        raise UsageError(f"until={text}: {_FORMS}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
-        raise UsageError(f"--until {text}: the width must be between 0 and 100 percentage points.")
+        raise UsageError(f"until={text}: the width must be between 0 and 100 percentage points.")
     return Width(text, selector, width)
 
 
@@ -299,7 +299,7 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"--until {condition.text}: {condition.base.run} was evaluated on other data ({named[0]}) than "
+                    f"until={condition.text}: {condition.base.run} was evaluated on other data ({named[0]}) than "
                     f"this run ({named[1]}). Compare runs of the same dataset. No model was called."
                 )
 
@@ -308,7 +308,7 @@ def _planned(condition: Condition, selector: CellSelector, cells: Sequence[Cell]
     found = check_planned(selector, cells)
     if not found:
         raise UsageError(
-            f"--until {condition.text}: {selector.table} depends on the documents that a system retrieves, so it "
+            f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so it "
             "cannot be planned. Use another testbed. No model was called."
         )
     return found

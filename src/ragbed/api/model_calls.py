@@ -80,7 +80,7 @@ class ModelCaller:
             return open_named(source.name, plan.sampling, self.options, self.engine)
         if plan.reads_prompt and isinstance(source.value, System):
             raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
-        return open_object(source.value, self.options, {})
+        return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
         """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""

@@ -124,7 +124,7 @@ def _open_models(
     return [
         open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source.value, spec.calls, corpora)
+        else open_object(source, spec.calls, corpora)
         for source in sources
     ]
 
@@ -143,7 +143,7 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
     if not spec.until:
         return []
     if spec.shard is not None:
-        raise UsageError("--until needs all questions, because every shard would stop on its own; omit --shard.")
+        raise UsageError("`until` needs all questions, because every shard would stop on its own; omit `shard`.")
     from ragbed.analysis.stopping_conditions import parse_conditions
 
     return parse_conditions(spec.conditions, floors)

@@ -40,6 +40,9 @@ class ReportResult(TableResult):
     paths: Sequence[Path] = ()
     has_cases: bool = True
 
+    def __str__(self) -> str:
+        return super().__str__() if self.text is None else self.text
+
     def records(self) -> Records:
         """Return one row per cell: table, condition, metric, value with its 95 % interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
@@ -75,12 +78,12 @@ def report(
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 
-    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs)])
+    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs")])
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError("html has the cases, which sums do not contain; use text, md, latex, csv, json or figures.")
     if format in PICTURES and target is None:
-        raise UsageError(f"Figures are files: name a folder for them (-f {format} -o figures).")
+        raise UsageError("Figures are files: name a folder for them, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)

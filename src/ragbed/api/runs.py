@@ -11,11 +11,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
+from ragbed.api.parameters import checked
 from ragbed.api.planning import plan_run, read_floors
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records, Run
 from ragbed.api.spec import RunOptions, RunSpec, make_spec
-from ragbed.errors import RagbedError
+from ragbed.errors import DataError, RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
@@ -87,6 +88,7 @@ async def arun(
     return _finished(spec, job)
 
 
+@checked
 def open_run(folder: str | Path) -> Run:
     """Open a run that was made before.
 
@@ -189,7 +191,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
-    if (job.folder / "run.sqlite").exists():
+    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
         error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
     return error
 

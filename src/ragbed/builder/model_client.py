@@ -51,7 +51,7 @@ class BuildModelClient:
                 raise RagbedError(
                     f"{folder} does not contain all responses of {request.model} that {request.task} needs, so a "
                     "locked build is not possible: the recipe, the prompts, the documents or the version of ragbed "
-                    "have changed. Build without --locked."
+                    "have changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)

@@ -36,6 +36,7 @@ from ragbed.testbeds.settings import show_setting
 
 # Endings of the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
 _CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
 
@@ -149,7 +150,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another --out."
+                "another `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -189,7 +190,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with --out {folder}."
+        f"the command with out={folder}."
     )
 
 
@@ -298,8 +299,12 @@ class ShutdownHandler:
         if self._is_over:
             self._cancel()
         if self._handles_signals and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
+            loop = asyncio.get_running_loop()
+            for number in _SIGNALS:
+                try:
+                    loop.add_signal_handler(number, self._handle, number)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
         """End the run from another thread, before or while it runs, as a signal does."""
@@ -324,7 +329,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back."""
+    """Raise Stopped at SIGTERM, so that planning is rolled back; restore the handlers of both signals afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -332,8 +337,10 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Stopped("stopped by a signal.")
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

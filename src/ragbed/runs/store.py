@@ -226,7 +226,7 @@ class RunStore:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another --out.")
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
             # An identity that was unknown in the first session and is reported now is accepted.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
