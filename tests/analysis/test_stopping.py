@@ -66,7 +66,7 @@ def test_a_run_stops_when_its_interval_is_narrow_enough_and_resumes_without_a_ca
 
 def test_other_conditions_need_another_folder(tmp_path: Path) -> None:
     _run(tmp_path / "r", until="noise.accuracy ± 20")
-    with pytest.raises(UsageError, match=r"was created with --until noise\.accuracy ± 20"):
+    with pytest.raises(UsageError, match=r"was created with until=noise\.accuracy ± 20"):
         _run(tmp_path / "r", until="noise.accuracy ± 15")
 
 
