@@ -46,6 +46,10 @@ class BatchBehaviour:
     """Whether every batch fails its validation."""
     lost_answers: int = 0
     """Number of creations after which the connection is closed without a response."""
+    log: str = ""
+    """File that gets a line for each event: upload, create, poll, download."""
+    pause_s: float = 0.0
+    """Between an event and its response, so that a process can be killed there."""
 
 
 @contextmanager
@@ -70,6 +74,13 @@ class _Server:
         self._direct = 0
         self._lost = behaviour.lost_answers
 
+    async def _log(self, event: str) -> None:
+        if self._behaviour.log:
+            with Path(self._behaviour.log).open("a") as log:
+                log.write(f"{event}\n")
+        if self._behaviour.pause_s:
+            await asyncio.sleep(self._behaviour.pause_s)
+
     def app(self) -> web.Application:
         app = web.Application(client_max_size=1 << 28)
         app.router.add_get("/stats", self.stats)
@@ -80,7 +91,7 @@ class _Server:
         app.router.add_get("/v1/files/{id}/content", self.content)
         for base in ("/v1/batches", "/v1/messages/batches"):
             app.router.add_post(base, self.create)
-            app.router.add_get(base, self.list)
+            app.router.add_get(base, self.list_batches)
             app.router.add_get(base + "/{id}", self.look)
         app.router.add_get("/v1/messages/batches/{id}/results", self.results)
         return app
@@ -125,6 +136,7 @@ class _Server:
         assert form["purpose"] == "batch"
         name = f"file-{len(self._files)}"
         self._files[name] = file.file.read()
+        await self._log("upload")
         return web.json_response({"id": name, "object": "file"})
 
     async def create(self, request: web.Request) -> web.StreamResponse:
@@ -144,6 +156,7 @@ class _Server:
             "key": key, "lines": lines, "bodies": bodies, "at": time.time(), "anthropic": anthropic,
             "expired": [line["custom_id"] for line, digest in zip(lines, bodies, strict=True) if self._expires(digest)],
         }  # fmt: skip
+        await self._log("create")
         if self._lost:
             self._lost -= 1
             assert request.transport is not None
@@ -175,7 +188,7 @@ class _Server:
     def _is_refused(self) -> bool:
         return self._random.random() < self._behaviour.refused_polls
 
-    async def list(self, request: web.Request) -> web.Response:
+    async def list_batches(self, request: web.Request) -> web.Response:
         if self._is_refused():
             return web.json_response({"error": {"message": "slow down"}}, status=429)
         anthropic = "messages" in request.path
@@ -190,9 +203,11 @@ class _Server:
     async def look(self, request: web.Request) -> web.Response:
         if self._is_refused():
             return web.json_response({"error": {"message": "slow down"}}, status=429)
+        await self._log("poll")
         return web.json_response(self._row(request.match_info["id"]))
 
     async def content(self, request: web.Request) -> web.Response:
+        await self._log("download")
         name, _, kind = request.match_info["id"].rpartition("-")
         rows = self._lines(name)
         is_error = [row["error"] is not None or row["response"]["status_code"] != 200 for row in rows]
@@ -200,6 +215,7 @@ class _Server:
         return web.Response(body=self._damaged(wanted))
 
     async def results(self, request: web.Request) -> web.Response:
+        await self._log("download")
         return web.Response(body=self._damaged(self._lines(request.match_info["id"])))
 
     def _lines(self, name: str) -> list[dict[str, Any]]:

@@ -107,10 +107,10 @@ class BatchLoop(CallLoop):
         reserved: list[dict[str, int]] = []
         size = 0
         for request in self._read_pending():
-            rule, key = self.session.rule, (request.number, request.repeat)
+            rule, call = self.session.rule, (request.number, request.repeat)
             if len(requests) >= self._most_lines() or (rule is not None and rule.is_over(self.model.name)):
                 break
-            if key in busy or key in self._ended or await self._use_cache(request):
+            if call in busy or call in self._ended or await self._use_cache(request):
                 continue
             body = self.model.request(request.case)
             usage = _largest_usage(body)

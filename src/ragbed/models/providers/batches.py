@@ -335,8 +335,8 @@ _ANTHROPIC_STATUS = {
 
 
 def _anthropic_line(row: dict[str, Any]) -> LineResult:
-    result = row.get("result")
-    kind = result.get("type") if isinstance(result, dict) else None
+    result = row["result"] if isinstance(row.get("result"), dict) else {}
+    kind = result.get("type")
     if kind == "succeeded":
         return LineResult(row["custom_id"], msgspec.json.encode(result.get("message")))
     detail = msgspec.json.encode(result).decode()[:500]
