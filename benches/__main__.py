@@ -37,6 +37,7 @@ MEMBERS = {
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",
+    "release": "benches.release",
     "report": "benches.report",
     "run": "benches.run",
     "score": "benches.score",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -39,12 +39,13 @@ class ComparedCondition(NamedTuple):
 class Side:
     """A model of a run, named by `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. A failed call counts 0.
+    `scores` are means over repeats and position permutations. A failed call counts 0; `failed` counts these calls.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
+    failed: dict[ComparedCondition, int] = field(default_factory=dict)
 
 
 class ComparedQuestion(NamedTuple):
@@ -102,10 +103,21 @@ def open_side(named: str, track: str) -> Side:
         raise UnknownName("model of the run", model, models)
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
-        raise UsageError(f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}.")
+        raise UsageError(
+            f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}, or compare all with "
+            f"`ragbed rank {folder}`."
+        )
     chosen = model or models[0]
-    scores = _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
-    return Side(folder, names[chosen], scores)
+    return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
+
+
+def open_sides(folder: Path, track: str) -> list[Side]:
+    """Read the scores of all models of a run."""
+    trials: dict[str, list[tuple[Case, Scored]]] = {}
+    for case, trial in read_trials(folder, open_tracks([track])):
+        trials.setdefault(trial.model, []).append((case, trial))
+    names = read_names([folder])
+    return [_make_side(folder, names[model], found, track) for model, found in trials.items()]
 
 
 def _split(named: str) -> tuple[Path, str]:
@@ -197,21 +209,22 @@ def compare_questions(
     )
 
 
-def _scores(
-    trials: Iterable[tuple[Case, Scored]], track: str
-) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
+def _make_side(folder: Path, name: str, trials: Iterable[tuple[Case, Scored]], track: str) -> Side:
     found: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
+    failed: dict[ComparedCondition, int] = {}
     for case, trial in trials:
         value = _value(case, trial, track)
         if value is not None:
             remedy = trial.profile.partition(MARK)[2]
             place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm, remedy)
-            question = ComparedQuestion(trial.item, case.question, case.answer)
-            found.setdefault(ComparedCondition(*place), {}).setdefault(question, []).append(value)
-    return {
+            question, condition = ComparedQuestion(trial.item, case.question, case.answer), ComparedCondition(*place)
+            found.setdefault(condition, {}).setdefault(question, []).append(value)
+            failed[condition] = failed.get(condition, 0) + (trial.scores is None)
+    scores = {
         condition: {question: fmean(values) for question, values in questions.items()}
         for condition, questions in found.items()
     }
+    return Side(folder, name, scores, failed)
 
 
 def _value(case: Case, trial: Scored, track: str) -> float | None:

@@ -18,10 +18,10 @@ from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say, with_options
 from ragbed.cli.help_groups import write_sections
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 GROUPS = {
-    "Evaluate": ("run", "report", "status", "compare", "leaderboard"),
+    "Evaluate": ("run", "report", "status", "compare", "rank", "leaderboard"),
     "Understand": ("view", "diagnose", "judge", "score"),
     "Data": ("data", "cases", "lint", "synth", "build", "review"),
     "Share": ("export", "import", "merge"),
@@ -96,7 +96,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
@@ -118,7 +118,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"ragbed: {error.strerror or error}.")
+        say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
 
 

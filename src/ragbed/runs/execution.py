@@ -36,6 +36,7 @@ from ragbed.testbeds.settings import show_setting
 
 # Endings of the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
 _CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
 
@@ -297,8 +298,12 @@ class ShutdownHandler:
         if self._is_over:
             self._cancel()
         if self._handles_signals and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
+            loop = asyncio.get_running_loop()
+            for number in _SIGNALS:
+                try:
+                    loop.add_signal_handler(number, self._handle, number)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
         """End the run from another thread, before or while it runs, as a signal does."""
@@ -323,7 +328,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back."""
+    """Raise Stopped at SIGTERM, so that planning is rolled back; restore the handlers of both signals afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -331,8 +336,10 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Stopped("stopped by a signal.")
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,11 +8,11 @@ This process is the only one that plans, decides and writes. Nothing is detached
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -128,7 +128,8 @@ class RayEngine:
 
     def _start(self, quiet: dict[str, Any]) -> None:
         """Start a cluster that listens only on loopback, requires a token and ends with this process."""
-        folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # Socket paths must be short.
+        short = None if sys.platform == "win32" else "/tmp"  # noqa: S108 - socket paths must be short
+        folder = tempfile.mkdtemp(prefix="rb-", dir=short)
         self._started.callback(shutil.rmtree, folder, ignore_errors=True)
         self._started.enter_context(_new_token())
         try:
@@ -216,9 +217,9 @@ def _find_running(ray: Any) -> str:
             "cluster=auto: no Ray cluster was started on this machine. Start one with `ray start --head`, or leave "
             "`cluster` out to use a cluster that ends with the command."
         )
-    for process in psutil.process_iter(["cmdline", "uids"]):
-        owner, words = process.info["uids"], process.info["cmdline"] or ()
-        if owner and owner.real == os.getuid() and f"--gcs-address={address}" in words:
+    user = psutil.Process().username()
+    for process in psutil.process_iter(["cmdline", "username"]):
+        if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
             return str(address)
     raise UsageError(
         f"cluster=auto: the Ray cluster at {address} has ended or belongs to another user, who could read your API "
