@@ -57,13 +57,13 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
 
     floors = read_floors(spec.gates)
     sources = read_models(spec.model)
-    names, settings = read_layout(spec.layout)
+    names, settings = read_layout(spec)
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
-    engine = open_engine(spec.calls, message)
+    engine = open_engine(spec, message)
     try:
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
@@ -112,9 +112,9 @@ def _open_models(
 ) -> list[Model]:
     preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
     return [
-        open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source, spec.calls, corpora)
+        else open_object(source, spec, corpora)
         for source in sources
     ]
 

@@ -148,6 +148,7 @@ def run(
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
@@ -160,7 +161,7 @@ def run(
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
-    _exit_if_incomplete(job, cells)
+    exit_if_incomplete(job.folder, cells)
     tell_gates(check_gates(spec, job.folder))
 
 
@@ -209,23 +210,6 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     print_tables(
         [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
     )
-
-
-def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
-    from ragbed.cli.console import say
-    from ragbed.cli.results import read_rest
-
-    if pending := sum(cell.planned - cell.asked for cell in cells):
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
-        say(f"The first error: {read_rest(job.folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {job.folder} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
-        raise click.exceptions.Exit(3)
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
