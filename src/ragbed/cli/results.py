@@ -22,11 +22,12 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
         return store.infeasible(), store.an_error()
 
 
-def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], *, may_stop: bool) -> None:
+    """Exit with code 3 if a case ended in an error, or has no result although the run may not stop early."""
     from ragbed.cli.console import say
 
-    if pending := sum(cell.planned - cell.asked for cell in cells):
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and not may_stop:
         cases = "case has" if pending == 1 else "cases have"
         say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
         raise click.exceptions.Exit(3)
