@@ -41,6 +41,7 @@ MEMBERS = {
     "report": "benches.report",
     "run": "benches.run",
     "score": "benches.score",
+    "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",
     "structure": "benches.structure",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,7 +35,7 @@ class BuildModelClient:
         self, folder: Path, call: CallModel, make_budget: Callable[[str], Budget | None], *, locked: bool
     ) -> None:
         self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
-        self._spending: dict[Path, dict[str, tuple[float, int]]] = {}
+        self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """Return the completions of all cases; those that failed in an earlier session are called again."""

@@ -54,7 +54,12 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
     for row in rows:
         groups.setdefault(row.condition._replace(noise=None, correct=0.0), []).append(row)
     pooled = [
-        compare_questions(condition, *_pool(first, second, [row.condition for row in found]), least)
+        compare_questions(
+            condition,
+            *_pool(first, second, [row.condition for row in found]),
+            least,
+            is_monitored=first.is_monitored or second.is_monitored,
+        )
         for condition, found in groups.items()
     ]
     return [Summary(one, tuple(found)) for one, found in zip(adjust(pooled), groups.values(), strict=True)]

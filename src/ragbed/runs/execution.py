@@ -23,7 +23,7 @@ from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
@@ -76,6 +76,7 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
+    rule: StoppingRule | None = None  # when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # where the models were opened; `close` ends it
 
@@ -231,7 +232,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule)
 
 
 async def _close_models(models: Sequence[Model]) -> None:
