@@ -86,7 +86,7 @@ def test_a_package_and_what_only_it_requires_can_be_left_out() -> None:
 
 
 def test_an_unknown_extra_is_reported() -> None:
-    words = [sys.executable, ROOT / "scripts" / "select_requirements.py", "no-such-extra", ""]
+    words = [sys.executable, str(ROOT / "scripts" / "select_requirements.py"), "no-such-extra", ""]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "'no-such-extra' is not in pyproject.toml or in the lock files; run `make lock`.\n"
