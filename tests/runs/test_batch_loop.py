@@ -134,7 +134,7 @@ def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeyp
 def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with mock_batches(BatchBehaviour(delay_s=0)) as url:
         _serve(monkeypatch, url)
-        monkeypatch.setenv("RAGBED_CACHE", str(tmp_path / "cache.sqlite"))
+        monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
         _run(MODELS[0], tmp_path / "one", batch=True, no_cache=False)
         _run(MODELS[0], tmp_path / "two", batch=True, no_cache=False)
         assert _stats(url)["batches"] == 1
