@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ragbed.cli import options, renames
+from ragbed.cli import help_groups, options, renames
 from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
@@ -18,7 +18,7 @@ from ragbed.errors import RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
     from ragbed.builder.survey import Forecast, Survey
 
 
@@ -66,14 +66,14 @@ def build() -> None:
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
 @click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
+    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", show_default="named after DOCUMENTS", help="Recipe file."
 )
 @options.option(
     "--model",
     "-m",
     metavar="MODEL",
     default="rules",
-    help="Model that writes the questions, or rules, which needs no model. Default: rules.",
+    help="Model that writes the questions, or `rules`, which needs no model.",
 )
 @options.config_option
 def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
@@ -102,10 +102,10 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
-@build.command()
+@build.command(cls=help_groups.GroupedCommand)
 @click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="DIR", help="Folder of the build. Default: builds/<name>."
+    "--out", "-o", type=options.LocalPath(), metavar="DIR", show_default="builds/<name>", help="Folder of the build."
 )
 @options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
 @options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")

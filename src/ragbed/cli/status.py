@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of a run, or of each run in a folder.
+    """Show the progress, outcome counts and cost of runs.
+
+    RUN can be a folder of runs; each of them is shown.
 
     Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
     flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
@@ -61,10 +64,18 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    for batch in found.batches:
+        since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
+        name = batch.id or "not confirmed yet"
+        lines.append(
+            f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
+        )
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif found.until is not None:
+        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created it to resume.")
     if found.maybe_paid_twice:

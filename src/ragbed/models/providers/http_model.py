@@ -10,11 +10,12 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, without_secrets
+from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
 from ragbed.schema import Case, Completion
 
 
@@ -55,10 +56,12 @@ class HttpModel(ABC):
         self._service = service
         self._bases = [_read_url(url) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
         self.make_room: Callable[[], object] = lambda: None
         keys = [] if service.key is None else [service.key]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
+        way = f"the proxy ({relays})" if relays else "the network"
+        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
         self._transport = Transport(proxies, self._headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
@@ -70,6 +73,17 @@ class HttpModel(ABC):
     async def complete_request(self, request: bytes, case: Case) -> Completion:
         """Call the server with the result of `request`; see `Posting`."""
         return await self._transport.post(request, self._parser(case))
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response; see `Batching`."""
+        return self._transport.without_keys(self._parser(case)(body))
+
+    def batch_client(self) -> BatchClient:
+        """Return what sends the requests of batches."""
+        service = self._service
+        scrubber = Scrubber([] if service.key is None else [service.key])
+        proxy = proxy_for(self._bases[0], service.environ)
+        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
     def request(self, case: Case) -> bytes:
