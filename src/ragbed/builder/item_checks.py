@@ -54,8 +54,7 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
         "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
     ),
 }
-_SAME_FACT = 0.75  # least share of a question's words from which another sentence may state the same fact
-_MIN_ANCHORS = 2
+_MIN_SHARED = 2  # words of a question in the sentence with the answer; fewer do not show what it states
 
 
 @dataclass(frozen=True)
@@ -192,28 +191,31 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions for which another sentence with all their words gives another value of the same type."""
+    """Find questions for which another sentence with the same words gives another value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     parts = checked.parts if len(checked.parts) == 1 else []  # the parts of an integration item are items themselves
     for number, part in enumerate(parts):
-        anchors = find_anchors(part.question, part.lang)
-        slot = slot_of(part.question, part.answer[0][0], part.lang)
-        if len(anchors) < _MIN_ANCHORS or not (slot.dates or slot.quantities):
+        own = checked.sentences_of(number)
+        shared = [_shared_words(part, sentence) for sentence in own]
+        needed = min((words for words in shared if len(words) >= _MIN_SHARED), key=len, default=None)
+        if needed is None:
             continue
-        own = set(checked.sentences_of(number))
         years = find_years(fold(part.question, part.lang))
-        least = max((share_of(anchors, fold(text, part.lang), part.lang) for text in own), default=1.0)
-        for sentence in {text[a:b].strip() for text in texts for a, b in split_sentences(text)} - own:
-            folded = fold(sentence, part.lang)
-            if years and not years & find_years(folded):
-                continue
-            if share_of(anchors, folded, part.lang) >= max(_SAME_FACT, least) and (
-                other := _other_value(part, sentence)
-            ):
+        for sentence in {text[a:b].strip() for text in texts for a, b in split_sentences(text)}.difference(own):
+            is_same = needed <= _shared_words(part, sentence)
+            is_then = not years or bool(years & find_years(fold(sentence, part.lang)))
+            if is_same and is_then and (other := _other_value(part, sentence, own[0])):
                 yield f"another sentence gives {other!r}: {sentence[:80]!r}"
 
 
-def _other_value(part: Question, sentence: str) -> str:
+def _shared_words(part: Question, sentence: str) -> frozenset[str]:
+    """Return the words of a question that a sentence has."""
+    folded = fold(sentence, part.lang)
+    anchors = find_anchors(part.question, part.lang)
+    return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
+
+
+def _other_value(part: Question, sentence: str, own: str) -> str:
     """Return a value of the answer's type in a sentence that does not contain the answer."""
     if any(find_answer(part, sentence)):
         return ""
@@ -225,7 +227,12 @@ def _other_value(part: Question, sentence: str) -> str:
         return folded.text[same[0].start : same[0].end] if same else ""
     unit = slot.quantities[0].unit if slot.quantities else ""
     others = [quantity for quantity in folded.quantities if quantity.unit == unit and unit]
-    return folded.text[others[0].start : others[0].end] if others else ""
+    if others:
+        return folded.text[others[0].start : others[0].end]
+    number = re.match(r"\d[\d,.]*(?: (?:million|billion))?[万亿]?", part.answer[0][0])
+    noun = re.search(rf"{re.escape(number[0])} ?([a-z]+|[\u4e00-\u9fff]{{1,2}})", own) if number else None
+    found = re.search(rf"\d[\d,.]*[万亿]? ?{noun[1]}", sentence) if noun else None
+    return found[0] if found else ""
 
 
 def check_distractors(checked: CheckedItem) -> Iterator[str]:

@@ -101,7 +101,9 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
     tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)
     tokens_out = generator * _REPLY + (drafts + short) * _SHORT
     prices = [find_price(model) for model in models]
-    dollars = max((price(tokens_in, tokens_out) for price in prices if price), default=0.0) if all(prices) else None
+    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # of an average call
+    amounts = [calls * float(price(usage)) for price in prices if price]
+    dollars = max(amounts) if len(amounts) == len(models) else None
     minutes = (calls * _CALL_S / _AT_ONCE + reading_s) / 60
     return Forecast(calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars, minutes=minutes)
 
