@@ -130,9 +130,11 @@ def _planned(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:  #
 
 def _other_year(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:  # noqa: ARG001
     item = checked.item
+    if _YEAR.search(item.question):
+        return _ask(checked, _YEAR.sub("1927", item.question))
     sentences = checked.sentences_of(0)
     years = {year for sentence in sentences for year in _YEAR.findall(sentence)}
-    if not years or _YEAR.search(item.answer[0][0]) or _YEAR.search(item.question):
+    if not years or _YEAR.search(item.answer[0][0]):
         return None
     if any("1927" in passage.text for passage in checked.supports) or not all(map(_YEAR.search, sentences)):
         return None
@@ -368,7 +370,7 @@ def count_alarms(items: Sequence[CheckedItem]) -> tuple[int, int]:
 def main() -> None:
     """Measure; exit with code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=130, help="items of each kind and language")
+    parser.add_argument("--items", type=int, default=220, help="items of each kind and language")
     most = parser.parse_args().items
     is_met = True
     print("| Defect | Rules decide | Language | Planted | Found | Share | 95 % |\n|---|---|---|---|---|---|---|")

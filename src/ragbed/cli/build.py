@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ragbed.cli import help_groups, options, renames
 from ragbed.cli.asking import asking_options
+from ragbed.cli.build_output import group_promises, print_funnel, show_forecast, show_survey, show_wanted
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
@@ -19,7 +20,6 @@ from ragbed.errors import RagbedError, Stopped, UsageError
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
     from ragbed.api.spec import CallKeywords
-    from ragbed.builder.survey import Forecast, Survey
 
 
 class _Group(click.Group):
@@ -94,11 +94,11 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
         raise UsageError(f"Name the documents first: ragbed build init {brief} {str(documents)!r}")
     written = building.build_init(documents, brief, out=out, model=model)
     if written.survey is not None:
-        say(_show_survey(written.survey))
+        say(show_survey(written.survey))
     about = written.recipe["about"] or "anything"
-    say(f"Proposed: {_show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    say(f"Proposed: {show_wanted(written.recipe)}; about: {about}; generator: {model}.")
     if written.forecast is not None:
-        say(_show_forecast(written.forecast))
+        say(show_forecast(written.forecast))
     say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
@@ -163,7 +163,7 @@ def run(
             progress=progress,
             **call_keywords(chosen),
         )
-    _print_funnel(result, to_stderr=json)
+    print_funnel(result, to_stderr=json)
     if json:
         print_json({"folder": str(result.folder), "steps": result.steps, "files": result.files})
     _finish(result, locked=locked)
@@ -171,36 +171,6 @@ def run(
 
 build.add_command(quality)
 build.add_command(relabel)
-
-
-def _show_survey(survey: Survey) -> str:
-    """Return a sentence about the documents of a folder."""
-    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "language unknown"
-    size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
-    skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
-    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Not read: {skipped}." if skipped else "")
-
-
-def _show_forecast(forecast: Forecast) -> str:
-    """Return a sentence about the cost and the time of a build."""
-    minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
-    if not forecast.calls:
-        return f"Needs: no model calls, {minutes}."
-    cost = "unknown price" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
-    tokens = f"{forecast.tokens_in + forecast.tokens_out:,} tokens"
-    return f"Needs: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
-
-
-def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Return how many items of each kind a recipe wants, by language."""
-    wanted, langs = recipe["wanted"], recipe["langs"]
-    counts = {
-        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
-        for lang in langs
-    }
-    if len(set(counts.values())) == 1:
-        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
-    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
 
 
 @contextmanager
@@ -219,34 +189,6 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
         raise
 
 
-def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
-    from ragbed.builder.funnel import main_reasons
-    from ragbed.cli.console import print_table
-
-    rows = [
-        (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
-        for name, done in result.steps.items()
-    ]
-    print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
-    files = [(file.file, file.wanted, file.made) for file in result.files]
-    print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
-    accepted, rejected = result.samples()
-    samples = [("accepted", sample.question, sample.answer) for sample in accepted]
-    samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
-    print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
-
-
-def _group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Return what is promised, with the files that it is about; files without items are left out."""
-    from ragbed.builder.precision import describe_promise
-
-    found: dict[str, list[str]] = {}
-    for file in result.files:
-        if file.promise is not None and (file.promise.items or file.promise.dropped):
-            found.setdefault(describe_promise(file.promise), []).append(file.file)
-    return found
-
-
 def _finish(result: BuildResult, *, locked: bool) -> None:
     """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
     from ragbed.cli.console import say
@@ -259,7 +201,7 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
-    for text, names in _group_promises(result).items():
+    for text, names in group_promises(result).items():
         say(f"{', '.join(names)}: {text}")
     say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
