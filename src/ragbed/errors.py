@@ -25,6 +25,30 @@ import msgspec
 MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
+# A problem that starts with one of these words continues a sentence whose subject is the file or the field.
+_VERBS = tuple(
+    f"{verb} "
+    for verb in [
+        "is",
+        "has",
+        "does",
+        "ends",
+        "contains",
+        "was",
+        "must",
+        "changed",
+        "cannot",
+        "takes",
+        "starts",
+        "lists",
+        "differs",
+        "repeats",
+        "needs",
+    ]
+)
+_MOST_SHOWN = 20  # names in a message
+
+
 class RagbedError(Exception):
     """The base class: a message for the user, and the exit code of the command.
 
@@ -62,7 +86,9 @@ class DataError(RagbedError):
     def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
         place = str(path) if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+        subject = f"{place}: {field}" if field else place
+        is_sentence = problem.startswith(_VERBS) and (field or line is None)
+        super().__init__(f"{subject} {problem}" if is_sentence else f"{subject}: {problem}")
 
 
 class DownloadError(RagbedError):
@@ -103,17 +129,19 @@ class NoSuchFile(UsageError):
     """A file does not exist."""
 
     def __init__(self, place: object) -> None:
-        super().__init__(f"{place}: no such file.")
+        super().__init__(f"{place}: no such file. Check the path.")
 
 
 class UnknownName(UsageError):
     """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.5)
+        names = self.known = list(known)
+        near = [known for known in names if len(name) > 1 and known.startswith(name)]
+        near = near or get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 
 
 class UnusedOption(UsageError):

@@ -18,7 +18,7 @@ Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
-# The relevance label of a passage, in more detail than its stance (docs/reference/build.md).
+# The relevance label of a passage, in more detail than `stance` (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
@@ -123,7 +123,7 @@ class Passage(Record, frozen=True, kw_only=True):
 
     text: str
     stance: Stance
-    kind: str = "related"  # more detail than the stance, e.g. related, rumour, outdated, partial
+    kind: str = "related"  # more detail than `stance`, e.g. related, rumour, outdated, partial
     part: int | None = None  # integration: the sub-question that it supports, from 0
     edit_of: int | None = None  # counterfactual: index of the true passage that it falsifies
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
@@ -134,7 +134,7 @@ class Passage(Record, frozen=True, kw_only=True):
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
     page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
-    reviewed: bool = False  # whether a person set its stance; rules do not check it then
+    reviewed: bool = False  # whether a person set its label; rules do not check it then
     dials: dict[str, int | float | str | bool] | None = None  # of synthetic text: its perturbations
 
 
@@ -238,7 +238,7 @@ class Completion(Record, frozen=True, kw_only=True):
 
     outcome: Outcome
     reply: str | None = None
-    reasoning: str | None = None  # the reasoning of a model that reports it; never part of the reply
+    reasoning: str | None = None  # the reasoning of a model that reports it; never part of `reply`
     error: str | None = None  # kind of error: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
     usage: dict[str, int] | None = None

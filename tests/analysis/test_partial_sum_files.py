@@ -180,7 +180,7 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     for kept in (1, 2, len(lines) // 2, len(lines) - 1):
         (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:kept]))
         done = type_command("report", str(tmp_path / "cut.jsonl"))
-        assert (done.code, "cut.jsonl: is truncated: its last line is missing" in done.err) == (1, True)
+        assert (done.code, "cut.jsonl is truncated: its last line is missing" in done.err) == (1, True)
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))

@@ -99,10 +99,10 @@ def open_side(named: str, track: str) -> Side:
     names = read_names([folder])
     model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
-        raise UnknownName("model of the run", model, models)
+        raise UnknownName("model", model, models)
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
-        raise UsageError(f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}.")
+        raise UsageError(f"{folder} has {len(models)} models. Choose one of them, e.g. {folder}:{example}.")
     chosen = model or models[0]
     scores = _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
     return Side(folder, names[chosen], scores)

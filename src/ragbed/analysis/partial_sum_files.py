@@ -271,7 +271,9 @@ def _check_pair(one: Summed, other: Summed) -> None:
     if one.settings == other.settings:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"
-            raise UsageError(f"two of these sums contain {one.model}{shard} with the same settings. Name one of them.")
+            raise UsageError(
+                f"two of these sums contain {one.model}{shard} with the same settings. Use only one of them."
+            )
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}

@@ -83,7 +83,7 @@ def _distinct_trials(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
                 if call in seen:
                     raise UsageError(
                         f"{folder} contains a call that another of the runs also contains "
-                        f"({trial.model} on {case.case}). Name only one of these runs."
+                        f"({trial.model} on {case.case}). Use only one of these runs."
                     )
                 here.add(call)
             yield trial

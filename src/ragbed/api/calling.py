@@ -51,9 +51,9 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
     if options["engine"] == "local" and share:
-        raise UsageError(
-            f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away."
-        )
+        name = next(iter(share))
+        first = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{first} {share[name]} needs a Ray cluster. Add --engine ray, or remove {first}.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )

@@ -120,7 +120,7 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     if source is not None and mirror is not None:
         raise UsageError("--from and --mirror cannot be combined.")
     if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
+        raise UsageError(f"--from {source}: no such folder or file. Check the path.")
     if mirror is not None and not mirror.startswith(("https://", "http://")):
         raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
 
@@ -179,7 +179,7 @@ def find_entry(name: str) -> CatalogEntry:
     if name in dataset_names():
         owner = dataset_names()[name][0].name
         raise UsageError(f"{name} is one of the files of {owner}. Download them with: ragbed data get {owner}")
-    raise UnknownName("data", name, CATALOG)
+    raise UnknownName("dataset or model", name, CATALOG)
 
 
 def entry_folder(entry: CatalogEntry) -> Path:

@@ -61,7 +61,7 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
     profile = options["profile"]
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    positions = _one_of("value of --positions", options["positions"], ("balanced", "all"))
+    positions = _one_of("--positions value", options["positions"], ("balanced", "all"))
     settings = replace(
         read_mix(options),
         distractors=tuple(
@@ -139,5 +139,7 @@ def _limit(value: str | float | None) -> int | Fraction | None:
         return int(text)
     share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
-        raise UsageError(f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1.")
+        raise UsageError(
+            f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1."
+        )
     return share

@@ -132,7 +132,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
 def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
-        raise UsageError(f"two models are called {source.name!r}; name them: model={{'NAME': …, 'OTHER': …}}.")
+        raise UsageError(f"two models are called {source.name!r}; give them names: model={{'NAME': …, 'OTHER': …}}.")
     if known is not None and known.label != source.label:
         raise UsageError(f"--model {source.name} is given twice under different names; give it once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:

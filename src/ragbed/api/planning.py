@@ -53,6 +53,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     floors = read_floors(spec.gates)
@@ -73,8 +74,8 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         raise
 
     def cases() -> Iterable[Case]:
-        planned = generate_cases(
-            datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message
+        planned = require_feasible(
+            generate_cases(datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message)
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
         return _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)

@@ -122,7 +122,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+            except BaseException:  # Ctrl-C is raised here; without this the thread would continue to call the model.
                 ending.end()
                 raise
     except RagbedError as error:

@@ -170,7 +170,7 @@ class RunSpec:
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError("--cluster is for a cluster; add --engine ray, or leave it away.")
+            raise UsageError(f"--cluster {self.cluster} needs a Ray cluster. Add --engine ray, or remove --cluster.")
 
     @property
     def layout(self) -> LayoutOptions:

@@ -58,7 +58,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages of each source and stance, in order; 0 means no limit."""
+    """Keep at most this many passages of each source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -70,7 +70,7 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Return the passages with a stance."""
+    """Return the passages with a relevance label."""
     return [passage for passage in passages if passage.stance == stance]
 
 

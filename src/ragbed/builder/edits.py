@@ -1,7 +1,7 @@
 """Replace the true answer by a false one in a supporting passage.
 
 There are two variants. `edit_passage` replaces every form of the answer by the same form of the false one.
-`ask_rewrite` asks a model to make the passage fluent, so that words that depend on the answer fit too. Both must pass
+`ask_rewrite` lets a model make the passage fluent, so that words that depend on the answer fit too. Both must pass
 `check_edit`.
 """
 
@@ -179,7 +179,7 @@ def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, i
 
 
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt that asks a model to make an edited passage fluent."""
+    """Return the prompt for a model that makes an edited passage fluent."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
     return write_prompt(question.lang, "rewrite", texts)
 

@@ -184,7 +184,7 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Refuse numbers that are too small, too large or not numbers, and a recipe that wants no items."""
+    """Refuse numbers that are too small, too large or not numbers, and a recipe without items to build."""
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; at most {_MAX_NUMBER:,} is allowed", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
@@ -197,4 +197,4 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "wants no items at all", field="wanted")
+        raise DataError(path, "has no items to build; set at least one number", field="wanted")

@@ -58,7 +58,7 @@ class Ranked(Record, frozen=True, kw_only=True):
 
 
 class LabelledPool(Record, frozen=True, kw_only=True):
-    """A question's passages with their stances."""
+    """The passages of a question with their relevance labels."""
 
     question: str
     passages: tuple[Passage, ...]

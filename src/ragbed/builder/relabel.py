@@ -30,7 +30,7 @@ class LabelDisagreement(Struct, frozen=True):
 
     way: Way
     item: str
-    place: str  # among the passages of its stance, e.g. `supports[4]`
+    place: str  # among the passages with its relevance label, e.g. `supports[4]`
     published: Stance
     label: Label
     rule: str
@@ -58,7 +58,7 @@ class Relabelling:
 
     @property
     def rows(self) -> list[RelabelRow]:
-        """The rows by rule, then by stance."""
+        """The rows by rule, then by relevance label."""
         places = [(way, stance) for way in WAYS for stance in _STANCES]
         return [self._rows[place] for place in places if place in self._rows]
 

@@ -96,7 +96,7 @@ def main() -> None:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        _suggest_current(error).show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
@@ -111,6 +111,14 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {error.strerror or error}.")
         sys.exit(1)
+
+
+def _suggest_current(error: click.ClickException) -> click.ClickException:
+    """Return an error that suggests only the nearest option; former options are known too, but refused."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    current = [name for name in error.possibilities or () if name not in renames.OPTIONS]
+    return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
 
 
 def _end(*_: object) -> None:

@@ -14,7 +14,7 @@ from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
@@ -170,7 +170,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
     try:
         yield
-    except UsageError:
+    except (UsageError, DataError):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:

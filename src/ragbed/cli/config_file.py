@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -24,7 +25,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
         try:
             options = tomllib.loads(read_regular(path).decode())
         except OSError as error:
-            raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
+            raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
         except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or lists nested as deeply
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
         known = {
@@ -39,7 +40,12 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if new := renames.BUILD_OPTIONS.get(f"--{name}"):
                 raise UsageError(f"--config {path}: {name!r} is now {new}.")
             if name not in known:
-                raise UsageError(f"--config {path}: {name!r} is not an option of this command.")
+                near = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                command = context.command_path
+                raise UsageError(
+                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` lists them."
+                )
         context.default_map = {
             str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
             for name, value in options.items()

@@ -44,8 +44,10 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
     from ragbed.cli.results import read_cells
+    from ragbed.models import parse_model
 
     langs = read_langs(lang)
+    parse_model(model)  # A mistyped model is reported before the examples are printed.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
     if model in ENGLISH_ONLY and "zh" in langs:

@@ -28,12 +28,24 @@ class _Bounded(click.ParamType[Any]):
     """A number that is finite and not larger than any count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        number = super().convert(value, param, ctx)
+        number = self._read(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         if abs(number) > _MOST:
             self.fail(f"{value} is out of range: use a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
         return number
+
+    def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Return a number; the error describes in words what is allowed."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            kind = "an integer" if "integer" in self.name else "a number"
+            low, high = getattr(self, "min", None), getattr(self, "max", None)
+            word = "greater than" if getattr(self, "min_open", False) else "of at least"
+            bounds = [] if low is None else [f"{word} {low:,}"]
+            bounds += [] if high is None else [f"at most {high:,}"]
+            self.fail(f"{value!r} is not allowed. Use {' '.join([kind, ' and '.join(bounds)]).strip()}.", param, ctx)
 
 
 class _Int(_Bounded, click.types.IntParamType): ...

@@ -100,7 +100,7 @@ def _print_declines(tables: Tables, found: Findings, out: _Printer) -> None:
         "  The paper says that simple questions decline significantly only at 0.8; its own table says otherwise.\n"
     )
     out.table("S-2. Rows of Table 5, likewise", _TESTS, [_tests(verdict) for verdict in found.integrated.verdicts])
-    out.tell("  With 100 questions, a decline of integration at 0.4 cannot be told without the answers themselves.\n")
+    out.tell("  With 100 questions, a decline of integration at 0.4 cannot be tested without the responses.\n")
 
 
 def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:

@@ -101,7 +101,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         return
     target = path.resolve()
     if target.is_dir():
-        raise UsageError(f"{path} is a directory; name a file inside it.")
+        raise UsageError(f"{path} is a folder. Choose a file inside it.")
     if target.exists() and not target.is_file():
         with report_errors(path, "written"), open(target, "wb") as special:
             yield special
@@ -153,7 +153,7 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
     """
     target = path.resolve()
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise UsageError(f"{path} already exists; name a new folder.")
+        raise UsageError(f"{path} already exists. Choose a new folder.")
     temporary = _temporary(target)
     try:
         with report_errors(path, "written"):

@@ -22,6 +22,7 @@ from ragbed.models.presets import Preset
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, without_credentials
+from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
@@ -76,10 +77,13 @@ class ModelConfig:
         value = self.environ.get(name, "").strip()
         if not value:
             if needed:
-                raise UsageError(f"{name} is not set. Set it to your API key; never put keys on the command line.")
+                raise UsageError(
+                    f"{self.model} needs an API key, but the environment variable {name} is not set. Set it, e.g. "
+                    f"export {name}=<your key>"
+                )
             return None
         if not (value.isascii() and value.isprintable()):
-            raise UsageError(f"{name} has characters that no API key has; copy the key again.")
+            raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
 
     def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
@@ -123,7 +127,10 @@ def _openai_api(config: ModelConfig, default_url: str = "", provider: str = "ope
     if provider == "openai-api":
         name, _, remote = config.model.partition("/")
         if not name or not remote:
-            raise UsageError(f"openai-api/{config.model}: write openai-api/<name>/<model>.")
+            raise UsageError(
+                f"openai-api/{config.model}: the name of the server or of the model is missing. Write "
+                "openai-api/<name>/<model>."
+            )
     prefix = name.upper().replace("-", "_")
     listed = config.environ.get(f"{prefix}_BASE_URL") or default_url
     urls = list(dict.fromkeys(url.strip() for url in listed.split(",") if url.strip()))
@@ -158,7 +165,7 @@ def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
 
     if config.model not in SCRIPTS:
-        raise UnknownName("script", config.model, SCRIPTS)
+        raise UnknownName("scripted model", config.model, SCRIPTS)
     return ScriptedModel(config.model)
 
 
@@ -251,13 +258,27 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"--model {shown}: the model string of a system at a URL starts with its provider: "
             f"write http/{shown.removeprefix('http://')}"
         )
-    open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
+    try:
+        open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
+    except UnknownName as unknown:
+        raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
-        raise UsageError(f"--model {spec}: write {provider}/<model>.")
+        raise UsageError(
+            f"--model {spec}: the name of the model is missing after the provider. Write {provider}/<model>."
+        )
     # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
         raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
+
+
+def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
+    near = suggest_model(spec, known)
+    hint = "" if near is None else f" Did you mean {near}?"
+    return (
+        f"--model {spec}: {provider!r} is not a known provider.{hint} A model string is provider/model; the "
+        f"providers are {', '.join(known)}."
+    )
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:

@@ -182,7 +182,10 @@ def _await_result(result: object) -> object:
 def _load(spec: str) -> Callable[..., Any]:
     module, _, function = spec.partition(":")
     if not module or not function:
-        raise UsageError(f"python/{spec}: write python/<module>:<function>.")
+        raise UsageError(
+            f"python/{spec}: the module or the function is missing. Write python/<module>:<function>, e.g. "
+            "python/my_rag:answer."
+        )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"python/{spec}: a module is named without .py; write python/{dotted}:{function}")
@@ -191,12 +194,17 @@ def _load(spec: str) -> Callable[..., Any]:
             found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
-            raise UsageError(f"python/{spec}: {module} imports {error.name}, which is not installed.") from None
-        raise UsageError(f"python/{spec}: {error} in this folder or in the installed packages.") from None
+            raise UsageError(
+                f"python/{spec}: {module} imports {error.name}, which is not installed. Install it."
+            ) from None
+        raise UsageError(
+            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or change to the "
+            "folder of the module."
+        ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise UsageError(f"python/{spec}: {module} has no function {function}.")
+        raise UsageError(f"python/{spec}: {module} has no function {function!r}. Check the name.")
     return found  # type: ignore[no-any-return]  # its signature is checked later
 
 

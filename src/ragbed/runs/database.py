@@ -166,7 +166,8 @@ class StepLimit:
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
         return f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
-    return f"{folder} has no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
+    problem = f"contains no run (no {NAME})" if folder.exists() else "does not exist"
+    return f"{folder} {problem}. Choose the folder of a run, i.e. the --out of `ragbed run`."
 
 
 def connect(path: Path) -> sqlite3.Connection:

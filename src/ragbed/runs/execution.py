@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import threading
@@ -113,10 +114,22 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 
 @contextmanager
+def _remove_if_unplanned(folder: Path) -> Iterator[None]:
+    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run."""
+    is_new = not folder.exists()
+    try:
+        yield
+    except RagbedError:
+        if is_new and not noted_commits(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or an existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "

@@ -113,7 +113,8 @@ class Ability:
         """Yield the items with their neighbours and their position turns by number of documents.
 
         Limit and languages do not affect the neighbours and turns of an item, so cases do not depend on them. An item
-        that follows its twin has the twin's, so that the pair differs only in the perturbation.
+        that follows the other item of its minimal pair has the same neighbours and turns, so that the pair differs only
+        in the perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (

@@ -173,7 +173,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may distinguish kinds: it is no function word, no verb, and not in the question."""
+    """Return whether a word may distinguish kinds: not a function word, not a verb, not in the question."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))

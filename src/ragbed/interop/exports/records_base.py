@@ -70,7 +70,7 @@ class ExportedRun:
 
     def __post_init__(self) -> None:
         if self.model is not None and self.model not in self.models:
-            raise UnknownName("model of this run", self.model, self.models)
+            raise UnknownName("model", self.model, self.models)
 
     @property
     def models(self) -> list[str]:

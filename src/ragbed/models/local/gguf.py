@@ -64,14 +64,14 @@ def read_weights(path: Path) -> Weights:
     """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "no such file"
-        raise UsageError(f"llamacpp/{path}: {problem}; name a file of weights, e.g. llamacpp/models/qwen.gguf.")
+        raise UsageError(f"llamacpp/{path}: {problem}. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.")
     for part in _parts(path):
         if not part.is_file():
             raise UsageError(f"{part} is missing; {path.name} is one of several parts, which must be in one folder.")
     try:
         with open(path, "rb") as file:
             if file.read(4) != _MAGIC:
-                raise UsageError(f"{path} is not a GGUF file; models for llama.cpp are published as files named .gguf.")
+                raise UsageError(f"{path} is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format.")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 metadata = _Reader(content).read()
     except (struct.error, UnicodeDecodeError, ValueError) as error:

@@ -53,7 +53,7 @@ class HttpModel(ABC):
     def __init__(self, service: ServiceConfig) -> None:
         self.name, self.concurrency = service.name, 1
         self._service = service
-        self._bases = [_read_url(url) for url in service.urls]
+        self._bases = [_read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
         self.make_room: Callable[[], object] = lambda: None
@@ -118,9 +118,12 @@ def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | Non
     return {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40} or None
 
 
-def _read_url(text: str) -> URL:
+def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
         # The message does not show the URL, because it may contain a password.
-        raise UsageError("a base URL is not valid; write it as http://host:8000/v1.")
+        raise UsageError(
+            f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
+            "or the variable with the base URL, e.g. http://host:8000/v1."
+        )
     return url
