@@ -35,7 +35,9 @@ def _sentences(path: Path, end: str) -> Iterator[str]:
     for block in re.split(r"\n\s*\n|\n(?=\s*[*\d][.\s])", text):
         line = " ".join(block.split())
         if line and not line.startswith(("|", "#", "!", "    ")):
-            yield from (sentence for sentence in re.split(end, line.lstrip("* ")) if len(sentence) > 12)
+            yield from (
+                sentence for sentence in re.split(end, re.sub(r"^(\\* |\\d+\\. )", "", line)) if len(sentence) > 12
+            )
 
 
 def _sources() -> Iterator[tuple[str, ast.Module]]:

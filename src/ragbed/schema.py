@@ -57,12 +57,12 @@ def _restore(kind: type[Record], values: dict[str, object]) -> Record:
 class Article(Record, frozen=True, kw_only=True):
     """A text from outside: news for questions, a page that a search found, or a file."""
 
-    id: str  # derived from URL and text
-    url: str  # or the path of a file
+    id: str  # a hash of URL and text
+    url: str  # a URL or the path of a file
     title: str
     text: str
     lang: Lang
-    sha256: str  # of the downloaded bytes
+    sha256: str  # hash of the downloaded bytes
     source: str  # the feed, list or folder that led to it
     date: str | None = None  # ISO date of publication
     licence: str | None = None
@@ -80,7 +80,7 @@ class Reject(Record, frozen=True, kw_only=True):
 class Hit(Record, frozen=True, kw_only=True):
     """A search result for a question."""
 
-    question: str  # the query
+    question: str  # the search query
     rank: int  # from 1
     url: str
     title: str
@@ -135,7 +135,7 @@ class Passage(Record, frozen=True, kw_only=True):
     page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
     reviewed: bool = False  # whether a person set its label; rules do not check it then
-    dials: dict[str, int | float | str | bool] | None = None  # of synthetic text: its perturbations
+    dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
 
 
 class Item(Question, frozen=True, kw_only=True):

@@ -79,7 +79,7 @@ class Comparison:
     lost: int
     p: float
     adjusted: float  # p, adjusted for the number of conditions (Holm)
-    decline_p: float  # of the minimum-effect test of a decline, adjusted likewise
+    decline_p: float  # p value of the minimum-effect test of a decline, adjusted in the same way
 
     @property
     def odds(self) -> Interval | None:

@@ -40,7 +40,7 @@ class PlannedCells:
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # by condition, the one item whose cases are all kept
+        self._first: dict[tuple[object, ...], str] = {}  # the first item of each condition, whose cases are all kept
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:
@@ -71,7 +71,7 @@ FAMILIES = {
 _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # the highest probability that a run fails whose true rate equals the minimum
-_POWER = 0.8  # for the number of questions that would be needed
+_POWER = 0.8  # power for which the needed number of questions is computed
 _MOST = 1_000_000  # the largest number of questions to suggest
 
 
@@ -182,7 +182,9 @@ def _select(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(
             f"--fail-under {floor.text}: the run has no such value. `ragbed report RUN -f csv` lists all values."
         )
-    if not any(cell.estimate.asked for cell in selected):  # the gate would be inconclusive in every run
+    if not any(
+        cell.estimate.asked for cell in selected
+    ):  # with fewer questions the gate would be inconclusive in every run
         raise UsageError(
             f"--fail-under {floor.text}: all cases that would measure it are infeasible, because no item has the "
             "documents for this mix. `ragbed cases DATA` counts the infeasible cases."

@@ -66,7 +66,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # before this one
+    lines: int  # number of lines before this one
 
 
 _Record = _Head | _Group | _Questions | _End
@@ -178,7 +178,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """A reader that checks the order of a file's lines and collects them."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()

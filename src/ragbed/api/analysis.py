@@ -391,7 +391,7 @@ def _shares(values: Values, option: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and what they do and do not support.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and findings about what they support.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

@@ -25,8 +25,11 @@ ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
 _ITEMS = 11  # Questions of each of the three kinds, in each language: about 80 cases.
 _DOCS = 2  # Short prompts, so that the bundled model needs only a few minutes on two cores.
-_RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}  # What two documents allow.
-_MAX_TOKENS = 64  # Enough for a sentence or two.
+_RATIOS = {
+    "noise": (Fraction(0), Fraction(1, 2)),
+    "integration": (Fraction(0),),
+}  # These apply to prompts with two documents.
+_MAX_TOKENS = 64  # This is enough for a sentence or two.
 
 
 def demo(

@@ -33,7 +33,7 @@ _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "id
 
 @dataclass(frozen=True)
 class SystemCase:
-    """What a RAG system receives of a case: neither the gold answer nor labels of the documents.
+    """The input of a RAG system: a case without the gold answer and without the labels of the documents.
 
     Attributes:
         case: Name of the case.
@@ -199,7 +199,7 @@ def _name_of(function: object) -> str:
 
 
 def open_object(value: object, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    """Return an object as a model whose exceptions become outcomes of cases."""
     from ragbed.models import ModelConfig
     from ragbed.models.plugin_guard import open_contained
 
@@ -242,7 +242,7 @@ class _FunctionModel:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - of the protocol
-        """Call the function; whatever it raises is the outcome of this case."""
+        """Call the function; any exception becomes the outcome of this case."""
         start, limit = time.monotonic(), asyncio.timeout(self._timeout)
         try:
             async with limit:
@@ -276,7 +276,7 @@ class _FunctionModel:
         return canonical({"messages": case.messages})
 
     async def identity(self) -> str:
-        """Return nothing: a function has no version."""
+        """Return None, because a function has no version."""
         return ""
 
     async def close(self) -> None:
@@ -312,7 +312,7 @@ class _SystemModel(_FunctionModel):
         return msgspec.structs.replace(completion, retrieved=_read_contexts(contexts, case))
 
     def request(self, case: Case) -> bytes:
-        """Return what the system receives, which identifies the request."""
+        """Return the input of the system, which identifies the request."""
         return canonical(self._argument(case))
 
 

@@ -147,7 +147,7 @@ def _preset(name: str | None) -> Preset | None:
 
 
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
-    """Return the sampling of the spec; the preset, or the default, decides what the spec leaves open."""
+    """Return the sampling of the spec; missing values are those of the preset or the defaults."""
     from msgspec import structs
 
     from ragbed.models.base import Sampling

@@ -1,4 +1,4 @@
-"""What API functions return: rows of plain values, and runs."""
+"""Results of API functions: rows of plain values, and runs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _markup(cell: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run in its folder: what `ragbed.run` and `ragbed.open_run` return.
+    """A stored run, as returned by `ragbed.run` and `ragbed.open_run`.
 
     Attributes:
         folder: Folder of the run.
@@ -273,7 +273,7 @@ class Run:
                 yield to_builtins(to_trial(result, canonical=False))
 
     def records(self) -> Records:
-        """Return one flat row per trial: the scores and the token counts have columns of their own.
+        """Return one flat row per trial, with separate columns for scores and token counts.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)

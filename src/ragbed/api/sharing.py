@@ -51,7 +51,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the export is complete."""
         return not (self.failed and self.leaves_out)
 
 

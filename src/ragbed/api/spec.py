@@ -190,7 +190,7 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a number may be: its type, whether None is allowed, and the range."""
+    """The allowed values of a number: its type, whether None is allowed, and the range."""
 
     whole: bool = True
     optional: bool = True

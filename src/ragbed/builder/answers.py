@@ -21,7 +21,7 @@ _SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has 
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough varied passages whose supporting passages lead a reader to the answer."""
+    """Yield the questions with enough varied passages from which a reader finds the answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -121,7 +121,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that all sources give as a guess or a first count."""
+    """Find answers that all sources state as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -21,7 +21,9 @@ from ragbed.text import to_terms
 
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
-_MAX_TOKENS = 700  # of a rewritten passage: 300 of our tokens, up to twice as many for tokenizers not made for Chinese
+_MAX_TOKENS = (
+    700  # a rewritten passage has 300 of our tokens, and up to twice as many of a tokenizer not made for Chinese
+)
 _MAX_OTHERS = 50  # similar questions whose answers are tried; the answers of less similar ones are not plausible
 
 

@@ -48,7 +48,7 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
 
 def is_nothing(value: str) -> bool:
-    """Check whether a field is empty or says that there is nothing."""
+    """Check whether a field is empty or states that there is no value."""
     return value.strip().strip(".。[]()（）").lower() in _NOTHING
 
 

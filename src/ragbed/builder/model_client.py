@@ -82,7 +82,7 @@ class BuildModelClient:
         return budget
 
     def _counted(self, folder: Path) -> Iterator[StoredResult]:
-        """Yield the results of a run, and note what they cost."""
+        """Yield the results of a run, and add up their cost."""
         ledger = Budget(float("inf"), {})
         for result in _results(folder):
             if not result.cached:

@@ -50,7 +50,7 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; `texts` come from outside and are fenced, `own` are trusted."""
+    """Fill in a prompt; `texts` are untrusted and fenced, `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -90,7 +90,7 @@ def prompt_hash(*names: str) -> str:
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """Return the messages that ask a question without documents."""
+    """Return the messages with a question and without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 

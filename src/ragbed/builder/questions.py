@@ -21,8 +21,8 @@ from ragbed.text import squeezed, to_terms
 STEP = "questions"
 MAX_COMPARED = 5_000  # articles compared: takes a few seconds, and includes another year's article for most events
 _BEGINNING = 2_000  # characters of an article that show its subject
-_MAX_CHARS = 12_000  # of an article in a prompt, about 3,000 words; news is at the beginning
-_SHOWN_CHARS = 100  # of an invalid response in the reason
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; news is at the beginning
+_SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
 _MIN_BATCH = 8  # articles per batch, because the last few drafts would otherwise take a round each
 # Share of common words from which two questions with the same answer are the same: paraphrases share half of them,
 # questions about different facts with the same answer (e.g. a year) hardly a third.
@@ -32,7 +32,7 @@ Fields: TypeAlias = list[dict[str, str]] | Problem
 
 
 class SimilarArticles:
-    """Finds, for a question, another article that shares its rarest words.
+    """A search for another article that shares the rarest words of a question.
 
     Args:
         articles: Articles of one language.
@@ -120,7 +120,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
 
 
 def drafts_wanted(build: Build, lang: Lang) -> int:
-    """Return how many drafts of a language are enough."""
+    """Return the number of drafts of a language that are enough."""
     counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
     most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
     return ceil(build.recipe.questions.surplus * most)

@@ -30,7 +30,7 @@ class LabelDisagreement(Struct, frozen=True):
 
     way: Way
     item: str
-    place: str  # among the passages with its relevance label, e.g. `supports[4]`
+    place: str  # position among the passages with the same label, e.g. `supports[4]`
     published: Stance
     label: Label
     rule: str
@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Counts agreement over items."""
+    """Count the agreement over items."""
 
     def __init__(self) -> None:
         self.items = 0

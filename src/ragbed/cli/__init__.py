@@ -32,7 +32,7 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """Loads the module of a command when the command is used; lists commands in groups."""
+    """A group that loads the module of a command when the command is used, and lists commands in groups."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)

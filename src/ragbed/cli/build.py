@@ -152,7 +152,7 @@ build.add_command(relabel)
 
 
 def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Return how many items of each kind a recipe wants, by language."""
+    """Return how many items of each kind a recipe requests, by language."""
     wanted, langs = recipe["wanted"], recipe["langs"]
     counts = {
         lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
@@ -193,7 +193,7 @@ def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
+    """Print which items are missing, and exit with code 3 if there are any. A locked build only checks for changes."""
     from ragbed.cli.console import say
 
     if result.unfinished:

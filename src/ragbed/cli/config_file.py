@@ -26,7 +26,10 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             options = tomllib.loads(read_regular(path).decode())
         except OSError as error:
             raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
-        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or lists nested as deeply
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # raised also for a number of 5,000 digits and for deeply nested lists
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
         known = {
             name.removeprefix("--"): param

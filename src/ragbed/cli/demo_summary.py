@@ -45,7 +45,7 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
 
 
 def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
-    """Return what the scores of a model mean, in three sentences."""
+    """Summarise the scores of a model in three sentences."""
     return _MEANING[lang].format(model=model, **_figures(cells, "" if lang == "zh" else "\u00a0"))
 
 

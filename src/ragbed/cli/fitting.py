@@ -21,7 +21,7 @@ _GAP = 2  # Spaces between columns.
 
 
 def draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[str | Table]:
-    """Yield what is to be printed: a table, and before it a line of values that all rows share, if it is too wide.
+    """Yield a table to print and, if it is too wide, a line before it with the values that all rows share.
 
     Words are wrapped if the table is still too wide. Numbers are never broken, so it can be wider than `room`.
     """

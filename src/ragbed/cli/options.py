@@ -36,7 +36,7 @@ class _Bounded(click.ParamType[Any]):
         return number
 
     def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Return a number; the error describes in words what is allowed."""
+        """Return a number; the error message describes the allowed values in words."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:

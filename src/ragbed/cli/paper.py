@@ -1,4 +1,4 @@
-"""`ragbed paper`: the paper's tables and what they do and do not support."""
+"""`ragbed paper`: the paper's tables, and findings about what they support."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def paper(json: bool) -> None:
 
 
 class _Printer:
-    """Where text and tables go."""
+    """The output of text and tables."""
 
     def __init__(self, *, to_stderr: bool) -> None:
         from ragbed.cli.console import console

@@ -63,7 +63,7 @@ class EarlyTables:
             return False
 
     def cells(self, engine: Engine) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores what was not scored during the run."""
+        """Return the table of the finished run; the engine scores the remaining results."""
         if self._loading.ident is not None:
             self._loading.join()
             self.go_on()

@@ -22,7 +22,7 @@ class BinarySink(Protocol):
         ...
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Write the buffered rows."""
 
 
 @contextmanager

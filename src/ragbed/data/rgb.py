@@ -57,7 +57,7 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Return an item as a line of RGB's format; an item that was read from RGB gives the same bytes.
+    """Return an item as a line of RGB's format; an item that was read from RGB is written with the same bytes.
 
     Provenance, kinds of passages and the language are lost.
 

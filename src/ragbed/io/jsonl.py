@@ -120,7 +120,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         with report_errors(path, "written"):
             temporary.replace(target)
     finally:
-        with suppress(OSError):  # it was renamed, or could not be created
+        with suppress(OSError):  # the file was renamed or could not be created
             temporary.unlink()
 
 
@@ -161,4 +161,4 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
             yield temporary
             temporary.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # it was renamed, or is incomplete
+        shutil.rmtree(temporary, ignore_errors=True)  # the folder was renamed or is incomplete

@@ -140,7 +140,7 @@ def check_regular(path: Path, *, follow_links: bool = False) -> None:
     try:
         mode = path.stat(follow_symlinks=follow_links).st_mode
     except OSError:
-        return  # opening it reports the reason
+        return  # the error is reported when the file is opened
     _refuse_kind(path, mode)
 
 

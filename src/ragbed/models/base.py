@@ -75,7 +75,7 @@ class Model(Protocol):
         """Return the complete request as canonical bytes: the key of the response cache."""
 
     async def identity(self) -> str:
-        """Return what identifies the model beyond its name, e.g. the hash of its weights."""
+        """Return the identity of the model beyond its name, e.g. the hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
@@ -93,7 +93,7 @@ class StatelessModel:
 
 @runtime_checkable
 class Parking(Protocol):
-    """A model that sets cases aside while its server asks to wait, so that other cases can be sent.
+    """A model that sets cases aside while its server requires a pause, so that other cases can be sent.
 
     Otherwise a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
     Check `isinstance` once per model: the check takes longer than all other work for a call.
@@ -114,7 +114,7 @@ class Posting(Protocol):
     """A model that sends the bytes of `request` unchanged, so that they are not built a second time."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Do what `complete` does, with the result of `request` for the case; the runner prefers this method."""
+        """Call the model with the result of `request` for the case; the runner prefers this method to `complete`."""
 
 
 @runtime_checkable

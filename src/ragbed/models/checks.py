@@ -25,7 +25,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """Whether a back end works, what was found (without secrets), and the command that fixes a problem."""
+    """The check of a back end: whether it works, the detected settings without secrets, and the command for a fix."""
 
     works: bool
     found: str

@@ -17,7 +17,7 @@ _FAMILIES = (
     (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
 )
 _COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
-_LIKENESS = 0.7  # of a mistyped provider to a known one, from 0 to 1
+_LIKENESS = 0.7  # minimum similarity of a mistyped provider to a known one, from 0 to 1
 
 
 def suggest_model(spec: str, providers: Sequence[str]) -> str | None:

@@ -33,7 +33,7 @@ from ragbed.text import storable
 DEFAULT_CALLS = 8
 # More passages than any prompt holds; a system that returns its complete index must not fill the disk.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # by id
+Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by their id
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments of a function.
@@ -42,7 +42,7 @@ _SEARCHING = ("question", "corpus", "k", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return what a system gets for a case."""
+    """Return the input of a system for a case."""
     if case.corpus is not None:
         return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
@@ -115,7 +115,7 @@ class HttpSystem(HttpModel):
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
-        """Return nothing: a system has no known identity."""
+        """Return None, because a system has no known identity."""
         return ""
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -165,7 +165,7 @@ class PythonSystem(StatelessModel):
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
-        """Return nothing: a function has no known identity."""
+        """Return None, because a function has no known identity."""
         return ""
 
 

@@ -68,7 +68,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case; `dial` is what was perturbed in an item of a minimal pair, and `twin` the other item."""
+    """A case of an item. In a minimal pair, `dial` names the perturbation and `twin` is the other item."""
 
     case: str
     data: str

@@ -18,7 +18,7 @@ from ragbed.schema import Estimate
 _LANGS = {"en": "English", "zh": "Chinese"}
 # Starts a table that is scaled down if it is too wide; a brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-SPACE = r"\addlinespace[2pt]"  # Between our rows, which have two lines each.
+SPACE = r"\addlinespace[2pt]"  # This goes between our rows, which have two lines each.
 _HOW = "% For the starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then report again."
 
 
@@ -88,7 +88,7 @@ class _Ours(NamedTuple):
     k: int
 
 
-_Row: TypeAlias = dict[tuple[str, str], Estimate]  # By language and column.
+_Row: TypeAlias = dict[tuple[str, str], Estimate]  # The texts by language and column.
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:

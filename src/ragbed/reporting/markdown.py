@@ -20,7 +20,7 @@ from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6  # Rows per claim; the HTML report has all.
+_MOST_EVIDENCE = 6  # Maximum number of rows per claim; the HTML report has all rows.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 

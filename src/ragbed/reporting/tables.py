@@ -235,7 +235,7 @@ def _title(name: str) -> str:
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Arrange the judged rates, one row per judge and condition, whatever track the other tables show."""
+    """Arrange the judged rates, one row per judge and condition; they do not depend on the track."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
         if cell.scope == "all":

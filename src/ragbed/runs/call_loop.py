@@ -69,7 +69,7 @@ class _PendingResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """What the models of a run share; `kept` is called with each durable result and its checksum."""
+    """The state that the models of a run share; `kept` is called with each durable result and its checksum."""
 
     store: RunStore
     writer: Writer

@@ -13,7 +13,7 @@ from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.io.locations import check_regular
 
 NAME = "run.sqlite"
-_ENDINGS = ("", "-wal", "-shm", "-journal")  # of the files that SQLite opens for a database
+_ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _APPLICATION = 0x52414742  # "RAGB": our tables are never added to the database of another program
 SCHEMA_VERSION = 1
 # The script that changes a file of a version to the next version; each runs in one transaction. A new file starts with
@@ -23,7 +23,7 @@ _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # anybody may have
 _MAX_OBJECTS = 100  # rows of the schema that are compared; ours has about 15
 _STEPS = 1_000_000  # instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms
 _FREE_CALLS = 5  # calls of the progress handler that any query may take
-_BYTES_PER_CALL = 50_000  # of the file, for each further call: 20 instructions a byte, while our queries take about two
+_BYTES_PER_CALL = 50_000  # bytes of the file per further call: 20 instructions a byte, while our queries take about two
 
 # A ledger has the number of rows and the sum of their checksums, so that a row in a damaged page is missed.
 _TABLES = """
@@ -137,7 +137,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """End queries that are endless in a forged file; the limit depends on the size of the file.
+    """Abort queries that do not end because a file is forged; the limit depends on the size of the file.
 
     Args:
         path: The file.

@@ -45,7 +45,7 @@ class Follower(Protocol):
     """Process results while the run waits for others."""
 
     def begin(self, store: RunStore) -> None:
-        """Start; the store has the results of earlier sessions."""
+        """Start with a store that has the results of earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Take a durable result with its checksum."""
@@ -80,7 +80,7 @@ class Job:
     engine: Engine | None = None  # where the models were opened; `close` ends it
 
     def close(self) -> None:
-        """End the engine."""
+        """Close the engine."""
         if self.engine is not None:
             self.engine.close()
 

@@ -16,7 +16,7 @@ from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult,
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_SESSION = 1  # of a merged run; the sessions of its parts are not comparable
+_SESSION = 1  # session of a merged run; the sessions of its parts are not comparable
 
 
 @dataclass

@@ -36,7 +36,7 @@ __all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "CallRequest", "RunStore",
 # Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
 # the code and data of each step stay in the CPU's cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # of a number in the settings
+_MAX_DIGITS = 9  # maximum digits of a number in the settings
 _MAX_FRESH = 1_000  # cases that are kept in memory from planning to calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
@@ -126,7 +126,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything inside, or nothing."""
+        """Run a transaction: all changes inside are written, or none."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -263,7 +263,7 @@ class RunStore:
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
-    # Reading.
+    # The time for reading.
 
     def models(self) -> dict[int, tuple[str, str]]:
         """Return name and identity of every model, by number."""
@@ -427,7 +427,7 @@ class RunStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the state of one moment, whatever is written meanwhile."""
+        """Read a consistent snapshot, even while the run is being written."""
         with naming(self.path, "read"):
             self.connection.execute("BEGIN")
         try:

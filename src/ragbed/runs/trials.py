@@ -11,8 +11,14 @@ from ragbed.schema import Completion, Step
 from ragbed.scoring import score
 from ragbed.scoring.retrieval import score_retrieval
 
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
+_ENCODERS = {
+    True: msgspec.json.Encoder(order="sorted"),
+    False: msgspec.json.Encoder(),
+}  # encoders for `canonical` output and for other output
+_OMITTED_DEFAULTS = {
+    "rotation": 0,
+    **dict.fromkeys(("event", "reason", "corpus", "dial", "twin")),
+}  # case lines omit the same defaults
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:

@@ -36,6 +36,6 @@ def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
 
 
 def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:
-    """Return the share of each relevance label, or nothing if there are no passages."""
+    """Return the share of each relevance label; empty if there are no passages."""
     counts: Counter[str] = Counter(passage.stance or "unknown" for passage in passages)
     return {f"{prefix}_{label}": counts[label] / len(passages) for label in _LABELS} if passages else {}

@@ -17,13 +17,13 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # beside one supporting document, in the distractor condition `fixed`
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document, in the condition `fixed`
 _MAX_SAMPLED = 1_000  # items that decide the default conditions of a dataset
 
 # Default conditions are kept if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # beside the least evidence that answers a question
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors beside the fewest documents that answer a question
 
 
 class Supply(NamedTuple):
@@ -182,7 +182,7 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return what the testbed expects; a counterfactual case without false documents expects no correction."""
+        """Return the expected behaviour; a counterfactual case without false documents expects no correction."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}

@@ -66,7 +66,7 @@ def plan_ours(
 
 
 def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, year: int) -> DocumentPlan:
-    """Plan the documents that the original code selects, whatever mix results."""
+    """Plan the documents that the original code selects, even if the mix differs from the requested one."""
     try:
         chosen = choose(item, condition, year)
     except ValueError as error:

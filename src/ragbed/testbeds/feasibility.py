@@ -32,7 +32,9 @@ class FeasibilityCounts:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
-        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0, 0])  # sum and count
+        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
+            lambda: [0.0, 0]
+        )  # the sum and the number of ratios
 
     def add(self, case: Case) -> None:
         """Count one case."""

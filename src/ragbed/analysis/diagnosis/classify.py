@@ -33,8 +33,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
-FILE = "diagnosis.jsonl"  # in RUN/diagnose
-_TRIALS = 64  # per job: half a second of work if all are wrong
+FILE = "diagnosis.jsonl"  # folder inside RUN/diagnose
+_TRIALS = 64  # trials per job: half a second of work if all are wrong
 
 
 @dataclass

@@ -19,7 +19,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word inside a sentence; Chinese has none
-_SAME = "other"  # a key of the evidence texts: the sentence itself is about something else
+_SAME = "other"  # key of the evidence text for a sentence that is about something else
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words before a noun that do not change its meaning.

@@ -181,7 +181,7 @@ def _drop_document(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _ask_part(case: Case, evidence: Evidence) -> Case | None:
-    """E4 to E6: ask the sub-question alone."""
+    """E4 to E6: call the model with the sub-question alone."""
     parts = split_question(case.question, case.lang, len(case.answer))
     if evidence.part is None or not parts:
         return None

@@ -69,7 +69,7 @@ class CriterionJudgements:
         return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
 
     def rates(self) -> Iterator[dict[str, Any]]:
-        """Yield counts and rate of each judge and condition, with the corrected rate where labels give one."""
+        """Yield counts and rate of each judge and condition, with the corrected rate if there are labels."""
         for judge in self.judgements:
             corrected = {} if self.labels is None else correct_rates(self.labelled[judge])
             for cell in self.cells:

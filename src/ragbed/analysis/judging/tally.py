@@ -19,7 +19,7 @@ _COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "t
 
 @dataclass
 class JudgedCell:
-    """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
+    """The counts of one condition of one model under one judge; `asked` is the sum of all other counts.
 
     Attributes:
         errors: The judged model gave no response.
@@ -58,7 +58,7 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes among all attempted; None if the judge decided nothing."""
+        """Return the share of yes among all attempted cases; None without decisions."""
         return self.yes / self.asked if self.judged else None
 
     @property

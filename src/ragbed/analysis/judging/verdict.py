@@ -29,7 +29,7 @@ def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdic
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of most votes that decide. A tie decides nothing."""
+    """Return the majority of the decisive votes; undecided if there is a tie."""
     counts = Counter(votes)
     decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
     if not decided:

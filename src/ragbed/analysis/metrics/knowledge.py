@@ -1,4 +1,4 @@
-"""What a model knows without documents, by question, and how documents change its answers.
+"""Closed-book answers of a model by question, and how documents change them.
 
 Some samples decide which questions are known, and others are scored. A question that was answered by chance is likely
 to be missed next time, so the accuracy over the samples that chose the questions would be too high (regression to the
@@ -50,7 +50,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paths closed book → no noise → each ratio, and how documents change what was known.
+    """Yield the paths closed book → no noise → each ratio, and the effect of documents on known questions.
 
     A question's verdict in a setting is that of most of its trials. The eight paths are named by the three verdicts,
     e.g. `wrong_right_wrong`.

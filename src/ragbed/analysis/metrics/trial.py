@@ -33,7 +33,7 @@ class Scored(Struct, frozen=True, kw_only=True, gc=False):
     repeat: int = 0
     outcome: Asked = "ok"
     cluster: str | None = None  # the unit of resampling: the event that items share, or the item if None
-    scores: dict[str, ScoreValue] | None = None  # by name, e.g. `code.correct`; None without a response
+    scores: dict[str, ScoreValue] | None = None  # scores by name, e.g. `code.correct`; None without a response
 
 
 def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mapping[str, ScoreValue] | None) -> Scored:

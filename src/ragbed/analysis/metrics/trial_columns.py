@@ -35,14 +35,14 @@ class TrialColumns:
     """Columns with one entry per trial. Items, clusters and kinds are numbered from 0."""
 
     key: TrialGroup
-    items: tuple[str, ...]  # names by number
+    items: tuple[str, ...]  # names of models by number
     kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition by number
-    scores: dict[str, Floats]  # by full name; NaN without a verdict
+    scores: dict[str, Floats]  # scores by full name; NaN without a verdict
     item: Ints
     cluster: Ints
     kind: Ints
     noise: Floats  # NaN without documents
-    noise_real: Floats  # as delivered, rounded to three digits
+    noise_real: Floats  # actual noise ratio, rounded to three digits
     correct: Floats  # counterfactual: share of true documents
     k: Ints
     slot: Ints  # position of the first document with an answer, −1 if there is none

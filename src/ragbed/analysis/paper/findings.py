@@ -1,4 +1,4 @@
-"""What the paper's printed figures support: the findings S-1 to S-5 of `ragbed paper`."""
+"""The findings S-1 to S-5 of `ragbed paper`: conclusions from the paper's printed figures."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Decline:
-    """A table compared with its own first column."""
+    """A table whose columns are compared with its first column."""
 
     verdicts: list[DeclineCounts]
     comparisons: list[PaperComparison]

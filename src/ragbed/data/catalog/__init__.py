@@ -41,7 +41,7 @@ class CatalogEntry:
     kind: Literal["dataset", "model"]
     licence: str
     files: tuple[CatalogFile, ...]
-    megabytes: float  # total, rounded
+    megabytes: float  # total size, rounded
     terms: str = ""  # what the licence demands, in one line
     cite: str = ""
     source: str | None = None  # URL of the folder with the files; None for bundled ones
@@ -230,7 +230,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
 
 
 def _describe_unknown(spec: str, names: Iterable[str]) -> str:
-    """Describe that a dataset is neither a file nor a name, with the nearest name and all known ones."""
+    """Return the message for an unknown dataset, with the nearest name and all known names."""
     entry = CATALOG.get(spec)
     if entry is not None and entry.kind == "model":
         return f"{spec} is a model, not a dataset. Choose a dataset: {', '.join(names)}, or a file."
@@ -246,7 +246,7 @@ def _exists(path: Path) -> bool:
     try:
         path.stat()
     except PermissionError:
-        return True  # reading it reports the error
+        return True  # the error is reported when the file is read
     except (OSError, ValueError):
         return False
     return True

@@ -223,7 +223,7 @@ class _Reader:
         return self._next_record()
 
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
-        """Refuse a path that no exported run has, because a cassette may come from anyone."""
+        """Refuse a path that no exported run has, because a cassette may be from an untrusted source."""
         if not allowed.fullmatch(path):
             raise self._error(f"{path!r} is not an allowed path for this part of a run")
         return path

@@ -129,7 +129,7 @@ class _Condition(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """Counts and hashes the cases of a part."""
+    """The counts and the hash of the cases of a part."""
 
     lang: Lang
     testbed: str
@@ -208,7 +208,7 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
 
 
 def is_frozen(folder: Path) -> bool:
-    """Tell whether a folder is a frozen testbed."""
+    """Return whether a folder is a frozen testbed."""
     return (folder / MANIFEST).is_file()
 
 

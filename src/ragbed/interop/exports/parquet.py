@@ -60,7 +60,7 @@ def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) 
 
 
 class RowWriter:
-    """Writes rows in groups.
+    """A writer of rows in groups.
 
     Args:
         sink: The file.

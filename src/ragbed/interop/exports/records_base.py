@@ -18,7 +18,7 @@ from ragbed.testbeds.prompts import REFUSAL
 
 @dataclass
 class Written:
-    """What an export wrote and what it left out.
+    """The result of an export: the written records and those left out.
 
     Attributes:
         what: The counted records: cases, trials or models.

@@ -103,7 +103,7 @@ def ragbed_scorer() -> Scorer:
 
 @modelapi(name="cassette")
 class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
-    """Finds responses by their prompt; a recorded error or a missing response is an error of the sample."""
+    """A lookup of responses by prompt; a recorded error or a missing response is an error of the sample."""
 
     def __init__(
         self,

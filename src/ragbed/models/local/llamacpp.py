@@ -33,7 +33,7 @@ _BREAK = "\u200c"
 
 
 class LlamaModel:
-    """A GGUF file as a model; it is loaded at once, unless the settings say otherwise.
+    """A GGUF file as a model; the constructor loads it unless `loads` is False.
 
     Args:
         name: The model string.

@@ -20,7 +20,7 @@ from ragbed.schema import Case, Completion
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Where and how a model is served.
+    """The connection settings of a model: name, URLs, key and limits.
 
     Attributes:
         name: The model string.
@@ -48,7 +48,7 @@ class ServiceConfig:
 class HttpModel(ABC):
     """A model that is called over HTTP; subclasses define the requests and parse the responses."""
 
-    path: str  # of the method, below the base URL
+    path: str  # path of the API method below the base URL
 
     def __init__(self, service: ServiceConfig) -> None:
         self.name, self.concurrency = service.name, 1
@@ -77,7 +77,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     async def identity(self) -> str:
-        """Return what the server reports about the model."""
+        """Return the model metadata that the server reports."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,7 +85,7 @@ class HttpModel(ABC):
 
     @property
     def parked(self) -> int:
-        """The number of cases that wait because the server asked for it."""
+        """The number of cases that wait because the server requested a pause."""
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:

@@ -76,22 +76,22 @@ class OpenAIModel(HttpModel):
             "max_completion_tokens" if self._official else "max_tokens": sampling.max_tokens,
         }
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
-        if not self._official or sampling.top_p != 1:  # without it vLLM uses the default of the model
+        if not self._official or sampling.top_p != 1:  # otherwise vLLM uses the default of the model
             body["top_p"] = sampling.top_p
         if sampling.choices and self.name.startswith("vllm/"):
             body["structured_outputs"] = {"choice": sampling.choices}
         return canonical(body)
 
     async def identity(self) -> str:
-        """Return a hash of what the servers report about the model; servers that report nothing are ignored."""
+        """Return a hash of the model metadata that the servers report; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # they know the model and need no key, so nothing can be wrong
+            self._transport.probe.open()  # the server knows the model and needs no key, so no probe is needed
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
         remote, pages = self._service.remote, [self._transport.get(below(base, "models"))]
-        if self.name.startswith("ollama/"):  # its own API has the digest of the weights
+        if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
             pages.append(self._transport.get(base.with_path("/api/tags")))
         listed, *tags = await asyncio.gather(*pages)
         entry = _find(listed, "data", "id", (remote,))

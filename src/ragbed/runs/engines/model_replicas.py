@@ -1,4 +1,4 @@
-"""Replicas of a model on a cluster, which appear as one model; the user's limits hold for all together."""
+"""Replicas of a model on a cluster, which appear as one model; limits apply to all of them together."""
 
 from __future__ import annotations
 

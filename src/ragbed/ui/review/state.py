@@ -39,7 +39,7 @@ class ItemState:
 
 
 class ReviewState:
-    """Applies the lines of a log.
+    """The state after the lines of a log are applied.
 
     `stale` has the decisions about items that are missing or have changed; they stay in the log but do not count.
     `latest` is the time of the last decision.

@@ -136,7 +136,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     def place(value: str) -> tuple[float, str]:
         if name == "noise":
             return (_LAST if value == "none" else float(value)), value
-        if name == "type":  # E2 comes before E10.
+        if name == "type":  # Sorts E2 before E10.
             return len(value), value
         return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
 
