@@ -104,8 +104,8 @@ The functions read API keys, base URLs, proxies and the folders for data and cac
 In signatures, `Values` is one value, a list of values, or a string with commas. `ModelLike` and `DataLike` are
 described at `ragbed.run`.
 
-A wrong parameter raises `ragbed.UsageError` before anything is sent. A case that fails raises nothing: `Run.outcomes`
-counts them and `Run.errors` lists them.
+A wrong parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception: `Run.outcomes`
+counts failed cases and `Run.errors` lists them.
 """.strip()
 
 

@@ -214,7 +214,14 @@ KEYS_AND_URLS = [
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
         "s3://bucket/x.jsonl: s3:// needs a package that is not installed: pip install s3fs",
     ),
-    Mistake("data get rgb --mirror mirror", "--mirror 'mirror': use a URL that begins with https:// or http://."),
+    Mistake(
+        "data get rgb --mirror hf-mirror",
+        "--mirror hf-mirror does not have rgb, only smollm2. Use --mirror jsdelivr.",
+    ),
+    Mistake(
+        "data get rgb --mirror mirror",
+        "unknown mirror 'mirror'. Did you mean 'hf-mirror'? Known: hf-mirror, jsdelivr, or a URL (https://…).",
+    ),
 ]
 DATASETS = [
     Mistake(

@@ -76,7 +76,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     """Mark a function as a RAG system, which receives the case and builds its own prompt.
 
     The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
-    with `answer` and, if it likes, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
+    with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
     dictionaries with `id` or `text`. Can be used as a decorator.
 
     Args:

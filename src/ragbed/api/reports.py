@@ -58,7 +58,7 @@ def report(
 
     Args:
         runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
-        format: Format of the report. Text is Markdown here.
+        format: Format of the report. A text report is written as Markdown.
         track: Scoring track of the tables; CSV and JSON have all tracks.
         out: File for the report, or folder for figures; by default report.html for HTML, else none.
         words: Language of figures, and in which HTML opens.

@@ -167,7 +167,7 @@ class Run:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """Return how many cases ended how: ok, refused (by the provider's content filter), error, and pending ones.
+        """Return the number of cases by outcome: ok, refused (by the provider's content filter), error, pending.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)

@@ -87,7 +87,7 @@ async def arun(
 
 
 def open_run(folder: str | Path) -> Run:
-    """Open a run that was made before.
+    """Open an existing run.
 
     Raises:
         RagbedError: The folder contains no run.

@@ -37,8 +37,8 @@ class PageServer:
         description: What the page shows, in words.
 
     Args:
-        open_page: Opens the page: returns its address, its application and its description. An exit stack takes what
-            must be closed.
+        open_page: Opens the page and returns its URL, its application and its description; resources to close are added
+            to an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:

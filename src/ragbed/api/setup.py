@@ -113,7 +113,7 @@ class CacheContents(TableResult):
 
 @checked
 def cache() -> CacheContents:
-    """Return how many responses of which models are cached.
+    """Return the number of cached responses per model.
 
     Example:
         >>> ragbed.cache().contents.entries >= 0
@@ -126,7 +126,7 @@ def cache() -> CacheContents:
 
 @checked
 def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
-    """Remove responses from the cache; return how many.
+    """Remove responses from the cache and return their number.
 
     Args:
         older_than: Remove responses of this age, e.g. 12h, 30d or 8w.

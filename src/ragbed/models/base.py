@@ -36,7 +36,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: How many cases it accepts at a time. May grow; see `Parking.make_room`.
+        concurrency: How many cases it accepts at a time. The number may grow; see `Parking.make_room`.
         advice: What a user can check if no call succeeds.
 
     Example:
