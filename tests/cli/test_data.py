@@ -177,7 +177,8 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
     [
         (
             ("get", "rgbb"),
-            "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2, tiny.",
+            "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
+            "smollm2, tiny.",
         ),
         (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb. Download them with: ragbed data get rgb"),
         (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file."),

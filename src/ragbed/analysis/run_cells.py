@@ -13,6 +13,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 
 
@@ -41,6 +42,7 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     completion, scores = stored.completion, None
     if completion.outcome == "ok":
         scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
+        scores |= score_citations(stored.case, completion, refused=scores.get("refused") is True)
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 

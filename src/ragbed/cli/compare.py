@@ -90,7 +90,7 @@ def compare(
         sides = {"first": first, "second": second, "sentences": result.sentences}
         print_json(sides | {"rows": result.values(), "flips": result.flips})
     if fail_if_worse is not None:
-        tell_gates(f"{second} against {first}", result.gates, None)
+        tell_gates(result.gates)
 
 
 def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_stderr: bool) -> None:

@@ -38,12 +38,12 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
+    from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
     from ragbed.cli.console import console
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.results import read_cells
     from ragbed.models import parse_model
 
     langs = read_langs(lang)
@@ -53,7 +53,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     if model in ENGLISH_ONLY and "zh" in langs:
         console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
     runs = _evaluate(model, lang, out)
-    print_summary([cell for run in runs for cell in read_cells(run)])
+    print_summary([cell for run in runs for cell in tabulate_run(run)])
     _write_report(runs, out / "report.html")
     _print_next(runs[0], out)
 

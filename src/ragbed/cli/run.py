@@ -61,8 +61,8 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--strategies",
     metavar="NAMES",
     group=help_groups.SAMPLING,
-    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, isolate, "
-    "or all.",
+    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, "
+    "isolate, cite, or all.",
 )
 @options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
@@ -161,25 +161,25 @@ def run(
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
     _exit_if_incomplete(job, cells)
-    tell_gates(str(job.folder), check_gates(spec, job.folder), None)
+    tell_gates(check_gates(spec, job.folder))
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with bars, and return the counts of all its conditions."""
+    from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
-    from ragbed.cli.results import EarlyTables
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
 
-    tables = EarlyTables(job.folder)
+    table = EarlyTable(job.folder)
     try:
         with RunProgress() as progress:
-            execute(replace(job, follower=tables), progress.calls)
+            execute(replace(job, follower=table), progress.calls)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
         raise
-    return tables.cells(cast("Engine", job.engine))
+    return table.finish(cast("Engine", job.engine))
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:

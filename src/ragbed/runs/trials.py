@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Completion, Step
+from ragbed.schema import Case, Completion, Step
 from ragbed.scoring import score
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.value import Value
 
 _ENCODERS = {
     True: msgspec.json.Encoder(order="sorted"),
@@ -62,11 +64,14 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
     # Only a response can be scored: a failure is an outcome, not a wrong answer.
-    has_reply = completion.outcome == "ok"
-    fields["scores"] = (
-        score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if has_reply else None
-    )
+    fields["scores"] = _all_scores(result.case, completion) if completion.outcome == "ok" else None
     return fields
+
+
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value]:
+    """Return the values of all tracks, of retrieval and of citations."""
+    values = score(case, completion.reply or "") | score_retrieval(case, completion)
+    return values | score_citations(case, completion, refused=values.get("refused") is True)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
