@@ -117,7 +117,7 @@ def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Pat
         (_listing("../x.jsonl"), r"is not a list of shards \(.*name"),
         (_listing("/etc/x"), r"is not a list of shards \(.*name"),
         (_listing("..?x"), r"is not a list of shards \(.*name"),
-        (None, r"has no shards \(no shards\.json in it\); name a folder with shards, or a file with the ending"),
+        (None, r"has no shards \(no shards\.json in it\)\. Choose a folder with shards, or a file with the ending"),
     ],
 )
 def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, message: str) -> None:

@@ -172,14 +172,14 @@ def import_results(
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
     paths, folder = [local_path(path) for path in several(files)], local_path(out)
-    for path in paths:
-        if not path.exists():
-            raise NoSuchFile(path)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
         raise UsageError(f"--from {from_} needs the dataset of the answers. Add -d DATA.")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
