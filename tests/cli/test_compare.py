@@ -101,7 +101,7 @@ def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:
 def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:
     done = type_command("compare", f"{runs}/both", f"{runs}/code")
     assert done.code == 2
-    assert f"{runs}/both has 2 models. Name one of them, e.g. {runs}/both:scripted/oracle." in done.err
+    assert f"{runs}/both has 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle." in done.err
 
 
 def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> None:
@@ -131,4 +131,4 @@ def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> 
 
 def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:
     done = type_command("compare", f"{runs}/both:ollama/qwen:7b", f"{runs}/code")
-    assert (done.code, "unknown model of the run 'ollama/qwen:7b'" in done.err) == (2, True)
+    assert (done.code, "unknown model 'ollama/qwen:7b'" in done.err) == (2, True)

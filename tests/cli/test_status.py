@@ -61,4 +61,8 @@ def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_agai
 
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path))
-    assert (done.code, done.err) == (2, f"ragbed: {tmp_path} has no run (no run.sqlite in it).\n")
+    assert (done.code, done.err) == (
+        2,
+        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run, i.e. the --out of `ragbed "
+        "run`.\n",
+    )

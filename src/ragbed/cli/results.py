@@ -22,7 +22,8 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
-    from ragbed.cli.console import print_table, say
+    from ragbed.cli.console import console, print_table, say
+    from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
@@ -40,6 +41,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if any(cell.asked < FEW for cell in cells):
+        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.")
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
