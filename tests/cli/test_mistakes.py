@@ -532,10 +532,10 @@ OPTIONS = [
     Mistake("board runs", "`ragbed board` is now `ragbed leaderboard`."),
 ]
 FILES = [
-    Mistake("status none", "none does not exist. Choose the folder of a run, i.e. the --out of `ragbed run`."),
+    Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
         "status empty",
-        "empty contains no run (no run.sqlite). Choose the folder of a run, i.e. the --out of `ragbed run`.",
+        "empty contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).",
     ),
     Mistake(
         "status broken",
@@ -546,8 +546,8 @@ FILES = [
         "status text",
         "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums.",
     ),
-    Mistake("report none", "none does not exist. Choose the folder of a run, i.e. the --out of `ragbed run`."),
-    Mistake("compare good none", "none does not exist. Choose the folder of a run, i.e. the --out of `ragbed run`."),
+    Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
         "leaderboard none -o site", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."
     ),
@@ -579,7 +579,7 @@ FILES = [
         code=1,
     ),
     Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
-    Mistake("merge none -o new", "none does not exist. Choose the folder of a run, i.e. the --out of `ragbed run`."),
+    Mistake("merge none -o new", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
     Mistake(
         "merge good text -o new",

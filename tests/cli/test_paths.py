@@ -96,7 +96,7 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
     done = type_command(*words, "nope")
     assert (done.code, done.err) == (
         2,
-        "ragbed: nope does not exist. Choose the folder of a run, i.e. the --out of `ragbed run`.\n",
+        "ragbed: nope does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n",
     )
     assert not (here / "nope").exists()
 

@@ -67,7 +67,7 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
     """
     if value is not None and (value < low or (high is not None and value > high)):
         allowed = f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"
-        raise UsageError(f"--{name.replace('_', '-')} {value:g} is out of range. Use a number {allowed}.")
+        raise UsageError(f"{name}={value:g} is out of range. Use a number {allowed}.")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -67,6 +67,8 @@ def _lines(found: Status) -> list[str]:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif found.until is not None:
+        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created it to resume.")
     if found.maybe_paid_twice:

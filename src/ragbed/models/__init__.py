@@ -239,7 +239,7 @@ def split_name(spec: str) -> tuple[str, str]:
         return "", spec
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
         raise UsageError(
-            f"--model {spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
+            f"model={spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
         )
     parse_model(model)
     return name, model
@@ -255,7 +255,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"--model {shown}: the model string of a system at a URL starts with its provider: "
+            f"model={shown}: the model string of a system at a URL starts with its provider: "
             f"write http/{shown.removeprefix('http://')}"
         )
     try:
@@ -264,11 +264,11 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
         raise UsageError(
-            f"--model {spec}: the name of the model is missing after the provider. Write {provider}/<model>."
+            f"model={spec}: the name of the model is missing after the provider. Write {provider}/<model>."
         )
     # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
-        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
+        raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
 
 
@@ -276,7 +276,7 @@ def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
     near = suggest_model(spec, known)
     hint = "" if near is None else f" Did you mean {near}?"
     return (
-        f"--model {spec}: {provider!r} is not a known provider.{hint} A model string is provider/model; the "
+        f"model={spec}: {provider!r} is not a known provider.{hint} A model string is provider/model; the "
         f"providers are {', '.join(known)}."
     )
 
@@ -291,7 +291,7 @@ def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
     provider, model, open_provider = parse_model(spec)
     config = make_config(model)
     if config.preset is not None and provider not in _WITH_PRESETS:
-        raise UsageError(f"--preset is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
+        raise UsageError(f"`preset` is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
     if provider in PROVIDERS:
         return open_provider(config)
     from ragbed.models.plugin_guard import open_contained

@@ -43,7 +43,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
-            raise UsageError(f"{folder} already contains a run. Choose a new folder for --out.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
         merged = Merged()
         with target.transaction():
             _copy(sources, target, settings, merged)

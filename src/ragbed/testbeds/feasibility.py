@@ -80,6 +80,6 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
         reason, count = reasons.most_common(1)[0]
         raise UsageError(
             f"No case can be constructed. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose "
-            "other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` "
+            "other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
             "counts the feasible cases."
         )

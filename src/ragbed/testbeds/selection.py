@@ -22,15 +22,15 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     for noise in settings.noise or ():
         if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
             raise UsageError(
-                f"--noise {show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
+                f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"--testbeds {unused[0].name}: --distractors fixed applies only to noise; add related to --distractors."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add related to `distractors`."
             )
-        raise UsageError(f"--testbeds {unused[0].name}: {_allowed_noise(unused)}. Change --noise or --testbeds.")
+        raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
 
 
@@ -93,18 +93,18 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with --num-docs and --noise."
+        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
     )
 
 
 def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settings: Settings) -> str:
     have = f"{', '.join(dataset.name for dataset in datasets)} {'has' if len(datasets) == 1 else 'have'}"
-    option = f"--testbeds {','.join(testbed.name for testbed in named)}: " if named else ""
+    option = f"testbeds={','.join(testbed.name for testbed in named)}: " if named else ""
     kinds = _item_kinds(named) if named else "item for these testbeds"
-    limit = "" if settings.limit is None else ", --limit"
+    limit = "" if settings.limit is None else ", `limit`"
     return (
-        f"{option}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change --testbeds{limit} or "
-        "--lang, or use another dataset."
+        f"{option}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change `testbeds`{limit} or "
+        "`lang`, or use another dataset."
     )
 
 

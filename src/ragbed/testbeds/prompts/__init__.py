@@ -75,7 +75,7 @@ class Instructions:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"--strategies {self.strategy}: the instruction does not contain {texts['without.md']!r}."
+                    f"strategies={self.strategy}: the instruction does not contain {texts['without.md']!r}."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
@@ -115,7 +115,7 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
         raise UsageError(
-            f"--prompt {folder}: the folder does not contain instructions. Create at least one of "
+            f"prompt={folder}: the folder does not contain instructions. Create at least one of "
             f"{', '.join(f'en/{name}' for name in _FILES)}, or the same for zh."
         )
     return texts
