@@ -44,7 +44,9 @@ def _write_cli() -> str:
         "# Command line",
         _NOTE,
         "This is the output of `ragbed COMMAND --help`. Groups of options that a command shares with `ragbed run` are "
-        "printed there only, and `-h, --help` is an option of every command.",
+        "printed there only. Every command has `-h, --help`, and most have `--json` (a machine-readable summary as "
+        "the last "
+        "line on stdout) and `--config FILE` (options from a TOML file).",
         *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
     ]
     return "\n\n".join(parts) + "\n"
@@ -62,11 +64,12 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
 
 
 def _without_shared(command: click.Command, context: click.Context) -> str:
-    """Return the help of a command without `--help` and without the groups of options of `ragbed run`."""
+    """Return the help of a command without common options and without the groups of options of `ragbed run`."""
     text = command.get_help(context)
     if context.parent is not None:
-        text = re.sub(r"\n  -h, --help .*$", "", text, flags=re.MULTILINE)
-        text = re.sub(r"\n\nOptions:(?=\n\n|$)", "", text)
+        common = "-h, --help" if context.command_path == "ragbed run" else "-h, --help|--json|--config FILE"
+        text = re.sub(rf"\n  (?:{common}) .*(\n {{6,}}.*)*", "", text)
+        text = re.sub(rf"\n\n(?:Options|{help_groups.OUTPUT}):(?=\n\n|\n*$)", "", text).rstrip()
     if not isinstance(command, help_groups.GroupedCommand) or context.command_path == "ragbed run":
         return text
     for group in (help_groups.WHAT, help_groups.CONTEXT, *_CALL_GROUPS):
@@ -239,7 +242,12 @@ def _prose(documented: object) -> str:
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
-            lines.append(f"* `{match[1]}`: {match[2]}")
+            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes the options
+                lines.append(f"* `{match[1]}`: {match[2]}")
+            elif match[1] == _RUN_OPTIONS[-1]:
+                lines.append(
+                    "* All other attributes are options of [`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
+                )
         else:
             lines.append(line.strip())
     prose = "\n".join(lines).strip()
