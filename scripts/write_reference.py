@@ -113,9 +113,9 @@ _GROUPS = {
 }
 _INTRODUCTION = """
 Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
-for `-`. Functions return objects with numbers: `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
+for `-`. Functions return objects with numbers: `records()` returns rows, `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
 notebook shows tables and figures. Nothing is printed except a progress bar in terminals and notebooks; turn it off with
-`progress=False`. Messages go to the logger `ragbed`.
+`progress=False`, or pass a `ragbed.Progress` that receives it. Messages go to the logger `ragbed`.
 
 ```python
 import ragbed
@@ -175,7 +175,7 @@ def _describe_result(function: object, described: set[str]) -> Iterator[str]:
             members = [
                 (member, value)
                 for member, value in inspect.getmembers(kind, _has_text)
-                if member[0] != "_" and member != "to_pandas"
+                if member[0] != "_" and member not in ("to_pandas", "records")
             ]
             lines = [f"* `{_title(member, value)}`: {_summary(value)}" for member, value in members]
             if lines:
@@ -239,6 +239,8 @@ def _prose(documented: object) -> str:
     text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
+        if line == "    progress: Show progress, or an object that receives it.":  # the introduction describes it
+            continue
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
