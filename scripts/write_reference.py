@@ -113,9 +113,10 @@ _GROUPS = {
 }
 _INTRODUCTION = """
 Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
-for `-`. Functions return objects with numbers: `records()` returns rows, `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
-notebook shows tables and figures. Nothing is printed except a progress bar in terminals and notebooks; turn it off with
-`progress=False`, or pass a `ragbed.Progress` that receives it. Messages go to the logger `ragbed`.
+for `-`. Functions return objects with numbers: `records()` returns rows, `to_pandas()` makes DataFrames (`pip install
+'ragbed[pandas]'`), and a notebook shows tables and figures. Nothing is printed except a progress bar in terminals and
+notebooks; turn it off with `progress=False`, or pass a `ragbed.Progress` that receives it. Messages go to the logger
+`ragbed`.
 
 ```python
 import ragbed
