@@ -342,7 +342,7 @@ NO_CASES = [
     ),
 ]
 OPTIONS = [
-    Mistake("rn", "Error: No such command 'rn'. Did you mean 'run'?"),
+    Mistake("rn", "Error: No such command 'rn'. (Did you mean one of: 'rank', 'run'?)"),
     Mistake("run -m scripted/oracle", "Error: Missing option '--data' / '-d'."),
     Mistake("run -d DATA --model", "Error: Option '--model' requires an argument."),
     Mistake("RUN --nois 0.2", "Error: No such option '--nois'. Did you mean '--noise'?"),
@@ -368,15 +368,14 @@ OPTIONS = [
         "RUN --profile robst",
         "unknown profile 'robst'. Did you mean 'robust'? Known: paper, code-2023, code-2024, robust.",
     ),
-    Mistake("RUN --positions al", "unknown --positions value 'al'. Did you mean 'all'? Known: balanced, all."),
+    Mistake("RUN --positions al", "unknown value of --positions 'al'. Did you mean 'all'? Known: balanced, all."),
     Mistake(
         "RUN --distractors relatd",
         "unknown distractor condition 'relatd'. Did you mean 'related'? Known: related, random, fixed.",
     ),
     Mistake(
         "RUN --strategies quot",
-        "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, "
-        "isolate.",
+        "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
     Mistake(
         "RUN --temperature hot",
@@ -428,7 +427,7 @@ OPTIONS = [
     Mistake(
         "RUN --fail-under nois.accuracy=0.5",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, position, rejection, integration, "
-        "counterfactual, closed-book, transitions, own-retrieval.",
+        "counterfactual, closed-book, <any>",
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
@@ -519,7 +518,7 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",
-        "--from jsonl needs the name of the model that produced the answers. Add -m NAME.",
+        "--from jsonl needs the name of the model that produced the answers. Add --model NAME.",
     ),
     Mistake("cache prune", "Use either --older-than AGE or --all."),
     Mistake("cache prune --older-than month", "--older-than 'month': write a number and h, d or w, e.g. 30d."),
