@@ -97,7 +97,6 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    monkeypatch.setattr("ragbed.api.demo.find_spec", lambda _: None)
     done = type_command("demo", "--out", str(tmp_path / "demo"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert (
