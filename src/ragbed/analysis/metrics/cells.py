@@ -14,7 +14,7 @@ from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns, Tria
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, wilson
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.schema import Estimate
 
 # All questions, those that the model does or does not answer without documents, or those that all models answer.
@@ -103,9 +103,21 @@ class CellBuilder:
         n = self.trials.size(self.trials.complete(*parts))
         return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
 
-    def share(self, metric: str, hits: int, n: int, mask: Mask) -> Cell:
-        """Return a share of n questions."""
-        return self.cell(metric, wilson(hits, n), n, mask)
+    def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
+        """Return a share of questions or other units, with an interval by cluster.
+
+        Args:
+            metric: Name of the metric.
+            hits: Whether each unit is counted.
+            of: The cluster of each unit.
+            mask: The trials behind the units.
+        """
+        trials = np.bincount(of, minlength=self.trials.clusters)
+        found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
+        counts = self.trials.counts(self.trials.cluster, self.trials.clusters)
+        used = trials > 0
+        interval = clustered_wilson(found[used].tolist(), trials[used].tolist(), counts=counts[used].tolist())
+        return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
         """Return a number without an interval, e.g. a p value."""
