@@ -52,7 +52,7 @@ def agreement(
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
     agreed = clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level)
     beyond_chance = bootstrap(table, _beyond_chance, level=level)
-    kappa, ac1 = map(_bounded, beyond_chance, (agreed, agreed), _by_chance(table.sum(axis=0))[1:])
+    kappa, ac1 = map(_bounded, beyond_chance, (agreed, agreed), map(float, _by_chance(table.sum(axis=0))[1:]))
     return Agreement(
         n=len(judge),
         agreed=agreed,
