@@ -100,7 +100,7 @@ def _print_declines(tables: Tables, found: Findings, out: _Printer) -> None:
     title = "S-1. Rows of Table 1 that fall significantly (α = 0.05) against noise 0"
     out.table(title, _TESTS, [_tests(verdict) for verdict in found.simple.verdicts])
     out.tell(
-        "  The paper says that simple questions decline significantly only at 0.8. By its own table, most decline at 0.6.",
+        "  The paper says that simple questions decline significantly only at 0.8. By its own table, most do at 0.6.",
         "  At 0.4 the result depends on the adjustment for multiple tests (Holm).\n",
     )
     out.table("S-2. Rows of Table 5, likewise", _TESTS, [_tests(verdict) for verdict in found.integrated.verdicts])
