@@ -156,11 +156,12 @@ def minimal_pairs(rng: np.random.Generator, runs: int) -> Iterator[PairedScenari
         )
 
 
-def _sides(rng: np.random.Generator, n: int, flips: tuple[float, float]) -> list[NDArray[np.bool_]]:
+def _sides(rng: np.random.Generator, n: int, flips: tuple[float, float]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the verdicts of both sides on three questions of n events, with an error in every tenth verdict."""
     ability = rng.random((n, 1)) < 0.6
     moved = [(rng.random((n, 1)) < share) & (rng.random((n, 3)) < 0.8) for share in flips]
-    return [ability ^ flip ^ (rng.random((n, 3)) < 0.1) for flip in moved]
+    first, second = (ability ^ flip ^ (rng.random((n, 3)) < 0.1) for flip in moved)
+    return first, second
 
 
 def _compare(before: NDArray[np.bool_], after: NDArray[np.bool_], least: float) -> Comparison:

@@ -24,8 +24,8 @@ _NOTES = """As printed, with 300 questions per language in Tables 1 and 3 and 10
 Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* and ED* by a judge. Acc is accuracy
 without documents; Table 7 leaves out models with an accuracy of at most 70 %.
 """
-_TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pairing", "McNemar, every pairing")
-_TESTS += ("adjusted per row", "adjusted over the table")
+_EVERY = ("McNemar, every pairing", "adjusted per row", "adjusted over the table")
+_TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pairing", *_EVERY)
 
 
 @click.command()
@@ -124,9 +124,8 @@ def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
 
 
 def _tests(verdict: DeclineCounts) -> tuple[object, ...]:
-    counts = (verdict.z, verdict.bonferroni, verdict.fisher, verdict.possible, verdict.certain)
-    counts += (verdict.certain_holm, verdict.certain_all)
-    return (verdict.noise, verdict.rows, *counts)
+    paired = (verdict.possible, verdict.certain, verdict.certain_holm, verdict.certain_all)
+    return (verdict.noise, verdict.rows, verdict.z, verdict.bonferroni, verdict.fisher, *paired)
 
 
 def _points(drop: float | None) -> str:
