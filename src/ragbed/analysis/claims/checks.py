@@ -23,6 +23,7 @@ from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, read_tables
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL
+from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
@@ -134,10 +135,15 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
     return conclude(
         "C3",
         (
-            evidence(cell, "refusal_recall", is_below(cell.estimate, _best(table, "Rej*", cell)))
+            evidence(cell, "refusal_recall", _exceeds(cell.estimate, _best(table, "Rej*", cell)))
             for cell in inputs.of("rejection", "refusal_recall")
         ),
     )
+
+
+def _exceeds(estimate: Estimate, bound: float) -> Verdict:
+    """Return whether a rate contradicts an upper bound of all models. No single model can support such a bound."""
+    return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
@@ -163,7 +169,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
     return conclude(
         "C5",
         (
-            evidence(cell, "accuracy", is_below(cell.estimate, _best(table, column, cell)))
+            evidence(cell, "accuracy", _exceeds(cell.estimate, _best(table, column, cell)))
             for cell in inputs.of("integration", "accuracy")
             for column in ("0", "0.4")
             if math.isclose(float(column), cell.place.get("noise") or 0.0, abs_tol=1e-9)
