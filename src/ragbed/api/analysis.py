@@ -17,8 +17,6 @@ from ragbed.api.analysis_results import (
     WrittenSums,
 )
 from ragbed.api.layout import Values, split
-from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.objects import ModelLike
 from ragbed.api.options import (
     CallKeywords,
     EngineKeywords,
@@ -40,8 +38,12 @@ if TYPE_CHECKING:
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.statistics.planning import Design
+    from ragbed.api.model_calls import ModelCaller
+    from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
+else:
+    ModelLike = object  # `read_models` checks models. Importing the type takes longer than scoring a small run.
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0 all votes of a judge would be the same.
 
@@ -124,9 +126,9 @@ def score(
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.calling import open_engine
 
-    folders = list(dict.fromkeys(map(run_folder, several(runs))))
+    folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
-        raise UsageError("--disagreements lists responses, which sums do not contain; run the two separately.")
+        raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
     with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
@@ -196,9 +198,10 @@ def judge(
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.api.model_calls import CallPlan, open_caller
 
     if (sample is None) != (out is None):
-        raise UsageError("--sample N and --out FILE must be given together.")
+        raise UsageError("sample=N and out=FILE must be given together.")
     check_range("votes", votes, 1)
     check_range("max_tokens", max_tokens, 1)
     check_range("sample", sample, 2)
@@ -231,7 +234,7 @@ def judge(
 def _read_criteria(criteria: Values) -> list[Criterion]:
     from ragbed.analysis.judging.criteria import CRITERIA
 
-    names = split(criteria, "--criteria")
+    names = split(criteria, "criteria")
     for name in names:
         if name not in CRITERIA:
             raise UnknownName("criterion", name, CRITERIA)
@@ -243,7 +246,7 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     from ragbed.runs.store import open_store
     from ragbed.testbeds import find_testbed
 
-    names = [] if testbeds is None else split(testbeds, "--testbeds")
+    names = [] if testbeds is None else split(testbeds, "testbeds")
     with open_store(run, create=False):  # no folder of judgements is created where there is no run
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
@@ -281,6 +284,7 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
     with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
@@ -295,6 +299,7 @@ def diagnose(
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
     """Call every model again about its own errors; return how many calls failed."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
+    from ragbed.api.model_calls import CallPlan
     from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
@@ -357,7 +362,7 @@ def power(
     check_range("items", items, 2, 100_000)
     check_range("power", power, 0.5, 0.999)
     check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "--drop")
+    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
     if items is None:
         plans = [plan_items(design, share, power) for share in drops for design in designs]
     elif drop is None:
@@ -373,19 +378,19 @@ DROPS = "0.03,0.05,0.1"
 def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
     from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
-    shares = [] if discordance is None else _shares(discordance, "--discordance")
+    shares = [] if discordance is None else _shares(discordance, "discordance")
     paired = [paired_design(share, alpha=alpha) for share in shares] or [
         paired_design(times=n, alpha=alpha) for n in (2, 3)
     ]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
+    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "base"))]
 
 
-def _shares(values: Values, option: str) -> list[float]:
+def _shares(values: Values, parameter: str) -> list[float]:
     from ragbed.testbeds.settings import parse_ratio
 
-    shares = [float(parse_ratio(part, option)) for part in split(values, option)]
+    shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{option} 0: use a fraction above 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{parameter}=0: use a fraction above 0, e.g. 0.05 or 5%.")
     return shares
 
 

@@ -108,7 +108,7 @@ def build(
 
     path = local_path(recipe)
     read = read_recipe(path)
-    check_day(since, "--since")
+    check_day(since, "since:")
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
@@ -195,7 +195,7 @@ def build_init(
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{target} already exists. Choose another file with `out`, or remove it.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
@@ -277,9 +277,9 @@ def _extra_measures(
     from ragbed.builder.recipe import check_day
 
     for model, day in cutoffs.items():
-        check_day(day, f"--cutoff {model}:")
+        check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("--cutoff needs --runs: the responses of the model.")
+        raise UsageError("`cutoff` needs `runs`: the responses of the model.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -295,7 +295,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"--cutoff {text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 

@@ -9,6 +9,7 @@ from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.api.objects import ModelSource
     from ragbed.data.corpus import Corpus
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
@@ -51,9 +52,7 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
     if options["engine"] == "local" and share:
-        raise UsageError(
-            f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away."
-        )
+        raise UsageError(f"`{next(iter(share))}` is for a cluster; add engine=ray, or leave it away.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
@@ -91,6 +90,13 @@ def open_model(
     return engine.open_model(name, config)
 
 
+def open_object(source: ModelSource, options: CallOptions, corpora: Mapping[str, Corpus]) -> Model:
+    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    from ragbed.api import function_models
+
+    return function_models.open_object(source, options["max_connections"], options["timeout"], corpora)
+
+
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
     """Check that models can do what a run needs, before anything is sent.
 
@@ -118,7 +124,7 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
             )
         if prompted and is_system:
             raise UsageError(
-                f"{model.name} is a RAG system, which builds its own prompts; --strategies is for language models."
+                f"{model.name} is a RAG system, which builds its own prompts; `strategies` is for language models."
             )
 
 
@@ -166,7 +172,7 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
                     message(
                         f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
                         f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few correct answers; use another "
-                        f"model, or choose languages with --lang."
+                        f"model, or choose languages with `lang`."
                     )
         yield case
 

@@ -189,7 +189,7 @@ def lint(
     from ragbed.analysis.linting.samples import Samples
     from ragbed.testbeds.selection import choose_testbeds
 
-    rules = choose_rules(None if only is None else split(only, "--only"), [] if skip is None else split(skip, "--skip"))
+    rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
     settings = read_mix(layout_options(mix))
     choose_testbeds(None, settings)  # reports a noise ratio that no testbed allows before the data is read
     questions: dict[str, dict[int, str]] = {}
@@ -289,7 +289,7 @@ def synthesize(
         num_docs,
         parts,
         tokens,
-        split(perturbations, "--perturbations"),
+        split(perturbations, "perturbations"),
     )
     folder, counts, done = local_path(out), plan.counts(), 0
     plan.check_folder(folder)

@@ -77,9 +77,16 @@ def layout_options(given: LayoutKeywords | MixKeywords) -> LayoutOptions:
     return RunSpec(data=(), **given).layout
 
 
-def several(values: object) -> list[Any]:
-    """Return a value, or the values of a list or tuple, as a list."""
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+def several(values: object, parameter: str | None = None) -> list[Any]:
+    """Return a value, or the values of a list or tuple, as a list.
+
+    Raises:
+        UsageError: There is no value, and the name of a parameter that needs one is given.
+    """
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    if not found and parameter:
+        raise UsageError(f"`{parameter}` is empty: name at least one.")
+    return found
 
 
 def only_path(value: object) -> Path | None:

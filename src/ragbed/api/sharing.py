@@ -171,12 +171,12 @@ def import_results(
 
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"--from {from_}: name the dataset with -d.")
+        raise UsageError(f"from_={from_}: name the dataset with `data`.")
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
@@ -191,7 +191,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
         if value:
             raise UnusedOption(name, "a cassette contains the data and the model")
     if len(paths) > 1:
-        raise UsageError("--from cassette: name one file.")
+        raise UsageError("from_=cassette: name one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
@@ -246,7 +246,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     from ragbed.runs.merging import merge as merge_runs
     from ragbed.text import counted
 
-    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in runs)
+    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
     folders, files = split_runs(list(places))
     target = to_place(out)
     if files:
@@ -254,7 +254,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         text = f"{write_sums(sums, target)} of {len(files)} files"
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
-        raise UsageError(f"--out {target}: a run is a local folder; export it, or its sums, to a URL.")
+        raise UsageError(f"out={target}: a run is a local folder; export it, or its sums, to a URL.")
     merged = merge_runs(folders, target)
     text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}

@@ -60,6 +60,7 @@ class RunOptions(TypedDict, total=False):
     shard: str | None
     fail_under: str | Sequence[str]
     junit: LocalFile
+    until: str | Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,7 @@ class RunSpec:
         limit: First N items of each dataset, or that fraction.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
-        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, or all.
+        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Responses per case.
         temperature: Sampling temperature; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
@@ -106,6 +107,8 @@ class RunSpec:
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
         fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; `Run.gates` has the results.
         junit: File to which the gates are written as JUnit XML.
+        until: Stop when these conditions are decided, e.g. `noise.accuracy@0.8 ± 3`, `compare:runs/base:drop 5%`, or
+            `decided` for the gates; `Run.conditions` has the results.
 
     Raises:
         UsageError: A value has the wrong type or is out of range.
@@ -152,11 +155,12 @@ class RunSpec:
     shard: str | None = None
     fail_under: str | Sequence[str] = ()
     junit: LocalFile = None
+    until: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
-        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under"):
+        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under", "until"):
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
@@ -170,7 +174,7 @@ class RunSpec:
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError("--cluster is for a cluster; add --engine ray, or leave it away.")
+            raise UsageError("`cluster` is for a cluster; add engine=ray, or leave it away.")
 
     @property
     def layout(self) -> LayoutOptions:
@@ -186,6 +190,11 @@ class RunSpec:
     def gates(self) -> tuple[str, ...]:
         """Return the gates of `fail_under`."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Return the conditions of `until`."""
+        return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of a run, or of each run in a folder.
+    """Show the progress, outcome counts and cost of runs.
+
+    RUN can be a folder of runs; each of them is shown.
 
     Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
     flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
@@ -65,6 +67,8 @@ def _lines(found: Status) -> list[str]:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif found.until is not None:
+        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created it to resume.")
     if found.maybe_paid_twice:

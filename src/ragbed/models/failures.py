@@ -128,7 +128,7 @@ _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
     410: "missing", 413: "too-long", 425: "server", 429: "rate",
 }  # fmt: skip
-_HINTS: dict[Kind, str] = {"settings": "; set a value that the model accepts, e.g. --temperature 1"}
+_HINTS: dict[Kind, str] = {"settings": "; set a value that the model accepts, e.g. temperature=1"}
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 

@@ -18,6 +18,7 @@ from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
+from ragbed.scoring.citations import CITATION_SCORES
 
 # The datasets of the paper's numbers; those that end in _refine were corrected afterwards.
 PAPER_DATA = {
@@ -92,7 +93,8 @@ class Report:
 
     `cells` has all tracks and scopes; tables show one track. `findings` are about the paper's claims and use the robust
     track. `causes` are the diagnosed errors, and `errors` their types with examples. `names` has the display names by
-    model string; tables, findings and errors use them.
+    model string; tables, findings and errors use them. `is_monitored` says that a run stops at a condition (`--until`);
+    its intervals are valid at any time then.
     """
 
     runs: tuple[str, ...]
@@ -102,6 +104,7 @@ class Report:
     findings: tuple[ClaimFinding, ...]
     causes: tuple[Cause, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
 
     @property
@@ -148,7 +151,7 @@ def make_report(
         for finding in check_claims(ClaimInputs(cells, causes))
     ]
     kept = tuple(beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names, errors)
+    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names, errors=errors)
 
 
 def _renamed(keyed: _Keyed, names: Mapping[str, str]) -> _Keyed:
@@ -180,9 +183,11 @@ _RETRIEVAL = _columns(
     "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
+_CITATIONS = _columns(" ".join(CITATION_SCORES))
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
+_COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
 _OTHER = _columns("accuracy refusal error_detection")  # Testbeds of plug-ins.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
@@ -204,7 +209,10 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
+    yield "citations", _CITATIONS
+    yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "cost", _COST
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
 
 

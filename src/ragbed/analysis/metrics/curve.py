@@ -49,9 +49,10 @@ def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: 
     """Yield the accuracy at every ratio with intervals that hold for the complete curve."""
     scored = {ratio: point & np.isfinite(correct) for ratio, point in points.items()}
     known = [ratio for ratio, point in scored.items() if point.any()]
+    if len(known) < 2 or builder.alpha is not None:  # the bands are for a fixed number of questions
+        return
     rows, counts = builder.trials.sums(*((scored[ratio], correct) for ratio in known))
-    bands = clustered_bands(rows, counts.tolist()) if len(known) > 1 else []
-    for ratio, band in zip(known, bands, strict=len(known) > 1):
+    for ratio, band in zip(known, clustered_bands(rows, counts.tolist()), strict=True):
         n = builder.trials.size(scored[ratio])
         yield builder.at(noise=ratio, k=k).cell("accuracy_band", band, n, points[ratio], scored=scored[ratio])
 
@@ -93,7 +94,7 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
     scored = mask & np.isfinite(correct)
     trials, n = builder.trials, builder.trials.size(scored)
     trend = clustered_slope(trials.noise[scored], correct[scored], trials.cluster[scored], counts=trials.count[scored])
-    yield builder.cell("slope", trend.slope, n, mask)
+    yield builder.cell("slope", builder.fixed(trend.slope), n, mask)
     yield builder.number("falls_p", trend.falls, n, mask)
 
 
@@ -102,6 +103,10 @@ def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, 
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
     if not all(len(differences) for differences, _ in moved):
+        return
+    if builder.alpha is not None:  # the tests are for a fixed number of questions
+        for ratio, point in others:
+            yield builder.at(noise=ratio, k=k).difference("change", clean, point, correct)
         return
     raw = {
         "drop": [sign_flips(differences, counts=counts) for differences, counts in moved],
