@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ragbed.analysis.diagnosis.examples import ErrorRow
 from ragbed.analysis.locale import Locale
@@ -16,10 +16,10 @@ def error_columns(words: Locale) -> tuple[str, ...]:
     return tuple(words(f"error_table.{name}") for name in names)
 
 
-def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[Sequence[str]]:
+def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]]:
     """Return one row per error type, with an example."""
     names = words.section("errors")
-    shown = []
+    shown: list[tuple[str, ...]] = []
     for row in rows:
         value, low, high = (f"{100 * bound:.1f}" for bound in row.share)
         kind = names[row.type] if row.type == "none" else f"{row.type} {names[row.type]}"
