@@ -24,19 +24,20 @@ MEASURED = ROOT / "docs/project/measured"
 def coverage_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the coverage of intervals, and the errors of tests."""
     figures = found["figures"]
-    yield "| Interval | Scenarios | Mean coverage | Least coverage, and where |"
-    yield "|---|---|---|---|"
+    yield "| Interval | Scenarios | Runs each | Mean coverage | Least coverage, and where |"
+    yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "least" in figure:
             worst = f"{100 * figure['least']:.1f} % ({figure['worst']})"
-            yield f"| {name} | {figure['scenarios']} | {100 * figure['mean']:.1f} % | {worst} |"
+            runs = f"{figure['runs']:,}" if figure["runs"] else "exact"
+            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f} % | {worst} |"
     yield ""
-    yield "| Test or gate | Scenarios | Mean error | Largest error |"
-    yield "|---|---|---|---|"
+    yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
+    yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "largest" in figure:
             shares = f"{100 * figure['mean']:.1f} % | {100 * figure['largest']:.1f} %"
-            yield f"| {name} | {figure['scenarios']} | {shares} |"
+            yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
 
 
 def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
@@ -76,4 +77,5 @@ def main() -> None:
     for name, (page, _) in TABLES.items():
         text = page.read_text("utf-8")
         pattern = rf"<!-- from measured/{name}\.json -->.*?<!-- end -->"
-        page.write_text(re.sub(pattern, lambda _, name=name: render(name), text, flags=re.DOTALL), "utf-8")
+        before, _, after = re.split(f"({pattern})", text, flags=re.DOTALL)
+        page.write_text(before + render(name) + after, "utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pytest
@@ -66,5 +67,6 @@ def test_coverage_reaches_its_targets() -> None:
     figures = json.loads((MEASURED / "stats_coverage.json").read_text("utf-8"))["figures"]
     for name, figure in figures.items():
         if "least" in figure:
-            assert figure["least"] >= 0.93, name
+            error = 2 * math.sqrt(0.95 * 0.05 / figure["runs"]) if figure["runs"] else 0.0  # of a simulated share
+            assert figure["least"] >= 0.93 - error, name
             assert 0.94 <= figure["mean"] <= 0.97, name
