@@ -107,7 +107,7 @@ def test_only_errors_are_repeated(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
-    with pytest.raises(UsageError, match="created with --num-docs 5, but this command uses --num-docs 10"):
+    with pytest.raises(UsageError, match="created with num_docs=5, but this command uses num_docs=10"):
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 

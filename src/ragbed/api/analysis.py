@@ -17,20 +17,11 @@ from ragbed.api.analysis_results import (
     WrittenSums,
 )
 from ragbed.api.layout import Values, split
-from ragbed.api.options import (
-    CallKeywords,
-    EngineKeywords,
-    RunLike,
-    RunsLike,
-    call_options,
-    local_path,
-    run_folder,
-    several,
-    to_place,
-)
+from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -129,7 +120,7 @@ def score(
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
         raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
-    with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:
+    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
 
@@ -208,7 +199,7 @@ def judge(
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
     judged = []
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
             scope = _scope(folder, criterion, testbeds)
@@ -287,7 +278,7 @@ def diagnose(
     from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         found = diagnose_run(folder, caller.engine)
         kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
         failed = _rerun(folder, found, kinds, caller) if kinds else 0

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ragbed.api.calling import check_reader
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import CallKeywords, RunsLike, call_options, local_path, run_folder, several
+from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
 from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords
 from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError
@@ -112,7 +113,7 @@ def build(
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         if not locked:
             _check_models(plan, caller)
         client = open_client(folder / _CALLS, caller, locked=locked)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.objects import ModelSource
+    from ragbed.api.spec import RunSpec
     from ragbed.data.corpus import Corpus
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
@@ -20,28 +21,7 @@ if TYPE_CHECKING:
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 
 
-class EngineOptions(TypedDict):
-    """Options that choose where the work runs."""
-
-    engine: str
-    cluster: str | None
-
-
-class CallOptions(EngineOptions):
-    """Options of every function that calls models."""
-
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-
-
-def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], None]) -> Engine:
+def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     """Open the engine that options name; the caller closes it.
 
     Raises:
@@ -50,19 +30,19 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     from ragbed.runs import engines
 
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
-    share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
-    if options["engine"] == "local" and share:
+    share = {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
+    if spec.engine == "local" and share:
         raise UsageError(f"`{next(iter(share))}` is for a cluster; add engine=ray, or leave it away.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
-    return engines.open_engine(engines.EngineSpec(options["engine"], options["cluster"], replicas, tell=message))
+    return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
 
 
 def open_model(
     name: str,
     sampling: Sampling,
-    options: CallOptions,
+    spec: RunSpec,
     engine: Engine,
     preset: Preset | None = None,
     *,
@@ -73,15 +53,15 @@ def open_model(
     from ragbed.models import ModelConfig
     from ragbed.models.retry_policy import RetryPolicy
 
-    timeout = options["timeout"]
+    timeout = spec.timeout
     config = ModelConfig(
         name,
         variables(),
         sampling,
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
-        options["max_connections"],
-        options["rpm"],
-        options["tpm"],
+        spec.max_connections,
+        spec.rpm,
+        spec.tpm,
         data_dir(),
         preset,
         trusts_code,
@@ -90,11 +70,11 @@ def open_model(
     return engine.open_model(name, config)
 
 
-def open_object(source: ModelSource, options: CallOptions, corpora: Mapping[str, Corpus]) -> Model:
+def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
     """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
     from ragbed.api import function_models
 
-    return function_models.open_object(source, options["max_connections"], options["timeout"], corpora)
+    return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
@@ -128,13 +108,13 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
             )
 
 
-def open_reader(name: str, sampling: Sampling, options: CallOptions, engine: Engine) -> Model:
+def open_reader(name: str, sampling: Sampling, spec: RunSpec, engine: Engine) -> Model:
     """Open a model that follows a prompt of ours, e.g. a judge.
 
     Raises:
         UsageError: The model is a RAG system, which builds its own prompts.
     """
-    model = open_model(name, sampling, options, engine)
+    model = open_model(name, sampling, spec, engine)
     _refuse_system(model)
     return model
 

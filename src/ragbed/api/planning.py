@@ -60,7 +60,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     floors = read_floors(spec.gates)
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
-    names, settings = read_layout(spec.layout)
+    names, settings = read_layout(spec)
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
@@ -72,7 +72,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")}
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
-    engine = open_engine(spec.calls, message)
+    engine = open_engine(spec, message)
     try:
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
@@ -122,9 +122,9 @@ def _open_models(
 ) -> list[Model]:
     preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
     return [
-        open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source, spec.calls, corpora)
+        else open_object(source, spec, corpora)
         for source in sources
     ]
 

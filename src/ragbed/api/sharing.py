@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import read_layout
-from ragbed.api.options import LayoutKeywords, layout_options, local_path, only_path, several, to_place
+from ragbed.api.options import local_path, only_path, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.reports import split_runs
 from ragbed.api.results import Run
+from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
@@ -115,7 +116,7 @@ def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords
     datasets = read_data(sources)
     if has_items:
         return export_items(datasets, target, list(layout))
-    names, settings = read_layout(layout_options(layout))
+    names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
     return export_cases(Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message), target)
 
@@ -201,9 +202,9 @@ def _match(
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
-    options = layout_options(layout)
+    options = with_defaults(layout)
     if answers.form == "rgb" and "profile" not in layout:
-        options["profile"] = "code-2024"
+        options = replace(options, profile="code-2024")
     names, settings = read_layout(options)
     folder = only_path(data)
     if folder is not None and is_frozen(folder):

@@ -8,15 +8,13 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.api.calling import CallOptions
     from ragbed.api.data_objects import DataLike
-    from ragbed.api.layout import LayoutOptions
     from ragbed.api.objects import ModelLike
 
 DEFAULT_MODEL = "bundled/smollm2"
@@ -24,14 +22,18 @@ LocalFile: TypeAlias = str | Path | None
 _LARGEST = 2**53 - 1  # Larger integers are not exact in JSON.
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+class MixKeywords(TypedDict, total=False):
+    """Options that choose the documents of a case."""
 
-    out: LocalFile
-    testbeds: Values | None
     noise: Values | None
     num_docs: int | None
     true_ratio: Values
+
+
+class LayoutKeywords(MixKeywords, total=False):
+    """Options that choose the test cases, as in `run`."""
+
+    testbeds: Values | None
     distractors: Values
     positions: str
     profile: str
@@ -39,6 +41,33 @@ class RunOptions(TypedDict, total=False):
     limit: str | float | None
     seed: int
     prompt: LocalFile
+
+
+class EngineKeywords(TypedDict, total=False):
+    """Options that choose where the work runs."""
+
+    engine: str
+    cluster: str | None
+
+
+class CallKeywords(EngineKeywords, total=False):
+    """Options of every function that calls models, as in `run`."""
+
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+
+
+class RunOptions(LayoutKeywords, CallKeywords, total=False):
+    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+
+    out: LocalFile
     strategies: Values | None
     repeats: int
     temperature: float | None
@@ -46,17 +75,6 @@ class RunOptions(TypedDict, total=False):
     max_tokens: int | None
     preset: str | None
     trust_remote_code: bool
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-    engine: str
-    cluster: str | None
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
     shard: str | None
     fail_under: str | Sequence[str]
     junit: LocalFile
@@ -175,16 +193,6 @@ class RunSpec:
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
             raise UsageError("`cluster` is for a cluster; add engine=ray, or leave it away.")
-
-    @property
-    def layout(self) -> LayoutOptions:
-        """Return the options that choose the test cases."""
-        return cast("LayoutOptions", vars(self))
-
-    @property
-    def calls(self) -> CallOptions:
-        """Return the options for calls to models."""
-        return cast("CallOptions", vars(self))
 
     @property
     def gates(self) -> tuple[str, ...]:

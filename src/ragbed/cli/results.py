@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
 
@@ -18,6 +20,23 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
     with open_store(folder, create=False) as store:
         return store.infeasible(), store.an_error()
+
+
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], *, may_stop: bool) -> None:
+    """Exit with code 3 if a case ended in an error, or has no result although the run may not stop early."""
+    from ragbed.cli.console import say
+
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and not may_stop:
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
+        raise click.exceptions.Exit(3)
+    if errors := sum(cell.error for cell in cells):
+        say(f"The first error: {read_rest(folder)[1]}")
+        cases = "case" if errors == 1 else "cases"
+        rerun = f"Rerun the same command with --out {folder} to retry."
+        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+        raise click.exceptions.Exit(3)
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:

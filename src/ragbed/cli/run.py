@@ -158,6 +158,7 @@ def run(
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
@@ -171,7 +172,7 @@ def run(
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
     _print_decisions(job)
-    _exit_if_incomplete(job, cells)
+    exit_if_incomplete(job.folder, cells, may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
 
 
@@ -231,24 +232,6 @@ def _print_decisions(job: Job) -> None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")
-
-
-def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
-    from ragbed.cli.console import say
-    from ragbed.cli.results import read_rest
-
-    pending = sum(cell.planned - cell.asked for cell in cells)
-    if pending and job.rule is None:
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
-        say(f"The first error: {read_rest(job.folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {job.folder} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
-        raise click.exceptions.Exit(3)
 
 
 def _show_cost(row: Forecast) -> str:

@@ -155,7 +155,7 @@ def open_cache(path: Path) -> sqlite3.Connection:
 
 def _unusable(path: Path, error: BaseException) -> RagbedError:
     reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-    fix = "Set RAGBED_CACHE_DIR to another folder, or use --no-cache."
+    fix = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
     return RagbedError(f"the response cache {path} cannot be used: {reason}. {fix}")
 
 
