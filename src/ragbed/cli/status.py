@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,12 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    for batch in found.batches:
+        since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
+        name = batch.id or "not confirmed yet"
+        lines.append(
+            f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
+        )
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:

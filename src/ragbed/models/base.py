@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from ragbed.schema import Case, Completion, Lang
+
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import BatchService
 
 _THINK, _END_THINK = "<think>", "</think>"
 # The codes of a language in model cards.
@@ -115,6 +118,21 @@ class Posting(Protocol):
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
         """Call the model with the result of `request` for the case; the runner prefers this method to `complete`."""
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model whose provider accepts batches."""
+
+    def open_batches(self) -> BatchService:
+        """Return the batches of the provider."""
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response.
+
+        Raises:
+            Failure: The response cannot be used.
+        """
 
 
 @runtime_checkable

@@ -9,8 +9,10 @@ import msgspec
 
 from ragbed.models.base import canonical
 from ragbed.models.failures import Failure
+from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, parse_usage
+from ragbed.models.providers.http_model import HttpModel
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion
 
 _VERSION = "2023-06-01"
@@ -62,6 +64,10 @@ class AnthropicModel(HttpModel):
         key = self._service.key
         return {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key.reveal()})
 
+    def open_batches(self) -> AnthropicBatches:
+        """Return the batches of the provider; see `Batching`."""
+        return AnthropicBatches(self.batch_client())
+
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_message
 
@@ -73,7 +79,7 @@ def parse_message(content: bytes) -> Completion:
         Failure: It is not a message, has no text, or was filtered.
     """
     message = decode_json(content, _DECODER, "a message")
-    usage = parse_usage(message.usage, "input_tokens", "output_tokens")
+    usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
         raise Failure("filter", "stop_reason is refusal", usage=usage)

@@ -10,11 +10,12 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, without_secrets
+from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
 from ragbed.schema import Case, Completion
 
 
@@ -73,6 +74,17 @@ class HttpModel(ABC):
         """Call the server with the result of `request`; see `Posting`."""
         return await self._transport.post(request, self._parser(case))
 
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response; see `Batching`."""
+        return self._transport.without_keys(self._parser(case)(body))
+
+    def batch_client(self) -> BatchClient:
+        """Return what sends the requests of batches."""
+        service = self._service
+        scrubber = Scrubber([] if service.key is None else [service.key])
+        proxy = proxy_for(self._bases[0], service.environ)
+        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
+
     @abstractmethod
     def request(self, case: Case) -> bytes:
         """Return the body of the request."""
@@ -111,6 +123,7 @@ def below(base: URL, path: str) -> URL:
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
+<<<<<<< HEAD
 def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | None:
     """Return the valid token counts of a response by the names of the two fields; None if there are none."""
     if not isinstance(usage, dict):
@@ -121,6 +134,9 @@ def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | Non
 
 
 def _read_url(text: str, model: str) -> URL:
+=======
+def _read_url(text: str) -> URL:
+>>>>>>> main
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
         # The message does not show the URL, because it may contain a password.

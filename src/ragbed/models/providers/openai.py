@@ -13,8 +13,10 @@ from yarl import URL
 from ragbed.models.base import canonical, split_thinking
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.presets import Preset
+from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion
 
 _HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
@@ -101,6 +103,10 @@ class OpenAIModel(HttpModel):
             fields |= {"digest": tag["digest"]} if "digest" in tag else {}
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
+    def open_batches(self) -> OpenAIBatches:
+        """Return the batches of the server; see `Batching`."""
+        return OpenAIBatches(self.batch_client())
+
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_chat
 
@@ -121,7 +127,7 @@ def parse_chat(content: bytes) -> Completion:
         Failure: It is not a chat completion, has no text, or was filtered.
     """
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
-    usage = parse_usage(completion.usage, "prompt_tokens", "completion_tokens")
+    usage = read_usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
     choice = completion.choices[0]
