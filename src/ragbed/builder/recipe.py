@@ -49,12 +49,8 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
 
     per_article: int = 2  # questions about different facts
     surplus: float = 3.0  # drafts per wanted item: most builds lose half of them
-<<<<<<< HEAD
-    max_tokens: int = 700  # maximum tokens of the generator's response; 2 questions need about 250
-=======
     max_tokens: int = 700  # maximum tokens of the generator's response; 2 questions need about 250
     prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the sentences that the paper's Figure 2 shows
->>>>>>> main
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):

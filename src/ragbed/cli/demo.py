@@ -46,12 +46,9 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.cli.console import console, say
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-<<<<<<< HEAD
-    from ragbed.models import parse_model
-=======
     from ragbed.cli.results import read_rest
+    from ragbed.models import parse_model
     from ragbed.text import counted
->>>>>>> main
 
     langs = read_langs(lang)
     parse_model(model)  # A mistyped model is reported before the examples are printed.

@@ -14,19 +14,10 @@ from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
-<<<<<<< HEAD
 # Encoders for `canonical` output and for other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
 # Case lines omit the same defaults.
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}
-=======
-# Encoders for `canonical` output and for other output.
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-_OMITTED_DEFAULTS = {
-    "rotation": 0,
-    **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer")),
-}  # case lines omit the same defaults
->>>>>>> main
+_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
