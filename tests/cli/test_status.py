@@ -63,6 +63,5 @@ def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path))
     assert (done.code, done.err) == (
         2,
-        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run, i.e. the --out of `ragbed "
-        "run`.\n",
+        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).\n",
     )
