@@ -34,6 +34,7 @@ TODAY = date(2026, 11, 15)
 CHOSEN: CallOptions = {
     "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
     "engine": "local", "cluster": None, "replicas": None, "gpus_per_replica": None, "cpus_per_replica": None,
+    "reasoning_effort": None, "thinking": None, "extra_body": None, "header": (), "seed_model": None,
 }  # fmt: skip
 GENERATOR = "openai-api/world/generator"
 RECIPE = f"""

@@ -22,7 +22,7 @@ def _mixed(case: Case) -> Completion:
     kinds = {"1": "timeout: no reply", "2": "timeout: none", "3": "server: HTTP 500"}
     if case.item in kinds:
         return Completion(outcome="error", error=kinds[case.item])
-    return Completion(outcome="refused") if case.item == "4" else agree(case)
+    return Completion(outcome="filtered") if case.item == "4" else agree(case)
 
 
 def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ show the same numbers.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,13 @@ from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialColumns, TrialGroups, full_name, group_trials
 from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Estimate
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
@@ -46,7 +48,8 @@ class ConditionCounts:
     planned: int = 0
     asked: int = 0
     ok: int = 0
-    refused: int = 0
+    truncated: int = 0
+    filtered: int = 0
     error: int = 0
     unscored: int = 0
     rates: dict[str, Estimate] = field(default_factory=dict)
@@ -58,7 +61,8 @@ class ConditionCounts:
 
     def as_json(self) -> dict[str, object]:
         """Return counts and rates as plain values."""
-        counts = {name: getattr(self, name) for name in ("planned", "asked", "ok", "refused", "error", "unscored")}
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
+        counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         rates = {name: round(self.rate(name), 6) for name in _NAMES}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
@@ -75,14 +79,14 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            builder, rows, seals = TrialGroups(), 0, 0
-            for part in spread_results(store, folder, used, _score):
+            builder, rows, seals, split = TrialGroups(), 0, 0, changed_models(store)
+            for part in spread_results(store, folder, used, partial(_score, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 for trial in part.found:
                     builder.add(trial)
             # Results that arrived meanwhile were read at different moments; one reader sees one moment.
             is_complete = store.is_whole(rows, seals)
-            sheets = builder.finish() if is_complete else group_trials(map(_to_trial, store.results()))
+            sheets = builder.finish() if is_complete else group_trials(_score(split, store.results()))
             return _add_planned(sheets, store)
     finally:
         if engine is None:
@@ -124,7 +128,9 @@ class EarlyScorer:
         while self.go_on():
             pass
         with open_store(self._folder, create=False) as store:
-            return _add_planned(self._builder.finish(), store) if store.is_whole(self._rows, self._seals) else None
+            # Results that were counted before the server changed its model are counted again, apart.
+            is_whole = store.is_whole(self._rows, self._seals) and not changed_models(store)
+            return _add_planned(self._builder.finish(), store) if is_whole else None
 
     def _read_earlier(self) -> deque[tuple[StoredResult, int]]:
         if self._last < self._before:
@@ -135,17 +141,16 @@ class EarlyScorer:
         return self._earlier
 
 
-def _score(results: Iterable[StoredResult]) -> list[Scored]:
-    return [_to_trial(result) for result in results]
+def _score(split: frozenset[str], results: Iterable[StoredResult]) -> list[Scored]:
+    return [_to_trial(result, split) for result in results]
 
 
-def _to_trial(result: StoredResult) -> Scored:
+def _to_trial(result: StoredResult, split: frozenset[str] = frozenset()) -> Scored:
     """Score a result, and keep only the scores of this table, because processes exchange them."""
-    completion, scores = result.completion, None
-    if completion.outcome == "ok":
-        values = score(result.case, completion.reply or "")
-        scores = {name: values[name] for name in _NAMES}
-    return to_scored(result.case, result.model, result.repeat, completion.outcome, scores)
+    completion = result.completion
+    values = score_outcome(result.case, completion)
+    scores = None if values is None else {name: values[name] for name in _NAMES}
+    return to_scored(result.case, split_by_served(result, split), result.repeat, completion.outcome, scores)
 
 
 def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[ConditionCounts]:
@@ -160,6 +165,11 @@ def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[Condit
         for model in models if case.feasible else ():
             condition = condition_of(model, case)
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
+    for row in [] if is_complete else [*rows.values()]:
+        whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
+        if whole != row.condition:  # a part of the results, by the served model
+            row.planned = row.asked
+            rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
 
 
@@ -179,9 +189,16 @@ def _row(condition: Condition, part: TrialColumns) -> ConditionCounts:
         full_name(name, track): CellBuilder("", part, track).rate(name, part.asked, part.score(name, track)).estimate
         for name, track in _RATES
     }
-    asked, failed, refused = (part.size(mask) for mask in (part.asked, part.failed, part.filtered))
-    counts = {"asked": asked, "ok": asked - failed, "refused": refused, "error": failed - refused}
+    masks = (part.asked, part.failed, part.truncated, part.filtered)
+    asked, failed, truncated, filtered = (part.size(mask) for mask in masks)
+    counts = {"asked": asked, "ok": asked - failed - truncated, "truncated": truncated}
+    counts |= {"filtered": filtered, "error": failed - filtered}
     return ConditionCounts(condition, **counts, unscored=asked - rates["correct"].n, rates=rates)
+
+
+def _base_model(model: str, models: Sequence[str]) -> str:
+    """Return the model string of a name in tables; see `split_by_served`."""
+    return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}

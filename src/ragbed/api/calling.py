@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from ragbed.api.request_options import read_headers, read_request_options
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
@@ -38,6 +39,11 @@ class CallOptions(EngineOptions):
     timeout: float
     budget: float | None
     no_cache: bool
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
 
 
 def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], None]) -> Engine:
@@ -60,6 +66,13 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     return engines.open_engine(engines.EngineSpec(options["engine"], options["cluster"], replicas, tell=message))
 
 
+def with_request_options(sampling: Sampling, options: CallOptions) -> Sampling:
+    """Return sampling parameters with the options for requests."""
+    from msgspec import structs
+
+    return structs.replace(sampling, **read_request_options(options))
+
+
 def open_model(
     name: str,
     sampling: Sampling,
@@ -78,7 +91,7 @@ def open_model(
     config = ModelConfig(
         name,
         variables(),
-        sampling,
+        with_request_options(sampling, options),
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
         options["max_connections"],
         options["rpm"],
@@ -87,6 +100,7 @@ def open_model(
         preset,
         trusts_code,
         corpora=corpora or {},
+        headers=read_headers(options["header"]),
     )
     return engine.open_model(name, config)
 

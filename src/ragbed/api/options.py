@@ -62,6 +62,11 @@ class CallKeywords(EngineKeywords, total=False):
     timeout: float
     budget: float | None
     no_cache: bool
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
 
 
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(RunSpec)}

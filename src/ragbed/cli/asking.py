@@ -22,6 +22,11 @@ asking_options: Decorator = together(
         "--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when this amount is spent."
     ),
     option("--no-cache", is_flag=True, help="Ignore cached responses."),
+    option("--reasoning-effort", metavar="LEVEL", help="How much the model thinks, e.g. none, low, medium or high."),
+    option("--thinking", metavar="on|off|budget=N", help="Whether the model thinks, or for how many tokens."),
+    option("--extra-body", metavar="JSON", help="Further fields of the request, e.g. '{\"top_k\": 20}'."),
+    option("--header", multiple=True, metavar="NAME:VALUE", help="Further header of the request. Repeatable."),
+    option("--seed-model", type=int, metavar="N", help="Seed of the model's random generator."),
     engine_options,
     replica_options,
 )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @options.option("--testbeds", metavar="NAMES", help="Testbeds to judge. Default: those to which the criterion applies.")
 @options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per judgement.")
+@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum tokens per judgement.")
 @options.option(
     "--labels",
     type=options.LocalPath(),
@@ -58,7 +58,7 @@ def judge(
     criteria: str,
     testbeds: str | None,
     votes: int,
-    max_tokens: int,
+    max_tokens: str,
     labels: Path | None,
     sample: int | None,
     out: Path | None,

@@ -106,9 +106,11 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", "score", "code %", "paper %", "robust %")
+        cut = ["truncated"] if any(cell.truncated for cell in shown) else []
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *cut, "score", "code %", "paper %", "robust %")
         rows = [
-            _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
+            _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
+            for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
@@ -123,7 +125,7 @@ def headline_of(testbed: str) -> tuple[str, str]:
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
@@ -136,7 +138,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
         cell.condition.lang,
         *mix,
         n,
-        cell.error + cell.refused,
+        cell.error + cell.filtered,
+        *truncated,
         title,
         *rates,
         show(cell.rates.get(score)),

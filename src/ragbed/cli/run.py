@@ -48,9 +48,16 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "or all.",
 )
 @options.option("--repeats", type=click.IntRange(1), default=1, help="Responses per case.")
-@options.option("--temperature", type=click.FloatRange(0), help="Sampling temperature. [default: 0]")
+@options.option(
+    "--temperature", metavar="N|none", help="Sampling temperature; none leaves it out of requests. [default: 0]"
+)
 @options.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling probability. [default: 1]")
-@options.option("--max-tokens", type=click.IntRange(1), help="Maximum tokens per response. [default: 256]")
+@options.option(
+    "--max-tokens",
+    metavar="N|auto",
+    help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
+    "response once more with up to 16,384. [default: auto]",
+)
 @options.option(
     "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
 )
@@ -164,7 +171,7 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
 
 
 def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
+    """Exit with code 3 if a case has no result, was truncated or ended in an error."""
     from ragbed.cli.console import say
     from ragbed.cli.results import read_rest
 
@@ -177,12 +184,31 @@ def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
         cases = "case" if errors == 1 else "cases"
         rerun = f"Rerun the same command with --out {job.folder} to retry."
         say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+    truncated = sum(cell.truncated for cell in cells)
+    if truncated:
+        say(f"{_tell_truncated(truncated, job.settings['max_tokens'])} Use another --out.")
+    if errors or truncated:
         raise click.exceptions.Exit(3)
+
+
+def _tell_truncated(count: int, limit: str) -> str:
+    """Return how many responses were truncated, and the option that helps."""
+    from ragbed.text import counted
+
+    if limit == "auto":
+        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        limit = "highest limit of --max-tokens auto"
+    else:
+        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+    return (
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
+        f"To get complete responses, add {fix}."
+    )
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table
+    from ragbed.cli.console import print_json, print_table, say
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -200,5 +226,8 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     ]
     columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
+    for row in forecasts:
+        if row.truncated:
+            say(f"{names[row.model]}: {_tell_truncated(row.truncated, job.settings['max_tokens'])}")
     if to_json:
         print_json({"forecasts": forecasts})

@@ -21,9 +21,9 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 def status(run: Path, json: bool) -> None:
     """Show the progress, outcome counts and cost of a run, or of each run in a folder.
 
-    Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
-    flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
-    written, so the command can be used while the run is in progress.
+    Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
+    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
+    the first few are listed. Nothing is written, so the command can be used while the run is in progress.
 
     \b
     Examples:
@@ -49,8 +49,9 @@ def _print(found: Status, *, to_stderr: bool) -> None:
     for model in found.models:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
-        rows.append((model.name, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
-    columns = ("model", "planned", "n", "done", "ok", "refused", "error", "kinds of errors")
+        counts = (model.ok, model.truncated, model.filtered, model.error)
+        rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
+    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "kinds of errors")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
@@ -61,6 +62,13 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    for model in found.models:
+        if len(model.served) > 1:
+            lines.append(f"The server of {model.name} served several models: {', '.join(model.served)}.")
+        if model.sent is not None and model.sent.get("negotiated"):
+            lines.append(f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that.")
+    if any(model.truncated for model in found.models):
+        lines.append("Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens.")
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:

@@ -27,6 +27,7 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
+    truncated: int = 0  # probes whose responses were truncated
 
 
 async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecast:
@@ -41,9 +42,10 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         replies = await asyncio.gather(*(_complete(model, case) for case in probes))
     finally:
         await model.close()
-    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
+    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
-        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
+        reason = replies[0].error or replies[0].outcome
+        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     tokens_in = round(per_char * sum(map(_chars, cases)) * repeats)
@@ -56,6 +58,7 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         tokens_out=tokens_out,
         dollars=None if price is None else price(tokens_in, tokens_out),
         minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
+        truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
 
 

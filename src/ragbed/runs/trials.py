@@ -8,7 +8,7 @@ import msgspec
 
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion, Step
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.scoring.retrieval import score_retrieval
 
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
@@ -55,11 +55,11 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
-    # Only a response can be scored: a failure is an outcome, not a wrong answer.
-    has_reply = completion.outcome == "ok"
-    fields["scores"] = (
-        score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if has_reply else None
-    )
+        for name in ("max_tokens", "served"):
+            if getattr(completion, name) is not None:
+                fields[name] = getattr(completion, name)
+    scores = score_outcome(result.case, completion)
+    fields["scores"] = None if scores is None else scores | score_retrieval(result.case, completion)
     return fields
 
 
