@@ -162,6 +162,7 @@ class Document(Record, frozen=True, kw_only=True):
     kind: str
     source: int  # index among the passages of its item
     item: str | None = None  # ID of its item, if that is the item of another question
+    part: int | None = None  # integration: the part of the answer that it supports, from 0
 
 
 class Message(Record, frozen=True, kw_only=True):

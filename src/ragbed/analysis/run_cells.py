@@ -16,6 +16,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 
 
@@ -56,7 +57,9 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
-        scores |= score_retrieval(stored.case, completion) | (_costs_of(completion) if costs else {})
+        scores |= score_retrieval(stored.case, completion)
+        scores |= score_citations(stored.case, completion, refused=scores.get("refused") is True)
+        scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
 

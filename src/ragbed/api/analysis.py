@@ -18,8 +18,6 @@ from ragbed.api.analysis_results import (
 )
 from ragbed.api.calling import with_request_options
 from ragbed.api.layout import Values, split
-from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.objects import ModelLike
 from ragbed.api.options import (
     CallKeywords,
     EngineKeywords,
@@ -41,8 +39,12 @@ if TYPE_CHECKING:
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.statistics.planning import Design
+    from ragbed.api.model_calls import ModelCaller
+    from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
+else:
+    ModelLike = object  # `read_models` checks models. Importing the type takes longer than scoring a small run.
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0 all votes of a judge would be the same.
 
@@ -197,6 +199,7 @@ def judge(
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.api.model_calls import CallPlan, open_caller
 
     if (sample is None) != (out is None):
         raise UsageError("--sample N and --out FILE must be given together.")
@@ -282,6 +285,7 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
     with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
@@ -296,6 +300,7 @@ def diagnose(
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
     """Call every model again about its own errors; return how many calls failed."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
+    from ragbed.api.model_calls import CallPlan
     from ragbed.api.request_options import stored_sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored

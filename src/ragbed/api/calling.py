@@ -105,6 +105,13 @@ def open_model(
     return engine.open_model(name, config)
 
 
+def open_object(value: object, options: CallOptions, corpora: Mapping[str, Corpus]) -> Model:
+    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    from ragbed.api import function_models
+
+    return function_models.open_object(value, options["max_connections"], options["timeout"], corpora)
+
+
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
     """Check that models can do what a run needs, before anything is sent.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import CallOptions, open_engine, open_model, open_reader, read_budget
-from ragbed.api.objects import ModelLike, ModelSource, System, open_object, read_models
+from ragbed.api.calling import CallOptions, open_engine, open_model, open_object, open_reader, read_budget
+from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
 from ragbed.api.runs import execute
 from ragbed.environment import cache_file
@@ -80,7 +80,7 @@ class ModelCaller:
             return open_named(source.name, plan.sampling, self.options, self.engine)
         if plan.reads_prompt and isinstance(source.value, System):
             raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
-        return open_object(source.value, self.options["max_connections"], self.options["timeout"], {})
+        return open_object(source.value, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
         """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import check_models, open_engine, open_model, read_budget, warn_of_languages
+from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies
-from ragbed.api.objects import ModelSource, open_object, read_models
+from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName
@@ -115,7 +115,7 @@ def _open_models(
     return [
         open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source.value, spec.max_connections, spec.timeout, corpora)
+        else open_object(source.value, spec.calls, corpora)
         for source in sources
     ]
 

@@ -89,13 +89,12 @@ class Records(Sequence[dict[str, Any]]):
         return pandas.DataFrame(self._rows, columns=list(self.columns))
 
     def __repr__(self) -> str:
+        from ragbed.reporting.text_table import draw_table
+
         columns = _columns(self._shown, self._leading)
-        lines = [columns, *(tuple(_text(row.get(column)) for column in columns) for row in self._shown[:_MAX_ROWS])]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        text = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        ]
-        return "\n".join(filter(None, [self.title, *text, self._rest()]))
+        rows = [[_text(row.get(column)) for column in columns] for row in self._shown[:_MAX_ROWS]]
+        _, heading, body = draw_table(columns, rows)
+        return "\n".join(filter(None, [self.title, *heading, *body, self._rest()]))
 
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it; values are escaped."""

@@ -91,7 +91,7 @@ class RunSpec:
         limit: First N items of each dataset, or that fraction.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
-        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, or all.
+        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Responses per case.
         temperature: Sampling temperature, or "none" to leave it out of requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.

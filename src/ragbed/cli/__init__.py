@@ -1,6 +1,6 @@
 """The command line: each command parses its options, calls one function of the Python API and prints the result.
 
-To add a command: a module with one function of its name, and one line in COMMANDS. Heavy imports are inside functions.
+To add a command: a module with one function of its name, and its name in GROUPS. Heavy imports are inside functions.
 """
 
 from __future__ import annotations
@@ -17,38 +17,22 @@ import click
 from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say
+from ragbed.cli.help_groups import write_sections
 from ragbed.errors import RagbedError, UsageError
 
-COMMANDS = (
-    "run",
-    "status",
-    "report",
-    "compare",
-    "leaderboard",
-    "view",
-    "diagnose",
-    "judge",
-    "score",
-    "data",
-    "cases",
-    "lint",
-    "synth",
-    "build",
-    "review",
-    "export",
-    "import",
-    "merge",
-    "demo",
-    "doctor",
-    "cache",
-    "power",
-    "paper",
-)
-"""The commands in the order of the help: evaluate, understand, data, share, setup."""
+GROUPS = {
+    "Evaluate": ("run", "report", "status", "compare", "leaderboard"),
+    "Understand": ("view", "diagnose", "judge", "score"),
+    "Data": ("data", "cases", "lint", "synth", "build", "review"),
+    "Share": ("export", "import", "merge"),
+    "Setup": ("demo", "doctor", "cache", "power", "paper"),
+}
+"""The commands in the groups and the order of the help."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """Loads the module of a command when the command is used; lists commands in the order of COMMANDS."""
+    """Loads the module of a command when the command is used; lists commands in groups."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -66,6 +50,13 @@ class _Group(click.Group):
         if args[0] in renames.COMMANDS:
             raise UsageError(renames.describe_command(args[0]))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, group by group."""
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        commands = {name: self.get_command(ctx, name) for name in COMMANDS}
+        texts = {name: command.get_short_help_str(limit) for name, command in commands.items() if command is not None}
+        write_sections(formatter, {group: [(name, texts[name]) for name in names] for group, names in GROUPS.items()})
 
 
 @click.group(
@@ -86,8 +77,8 @@ def app() -> None:
     Examples:
       ragbed demo
       ragbed data get rgb
-      ragbed lint en_refine
-      ragbed cases en_refine -o cases.jsonl
+      ragbed run -m openai/gpt-4o-mini -d en_refine -o runs/mini
+      ragbed report runs/mini
     """
 
 

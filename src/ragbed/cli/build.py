@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ragbed.cli import options, renames
+from ragbed.cli import help_groups, options, renames
 from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
@@ -65,7 +65,7 @@ def build() -> None:
 @click.argument("brief", metavar="BRIEF")
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
+    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", show_default="named after DOCUMENTS", help="Recipe file."
 )
 @options.option("--model", "-m", metavar="MODEL", default="openai/gpt-4o-mini", help="Model that writes the questions.")
 @options.config_option
@@ -88,10 +88,10 @@ def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
     say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
-@build.command()
+@build.command(cls=help_groups.GroupedCommand)
 @click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="DIR", help="Folder of the build. Default: builds/<name>."
+    "--out", "-o", type=options.LocalPath(), metavar="DIR", show_default="builds/<name>", help="Folder of the build."
 )
 @options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
 @options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 
 if TYPE_CHECKING:
     from ragbed.api.options import LayoutKeywords
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FEW = 2  # Reasons that are printed per condition; --json has all.
 
 
-@click.command()
+@help_groups.command()
 @options.data_argument
 @options.option("--out", "-o", metavar="FILE", help="File or URL for the cases, one per line; '-' is stdout.")
 @options.layout_options

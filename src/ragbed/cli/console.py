@@ -72,12 +72,14 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
     """Print a table; columns that contain only numbers are aligned right."""
-    from ragbed.cli.fitting import draw_table
+    import click
 
-    out = console(to_stderr=to_stderr)
-    room = out.width if out.is_terminal or os.environ.get("COLUMNS", "").isdigit() else _PIPE_WIDTH
-    out.print(printable(title), style="bold", soft_wrap=not out.is_terminal)
+    from ragbed.reporting.text_table import draw_table, rule
+
+    stream = sys.stderr if to_stderr else sys.stdout
+    is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
     shown = [[printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
-    for part in draw_table([printable(column) for column in columns], shown, room):
-        out.width = max(out.width, room, out.measure(part).minimum)
-        out.print(part)
+    above, heading, body = draw_table([printable(column) for column in columns], shown, room)
+    bold = [click.style(line, bold=True) for line in (printable(title), *above, *heading)]
+    click.echo("\n".join([*bold, rule(heading), *body]), err=to_stderr)

@@ -27,18 +27,22 @@ def data() -> None:
 @data.command("get")
 @name_argument
 @options.option(
-    "--from", "from_", type=options.LocalPath(), metavar="PATH", help="Copy from a folder, a file or a wheel instead."
+    "--from",
+    "from_",
+    type=options.LocalPath(),
+    metavar="PATH",
+    help="Copy the files from a local folder, file or wheel instead of downloading them.",
 )
-@options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checksums stay.")
+@options.option("--mirror", metavar="URL", help="Download from this URL instead; checksums are verified as usual.")
 @options.json_option
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
-    """Download the files of NAME, and check each against its pinned checksum.
+    """Download the files of NAME and verify their checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
     folder, or to the folder in RAGBED_DATA_DIR.
 
     With --from, a folder may contain only some of the files: these are copied, and the others are listed. The exit code
-    is 1 if a file is wrong, or if there is none in the end.
+    is 1 if a checksum differs or no file was found.
 
     \b
     Examples:

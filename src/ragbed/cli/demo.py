@@ -22,12 +22,12 @@ from ragbed.cli import options
     help="Folder for the runs and the report.",
 )
 def demo(model: str, lang: str, out: Path) -> None:
-    """Show the four abilities and evaluate a real model on the bundled data.
+    """Evaluate a small model on this machine; no key, no server.
 
-    The first part prints the examples of the paper's Figure 1, in our own words: what a model gets, and what is
-    expected of it. The second part evaluates a small language model on this machine, without a key or a network:
-    about eighty cases of all testbeds, in a few minutes. Stopped, it resumes when the command is run again. The third
-    part explains the result, and writes a report for the browser.
+    The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the input of the
+    model and the expected response. The second part evaluates a small language model on this machine, without a key or
+    a network: about eighty cases of all testbeds, in a few minutes. Rerun the command to resume it after an
+    interruption. The third part explains the result, and writes a report for the browser.
 
     DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
     with a baseline that picks the best-matching sentence.
@@ -38,12 +38,12 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
+    from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
     from ragbed.cli.console import console
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.results import read_cells
 
     langs = read_langs(lang)
     print_examples(langs)
@@ -51,7 +51,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     if model in ENGLISH_ONLY and "zh" in langs:
         console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
     runs = _evaluate(model, lang, out)
-    print_summary([cell for run in runs for cell in read_cells(run)])
+    print_summary([cell for run in runs for cell in tabulate_run(run)])
     _write_report(runs, out / "report.html")
     _print_next(runs[0], out)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragbed.api.options import CallKeywords
 
 
-@click.command()
+@help_groups.command()
 @run_argument
 @options.option(
     "--model",
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     default="refusal,flag,correct",
     help="Criteria: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
-@options.option("--testbeds", metavar="NAMES", help="Testbeds to judge. Default: those to which the criterion applies.")
+@options.option(
+    "--testbeds", metavar="NAMES", show_default="those to which the criterion applies", help="Testbeds to judge."
+)
 @options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
 @options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum tokens per judgement.")
 @options.option(

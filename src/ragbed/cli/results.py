@@ -1,86 +1,15 @@
-"""Print the overview table of a run, which is filled while responses are awaited."""
+"""Print the overview table of a run."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import ConditionCounts, EarlyScorer
-    from ragbed.runs.engines import Engine
-    from ragbed.runs.store import RunStore, StoredResult
+    from ragbed.analysis.condition_table import ConditionCounts
 
-_TABULATOR = "ragbed.analysis.condition_table"
-_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
-
-
-class EarlyTables:
-    """Fills the table of a run while responses are awaited, when it costs no time.
-
-    Args:
-        folder: Folder of the run.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._before = folder, 0
-        self._queue: deque[tuple[StoredResult, int]] = deque()
-        self._loading = Thread(target=_load_tabulator, daemon=True)
-        self._scorer: EarlyScorer | None = None
-        self._has_failed = False
-
-    def begin(self, store: RunStore) -> None:
-        """Note which results are stored already (see `Follower`)."""
-        self._before = store.last_result()
-
-    def take(self, result: StoredResult, seal: int) -> None:
-        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
-        if self._has_failed:
-            return
-        if self._loading.ident is None:  # Loading takes 0.3 s, so the first response comes first.
-            self._loading.start()
-        self._queue.append((result, seal))
-        if len(self._queue) > _MAX_QUEUED:
-            self._loading.join()
-            self.go_on()
-
-    def go_on(self) -> bool:
-        """Score a few results once the tabulator is loaded, and return whether there were any (see `Follower`)."""
-        if self._loading.ident is None or self._loading.is_alive() or self._has_failed:
-            return False
-        try:
-            if self._scorer is None:
-                self._scorer = import_module(_TABULATOR).EarlyScorer(self._folder, self._before, self._queue)
-            return self._scorer.go_on()
-        except Exception:  # Paid responses must be stored. `cells` scores again and raises the error.
-            self._has_failed = True
-            self._queue.clear()
-            return False
-
-    def cells(self, engine: Engine) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores what was not scored during the run."""
-        if self._loading.ident is not None:
-            self._loading.join()
-            self.go_on()
-        cells = None if self._scorer is None or self._has_failed else self._scorer.finish()
-        return read_cells(self._folder, engine) if cells is None else cells
-
-
-def _load_tabulator() -> None:
-    with suppress(Exception):  # E.g. too many open files. `go_on` imports it again and handles the error.
-        import_module(_TABULATOR)
-
-
-def read_cells(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
-    """Return the counts and rates of a run by condition."""
-    from ragbed.analysis.condition_table import tabulate_run
-
-    return tabulate_run(folder, engine)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:

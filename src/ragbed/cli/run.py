@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.gates import junit_option, tell_gates
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 _DEFAULT_MODEL = "bundled/smollm2"
 
 
-@click.command()
+@help_groups.command()
 @options.option(
     "--model",
     "-m",
     multiple=True,
     default=(_DEFAULT_MODEL,),
+    metavar="MODEL",
+    group=help_groups.WHAT,
     help="Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL shows it as NAME. Repeatable.",
 )
 @options.option(
@@ -35,45 +37,85 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "-d",
     multiple=True,
     required=True,
+    metavar="DATA",
+    group=help_groups.WHAT,
     help="Dataset: a file, a folder of parts, a URL or a name of `ragbed data list`. Repeatable.",
 )
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RUN", help="Folder of the run; an existing run is resumed."
+    "--out",
+    "-o",
+    type=options.LocalPath(),
+    metavar="RUN",
+    group=help_groups.WHAT,
+    show_default="a new folder under runs/",
+    help="Folder of the run; an existing run is resumed.",
+)
+@options.option(
+    "--preset",
+    metavar="NAME",
+    group=help_groups.WHAT,
+    help="Prompt and sample as for a system of the paper; `ragbed doctor` lists the presets.",
 )
 @options.layout_options
 @options.option(
     "--strategies",
     metavar="NAMES",
-    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, isolate, "
-    "or all.",
+    group=help_groups.SAMPLING,
+    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, "
+    "isolate, cite, or all.",
 )
-@options.option("--repeats", type=click.IntRange(1), default=1, help="Responses per case.")
 @options.option(
-    "--temperature", metavar="N|none", help="Sampling temperature; none leaves it out of requests. [default: 0]"
+    "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
-@options.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling probability. [default: 1]")
+@options.option(
+    "--temperature",
+    metavar="N|none",
+    show_default="0",
+    group=help_groups.SAMPLING,
+    help="Sampling temperature; none leaves it out of requests.",
+)
+@options.option(
+    "--top-p",
+    type=click.FloatRange(0, 1),
+    show_default="1",
+    group=help_groups.SAMPLING,
+    help="Nucleus sampling probability.",
+)
 @options.option(
     "--max-tokens",
     metavar="N|auto",
+    show_default="auto",
+    group=help_groups.SAMPLING,
     help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
-    "response once more with up to 16,384. [default: auto]",
+    "response once more with up to 16,384.",
 )
 @options.option(
-    "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
+    "--trust-remote-code",
+    is_flag=True,
+    group=help_groups.OUTPUT,
+    help="Run the code that an hf/ model's repository contains. Requires a pinned revision (org/model@<40 digits>).",
 )
-@options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
 @asking_options
 @options.option(
-    "--shard", metavar="I/N", help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs."
+    "--shard",
+    metavar="I/N",
+    group=help_groups.DISTRIBUTED,
+    help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs.",
 )
 @options.option(
     "--fail-under",
     multiple=True,
     metavar="GATE",
+    group=help_groups.OUTPUT,
     help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
 )
 @junit_option
-@options.option("--dry-run", is_flag=True, help="Evaluate five cases and forecast calls, tokens, cost and time.")
+@options.option(
+    "--dry-run",
+    is_flag=True,
+    group=help_groups.REQUESTS,
+    help="Evaluate five cases and forecast calls, tokens, cost and time.",
+)
 @options.json_option
 @options.config_option
 @click.pass_context
@@ -120,25 +162,25 @@ def run(
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
     _exit_if_incomplete(job, cells)
-    tell_gates(str(job.folder), check_gates(spec, job.folder), None)
+    tell_gates(check_gates(spec, job.folder))
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with bars, and return the counts of all its conditions."""
+    from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
-    from ragbed.cli.results import EarlyTables
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
 
-    tables = EarlyTables(job.folder)
+    table = EarlyTable(job.folder)
     try:
         with RunProgress() as progress:
-            execute(replace(job, follower=tables), progress.calls)
+            execute(replace(job, follower=table), progress.calls)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
         raise
-    return tables.cells(cast("Engine", job.engine))
+    return table.finish(cast("Engine", job.engine))
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:

@@ -19,7 +19,9 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of a run, or of each run in a folder.
+    """Show the progress, outcome counts and cost of runs.
+
+    RUN can be a folder of runs; each of them is shown.
 
     Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
     error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragbed.analysis.condition_table import Rate
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
 FEW = 30  # A rate of fewer cases is marked, because its interval is wide.
 
 
-def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
+def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
     """Return a value with its interval: a dash without a value, and the mark `few` if it rests on few cases.
 
     Args:

@@ -16,6 +16,7 @@ from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
+from ragbed.scoring.citations import CITATION_SCORES
 
 # The datasets of the paper's numbers; those that end in _refine were corrected afterwards.
 PAPER_DATA = {
@@ -175,6 +176,7 @@ _RETRIEVAL = _columns(
     "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
+_CITATIONS = _columns(" ".join(CITATION_SCORES))
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -199,6 +201,8 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
+    yield "citations", _CITATIONS
+    yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
         yield testbed, _OTHER
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Completion, Step
+from ragbed.schema import Case, Completion, Step
 from ragbed.scoring import score_outcome
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.value import Value
 
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
 _OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
@@ -58,9 +60,17 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         for name in ("max_tokens", "served"):
             if getattr(completion, name) is not None:
                 fields[name] = getattr(completion, name)
-    scores = score_outcome(result.case, completion)
-    fields["scores"] = None if scores is None else scores | score_retrieval(result.case, completion)
+    fields["scores"] = _all_scores(result.case, completion)
     return fields
+
+
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
+    """Return the values of all tracks, of retrieval and of citations; None without a response."""
+    values = score_outcome(case, completion)
+    if values is None:
+        return None
+    values |= score_retrieval(case, completion)
+    return values | score_citations(case, completion, refused=values.get("refused") is True)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:

@@ -63,20 +63,17 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
-    def conditions(self, settings: Settings, dataset: Dataset | None = None) -> tuple[CaseCondition, ...]:
-        """Return all conditions; with a dataset, defaults that most of its items cannot supply are replaced."""
-        conditions = self._requested(settings)
-        if dataset is not None and settings.fits_defaults and conditions:
-            items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
-            own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
-            conditions = fit_conditions(conditions, [self._supply(item) for item in islice(own, _MAX_SAMPLED)])
+    def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
+        """Return all conditions."""
+        conditions = settings.replaced.get(self.name) or self.requested(settings)
         return tuple(
             replace(condition, rotation=rotation)
             for condition in conditions
             for rotation in range(condition.docs if settings.all_positions else 1)
         )
 
-    def _requested(self, settings: Settings) -> list[CaseCondition]:
+    def requested(self, settings: Settings) -> list[CaseCondition]:
+        """Return the conditions of the settings, with the supporting documents in one position."""
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
@@ -96,7 +93,7 @@ class Ability:
 
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""
-        conditions = self.conditions(settings, dataset)
+        conditions = self.conditions(settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
             bank = DocumentBank(ordered, around)
@@ -125,13 +122,14 @@ class Ability:
             if kind_of(item) == self.takes:
                 _, around, taken = before
                 if item.twin != before[0]:
-                    supply = self._supply(item)
+                    supply = self.supply(item)
                     around, taken = near, {docs: turns.take(item.lang, docs, supply.mixes(docs)) for docs in sizes}
                 before = (item.id, around, taken)
                 if item.lang in settings.langs:
                     yield item, around, taken
 
-    def _supply(self, item: Item) -> Supply:
+    def supply(self, item: Item) -> Supply:
+        """Return how many documents an item has."""
         stances = [passage.stance for passage in item.passages]
         distracting = stances.count("distracts")
         if self.expect == "refuse":
@@ -172,7 +170,7 @@ class Ability:
         )
 
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
-        supply = self._supply(item)
+        supply = self.supply(item)
         if condition.arm in ("random", "control"):
             supply = supply._replace(distracting=condition.docs)
         mixes, available = supply.mixes(condition.docs), supply.bearing + supply.distracting
@@ -186,6 +184,20 @@ class Ability:
             return self.expect
         stances = {document.stance for document in documents}
         return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
+
+
+def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
+    """Return the settings for a dataset: default conditions that most of its items cannot supply are replaced."""
+    if not settings.fits_defaults:
+        return settings
+    supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
+    for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
+        for ability in abilities if item.lang in settings.langs else ():
+            if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
+                supplies[ability.name].append(ability.supply(item))
+    fitted = {one.name: fit_conditions(one.requested(settings), supplies[one.name]) for one in abilities}
+    changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
+    return replace(settings, replaced=changed)
 
 
 def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:

@@ -9,8 +9,8 @@ from ragbed.data import Dataset
 from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, Testbed, find_testbed
-from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.integration import Parts
+from ragbed.testbeds.ability import Ability, fit_defaults
+from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
@@ -49,10 +49,13 @@ def generate_cases(
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
     """
     unused: dict[str, list[Testbed]] = {}
+    with_documents = (one for one in testbeds if isinstance(one, Ability | Parts))
+    abilities = list(dict.fromkeys(INTEGRATION if isinstance(one, Parts) else one for one in with_documents))
     for dataset in datasets:
-        if message := _describe_replaced(dataset, testbeds, settings):
-            tell(message)
-        used = yield from _dataset_cases(dataset, testbeds, settings, strategies)
+        fitted = fit_defaults(dataset, abilities, settings)
+        if fitted.replaced:
+            tell(_describe_replaced(dataset, fitted))
+        used = yield from _dataset_cases(dataset, testbeds, fitted, strategies)
         unused[dataset.name] = [testbed for testbed in testbeds if testbed.name not in used]
         if not used:
             raise UsageError(_describe_lack([dataset.name], testbeds if named else (), settings))
@@ -80,17 +83,11 @@ def _dataset_cases(
     return used
 
 
-def _describe_replaced(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
+def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
     replaced = []
-    plain = replace(settings, all_positions=False)
-    for testbed in testbeds if settings.fits_defaults else ():
-        if isinstance(testbed, Ability):
-            found = testbed.conditions(plain, dataset)
-            if found != testbed.conditions(plain):
-                mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in found)
-                replaced.append(f"{testbed.name} {', '.join(mixes)}")
-    if not replaced:
-        return ""
+    for testbed, conditions in settings.replaced.items():
+        mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
+        replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
         f"{'; '.join(replaced)}. Choose others with --num-docs and --noise."

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from ragbed.analysis.metrics import (
+    citations,
     counterfactual,
     integration,
     knowledge,
@@ -39,6 +40,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "closed-book": knowledge.measure,
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
+    "citations": citations.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")

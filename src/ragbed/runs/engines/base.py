@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ragbed.models import ModelConfig
-from ragbed.models.base import Model
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
+    from ragbed.models.base import Model
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

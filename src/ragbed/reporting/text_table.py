@@ -1,47 +1,68 @@
-"""Draw tables that fit the terminal.
+"""Draw tables as text that fits the terminal.
 
-rich draws them. Loading it takes about 45 ms, which only commands that print a table pay: `ragbed --help` does not load
-it, and `ragbed run` prints its first line before it does. A renderer of our own would save these 45 ms, but it would
-have to measure, wrap and align text in two writing systems like rich does.
+Texts of two writing systems are measured with rich. Its tables are not used, because loading and drawing them takes
+longer than scoring a small run, and they cannot give the widest cells the room that narrow ones leave.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
-from rich import box
-from rich.cells import cell_len
-from rich.table import Table
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _NARROW = 8  # Words and names are broken to this width on a narrow terminal.
 _GAP = 2  # Spaces between columns.
 
 
-def draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[str | Table]:
-    """Yield what is to be printed: a table, and before it a line of values that all rows share, if it is too wide.
+def draw_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines of a table: values that all rows share, if it is too wide; the heading; and the rows.
 
-    Words are wrapped if the table is still too wide. Numbers are never broken, so it can be wider than `room`.
+    Columns that contain only numbers are aligned right. Words are wrapped if the table is still too wide. Numbers are
+    never broken, so it can be wider than `room`.
     """
-    widths = _full_widths(columns, rows)
+    widths, shared = _full_widths(columns, rows), ""
     if sum(widths) + _GAP * (len(widths) - 1) > room:
         shared, columns, rows = _without_constants(columns, rows)
-        widths = _share_out(room, columns, rows)
-        if shared:
-            yield shared
-    yield _arrange(columns, rows, widths)
+        widths = _share_out(int(room), columns, rows)
+    numeric = [all(map(_NUMBER.fullmatch, column)) for column in zip(*rows, strict=True)] or [False] * len(columns)
+    body = [line for row in rows for line in _draw_row(row, widths, numeric)]
+    return _wrap(shared, int(room)) if shared else [], list(_draw_row(columns, widths, numeric)), body
 
 
-def _arrange(columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        justify: Literal["right", "left"] = "right" if all(_NUMBER.fullmatch(row[index]) for row in rows) else "left"
-        table.add_column(column, justify=justify, overflow="fold", width=width)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def rule(heading: Sequence[str]) -> str:
+    """Return the line below a heading."""
+    return "─" * max(map(cell_len, heading))
+
+
+def _draw_row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    wrapped = [_wrap(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, wrapped), default=0)):
+        texts = (lines[number] if number < len(lines) else "" for lines in wrapped)
+        parts = (
+            " " * (width - cell_len(text)) + text if right else set_cell_size(text, width)
+            for text, width, right in zip(texts, widths, numeric, strict=True)
+        )
+        yield (" " * _GAP).join(parts).rstrip()
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most this width, broken between words where that is possible."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split(" "):
+            longer = f"{line} {word}" if line else word
+            if cell_len(longer) > width:
+                *full, longer = chop_cells(word, width) or [""]
+                lines += [line, *full] if line else full
+            line = longer
+        lines.append(line)
+    return lines
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
