@@ -132,10 +132,7 @@ _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases for servers that send no code for these errors.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
-    ("filter", frozenset({400, 403, 422, 451}), (
-        "content filter", "content management policy", "safety system", "flagged by moderation", "input was flagged",
-        "data_inspection_failed",
-    )),
+    ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
     # Older llama.cpp sends 500 for a prompt that does not fit, OpenAI 429 for one above the tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",

@@ -35,7 +35,7 @@ _NESTED = (
     "raw",
     "message",
 )
-_MAX_DEPTH = 6
+_MAX_DEPTH = 10
 _MAX_PARTS = 100
 _DURATION = re.compile(r"([\d.]{1,12})s")
 
