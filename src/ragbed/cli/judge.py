@@ -120,7 +120,10 @@ def judge(
     if json:
         print_json(_summary(result))
     if result.failed:
-        say(f"Incomplete: {result.failed} judgements failed. Run the same command again to retry.")
+        say(
+            f"Incomplete: {result.failed} judgements failed. Run the same command again to retry errors. For truncated "
+            "responses, increase --max-tokens."
+        )
         raise click.exceptions.Exit(3)
 
 

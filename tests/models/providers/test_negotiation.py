@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+import ragbed
+from ragbed.errors import RagbedError
 from ragbed.models.failures import from_status
 from ragbed.models.providers.negotiation import Negotiation
+from tests.servers.function_model import ModelRequest, function_model
 
 BODY: dict[str, Any] = {"model": "m", "messages": [], "temperature": 0.0, "top_p": 1.0, "max_tokens": 256}
 _OPENAI = '{{"error": {{"message": "{}", "type": "invalid_request_error", "param": {}, "code": {}}}}}'
@@ -91,12 +95,49 @@ def test_a_parameter_that_the_user_set_for_the_server_is_never_changed() -> None
     assert not negotiation.learn(from_status(*REJECTED["OpenAI, temperature"][:2]), BODY)
 
 
-def test_a_server_that_rejects_a_name_and_its_replacement_ends_the_negotiation() -> None:
+def test_a_server_that_goes_back_to_the_former_name_is_followed() -> None:
     negotiation = Negotiation()
     assert negotiation.learn(from_status(*REJECTED["OpenAI, max_tokens"][:2]), BODY)
-    other = REJECTED["OpenAI, max_tokens"][1].replace("max_tokens", "x").replace("max_completion_tokens", "max_tokens")
-    other = other.replace("'x'", "'max_completion_tokens'").replace('"x"', '"max_completion_tokens"')
-    assert not negotiation.learn(from_status(400, other), negotiation.apply(BODY))
+    unknown = _OPENAI.format("Unknown parameter", '"max_completion_tokens"', '"unknown_parameter"')
+    assert negotiation.learn(from_status(400, unknown), negotiation.apply(BODY))
+    assert negotiation.apply(BODY) == BODY
+
+
+def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request.body)
+        name = "max_tokens" if "max_tokens" in request.body else "max_completion_tokens"
+        return 400, {"error": {"message": "Unknown", "param": name, "code": "unknown_parameter"}}
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        monkeypatch.setenv("T_API_KEY", "key-of-the-test-0001")
+        with pytest.raises(RagbedError, match="rejects every request"):
+            chosen = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
+            ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
+    bodies = [json.dumps(body, sort_keys=True) for body in received]
+    assert len(set(bodies)) == len(bodies)
+
+
+def test_a_server_that_changes_its_dialect_during_a_run_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body)
+        wrong = "max_tokens" if len(received) < 20 else "max_completion_tokens"
+        if wrong in request.body:
+            return 400, {"error": {"message": "Unknown", "param": wrong, "code": "unknown_parameter"}}
+        return "<think>Paris</think>Lyon" if len(received) % 2 else "Lyon"
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        chosen = {"testbeds": "noise", "limit": 9, "max_connections": 4, "no_cache": True}
+        run = ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
+    assert sum(run.outcomes.values()) == 45
+    assert run.outcomes["ok"] >= 41  # a call whose both names were rejected ends as an error
+    assert {trial["reply"] for trial in run.trials()} <= {"Lyon", None}
 
 
 def test_a_server_that_still_refuses_to_think_is_told_not_to() -> None:

@@ -17,10 +17,11 @@ from ragbed.text import storable
 
 _VERSION = "2023-06-01"
 _MAX_NAME = 200  # characters of a served model's name or a response ID
+_ENDED_EARLY = ("max_tokens", "model_context_window_exceeded")
 _FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
-    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(_ENDED_EARLY, "length"),
 }
 _USAGE = {"in": ("input_tokens",), "out": ("output_tokens",), "cached": ("cache_read_input_tokens",)}
 _MIN_BUDGET = 1_024  # the fewest tokens that the API accepts for thoughts
@@ -98,8 +99,8 @@ def parse_message(content: bytes) -> Completion:
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
-    # A turn that ends without a text, or while thinking, is an empty response.
-    if not texts and stop not in ("end_turn", *_FINISH):
+    # A turn that ends without a text or a thought is an empty response, and one that ends while thinking is truncated.
+    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts))):
         problem = f"the response has no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None

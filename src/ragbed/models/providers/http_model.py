@@ -100,18 +100,20 @@ class HttpModel(ABC):
         After a rejection one call finds out what the server accepts, and the others wait for it.
         """
         await self._settled.wait()
-        sent, leads = self._adjusted(body), False
+        sent, leads, rejected = self._adjusted(body), False, set[bytes]()
 
         async def renew(failure: Failure) -> bytes | None:
             """Return another body, if this failure or that of another call shows what to change."""
             nonlocal sent, leads
-            if failure.kind in REJECTED and not leads:
-                await self._settled.wait()
+            if failure.kind in REJECTED:
+                rejected.add(sent)
+                if not leads:
+                    await self._settled.wait()
             before, sent = sent, self._adjusted(body)
             if before == sent and self._negotiation.learn(failure, msgspec.json.decode(sent)):
                 sent, leads = self._adjusted(body), True
                 self._settled.clear()
-            return sent if sent != before else None
+            return sent if sent != before and sent not in rejected else None
 
         try:
             done = await self._transport.post(sent, self._parser(case), renew)

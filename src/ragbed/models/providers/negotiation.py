@@ -52,6 +52,8 @@ class Negotiation:
     def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
         """Learn from a rejected request; return whether there is something to change.
 
+        The caller does not send a body again that was rejected before.
+
         Args:
             failure: The rejection.
             sent: The body of the request.
@@ -84,9 +86,11 @@ class Negotiation:
     def _change(self, name: str, change: dict[str, Any] | None) -> bool:
         if name in self._fixed or name in self.learned:
             return False
-        if change is not None and change.get("as") in self.learned:  # the server rejects both names
-            return False
-        self.learned[name] = change
+        former = None if change is None else change.get("as")
+        if former in self.learned:  # the server has changed: it accepts the former name now
+            del self.learned[former]
+        else:
+            self.learned[name] = change
         return True
 
 
