@@ -30,7 +30,7 @@ def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path), "--json")
     assert done.code == 0
     (model,) = json.loads(done.out)["models"]
-    assert (model["asked"], model["ok"], model["refused"], model["error"]) == (10, 6, 1, 3)
+    assert (model["asked"], model["ok"], model["filtered"], model["error"]) == (10, 6, 1, 3)
     assert model["errors"] == {"timeout": 2, "server": 1}
     assert "2 timeout, 1 server" in done.err
     assert "Incomplete. Rerun" in done.err

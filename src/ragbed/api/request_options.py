@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -159,7 +160,9 @@ def check_temperature(value: object) -> float | str | None:
         number = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # a wrong type is caught
     except (ValueError, TypeError):
         number = -1.0
-    if not 0 <= number < float("inf"):
+    if not math.isfinite(number):
+        raise UsageError(f"temperature={value!r} is not a finite number.")
+    if number < 0:
         raise UsageError(f"temperature={value!r} is out of range: use 'none' or a number of at least 0.")
     return int(value) if isinstance(value, int) else number
 

@@ -55,6 +55,7 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
     from ragbed.testbeds import DEFAULT_TESTBEDS
 
     ratios = [*sorted({cell.condition.noise for cell in cells if cell.condition.noise is not None}), None]
+    truncated = ["truncated"] if any(cell.truncated for cell in cells) else []
     rows = []
     for testbed in DEFAULT_TESTBEDS:
         score, counted = headline_of(testbed)
@@ -63,9 +64,9 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
             rates = {cell.condition.noise: f"{100 * cell.rate(counted):.0f}" for cell in row}
             name = f"{testbed}, {_CLOSED[lang][_kind(data)]}" if testbed == "closed-book" else testbed
             counts = [sum(values) for values in zip(*map(_counts, row), strict=True)]
-            rows.append((name, score, *counts, *(rates.get(ratio, "–") for ratio in ratios)))
+            rows.append((name, score, *counts[: 2 + len(truncated)], *(rates.get(ratio, "–") for ratio in ratios)))
     ratio_names = ("none" if ratio is None else f"{ratio:.2g}" for ratio in ratios)
-    columns = ("testbed", "score", "n", "errors", "truncated", *ratio_names)
+    columns = ("testbed", "score", "n", "errors", *truncated, *ratio_names)
     print_table(_TITLES[lang].format(model=model), columns, rows)
 
 

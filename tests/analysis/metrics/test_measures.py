@@ -371,4 +371,5 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "asked": 1,
         "errors": 0,
         "infeasible": 0,
+        "truncated": 0,
     }

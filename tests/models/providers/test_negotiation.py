@@ -115,7 +115,7 @@ def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.Mon
         monkeypatch.setenv("T_BASE_URL", url)
         monkeypatch.setenv("T_API_KEY", "key-of-the-test-0001")
         with pytest.raises(RagbedError, match="rejects every request"):
-            chosen = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
+            chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
             ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
     bodies = [json.dumps(body, sort_keys=True) for body in received]
     assert len(set(bodies)) == len(bodies)
@@ -133,7 +133,7 @@ def test_a_server_that_changes_its_dialect_during_a_run_is_followed(monkeypatch:
 
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
-        chosen = {"testbeds": "noise", "limit": 9, "max_connections": 4, "no_cache": True}
+        chosen: dict[str, Any] = {"testbeds": "noise", "limit": 9, "max_connections": 4, "no_cache": True}
         run = ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
     assert sum(run.outcomes.values()) == 45
     assert run.outcomes["ok"] >= 41  # a call whose both names were rejected ends as an error
