@@ -10,19 +10,36 @@
         ├── NoSuchFile     a file does not exist                          exit 2
         └── UnknownName    a name is unknown                              exit 2
 
-A message states the problem with the value, the cause and the fix. Any other exception is a bug and keeps its
-traceback.
+A message states the problem with the value, the cause and the fix. It names parameters as `num_docs` or num_docs=5; the
+command line shows them as --num-docs and --num-docs 5. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 import msgspec
 
+_NO_SPACE = "Free disk space and run the same command again"
+_NOT_WRITABLE = "Choose a folder that you can write to"
+_FIXES = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: _NOT_WRITABLE,
+    errno.EACCES: _NOT_WRITABLE,
+    errno.EPERM: _NOT_WRITABLE,
+}
+
 # Exceptions for JSON in a file: it has an unexpected shape, is not UTF-8, or is nested too deeply.
 MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def explain_failed_write(error: OSError) -> str:
+    """Return why a file cannot be written, and the fix if it is known; without the last full stop."""
+    reason, fix = error.strerror or str(error), _FIXES.get(error.errno or 0)
+    return f"{reason}. {fix}" if fix else reason
 
 
 class RagbedError(Exception):
@@ -126,4 +143,4 @@ class UnusedOption(UsageError):
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
-        super().__init__(f"--{name.replace('_', '-')} has no effect here: {reason}.")
+        super().__init__(f"`{name}` has no effect here: {reason}.")

@@ -19,7 +19,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a list as the body": ({"extra_body": "[1]"}, "is not a JSON object"),
     "no JSON": ({"extra_body": "{top_k: 1}"}, "is not JSON"),
     "messages": ({"extra_body": {"messages": []}}, "must not contain 'messages'"),
-    "a temperature in the body": ({"extra_body": {"temperature": 1}}, "use --temperature"),
+    "a temperature in the body": ({"extra_body": {"temperature": 1}}, "use `temperature`"),
     "thinking twice": ({"thinking": "on", "extra_body": {"enable_thinking": False}}, "set the same thing"),
     "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
     "a header without a colon": ({"header": "X-A"}, "Name: value"),
@@ -51,10 +51,10 @@ def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatc
 @pytest.mark.parametrize(
     ("model", "options", "reason"),
     [
-        ("scripted/oracle", {"thinking": "off"}, "--thinking has no effect on scripted/oracle"),
-        ("baseline/lexical", {"header": "X-A: 1"}, "--header has no effect"),
-        ("openai-api/t/m", {"thinking": "off"}, "--thinking off has no known parameter"),
-        ("openai/gpt-5", {"thinking": "budget=9"}, "--thinking budget=N has no known parameter"),
+        ("scripted/oracle", {"thinking": "off"}, "`thinking` has no effect on scripted/oracle"),
+        ("baseline/lexical", {"header": "X-A: 1"}, "`header` has no effect"),
+        ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known parameter"),
+        ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known parameter"),
         ("anthropic/claude", {"seed_model": 1}, "the API has no seed"),
         ("anthropic/claude", {"thinking": "budget=9"}, "needs at least 1,024"),
         ("nobody/m", {}, "unknown"),
@@ -99,8 +99,16 @@ def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatc
     with function_model(respond) as url:
         monkeypatch.setenv(f"{provider.upper()}_BASE_URL", url)
         monkeypatch.setenv(f"{provider.upper()}_API_KEY", "key-of-the-test-0001")
-        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "header": "X-Team: rag", "temperature": "none"}
-        run = ragbed.run(f"{provider}/m", "ragbed-mini-en_base", progress=False, no_cache=True, **chosen, **options)
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "temperature": "none"}
+        run = ragbed.run(
+            f"{provider}/m",
+            "ragbed-mini-en_base",
+            progress=False,
+            no_cache=True,
+            header="X-Team: rag",
+            **chosen,
+            **options,
+        )
     body = received[0].body
     assert {name: body[name] for name in body if name not in ("messages", "model", "max_tokens", "top_p")} == expected
     assert received[0].headers["X-Team"] == "rag"

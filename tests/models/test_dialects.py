@@ -13,8 +13,8 @@ import pytest
 
 from ragbed.api.building import open_client
 from ragbed.api.model_calls import open_caller
-from ragbed.api.options import call_options
 from ragbed.api.progress import Progress
+from ragbed.api.spec import RunSpec
 from ragbed.builder.model_requests import Request, make_case
 from ragbed.data.native import to_line
 from ragbed.models.base import Sampling
@@ -175,7 +175,7 @@ def test_the_calls_of_a_build_have_all_answers(name: str, tmp_path: Path, monkey
     with serving(Server(name)) as server, ExitStack() as stack:
         for variable, value in server.env.items():
             monkeypatch.setenv(variable, value)
-        caller = stack.enter_context(open_caller(call_options({"no_cache": True}), Progress()))
+        caller = stack.enter_context(open_caller(RunSpec(data=(), no_cache=True), Progress()))
         client = open_client(tmp_path / "calls", caller, locked=False)
         found = client(Request("questions", server.model, cases))
     assert {(done.outcome, done.reply) for (done,) in found.values()} == {("ok", "It is Lyon.")}

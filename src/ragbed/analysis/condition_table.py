@@ -7,7 +7,7 @@ without numpy, because loading it takes longer than scoring a small run.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import add
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
@@ -163,6 +163,7 @@ class EarlyTable:
 
 
 _Sums: TypeAlias = tuple[float, ...]  # sums of all scores, then the number of responses with each, then failed calls
+_Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
@@ -200,14 +201,19 @@ class _Tally:
         total = sums if known is None else tuple(map(add, known, sums))
         clusters[cluster] = self._shared.setdefault(total, total)
 
-    def rows(self) -> Iterator[ConditionCounts]:
-        """Yield the counts and rates of each condition."""
+    def rows(self, interval: _Estimator) -> Iterator[ConditionCounts]:
+        """Yield the counts and rates of each condition.
+
+        Args:
+            interval: Returns a rate with its interval from hits, trials and the number of equal questions.
+        """
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
             outcomes = self._outcomes[condition]
             names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
             counts = Counter(clusters.values())
-            rates = {name: _rate(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
+            found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
+            rates = {name: _rate(parts, interval) for name, parts in found.items()}
             counted = {name: outcomes[name] for name in _OUTCOMES}
             asked = outcomes.total()
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
@@ -225,18 +231,31 @@ def _group(condition: Condition) -> tuple[str, ...]:
     return condition.model, condition.data, condition.lang, condition.profile
 
 
-def _rate(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> Rate:
-    """Return the rate of the score at a position, from the sums of all questions and how many questions have them."""
-    found = [
+def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
+    """Return hits and trials of the score at a position for all questions, and how many questions have them."""
+    return [
         (sums[at], size, count)
         for sums, count in counts.items()
         if (size := sums[len(_NAMES) + at] + (sums[-1] if counts_failed else 0))
     ]
+
+
+def _rate(found: list[tuple[float, float, int]], interval: _Estimator) -> Rate:
     if not found:
         return Rate(None, None, None, 0)
     hits, trials, clusters = zip(*found, strict=True)
     n = sum(size * count for _, size, count in found)
-    return Rate(*clustered_wilson(hits, trials, counts=clusters), int(n))
+    return Rate(*interval(hits, trials, clusters), int(n))
+
+
+def _wilson(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    return clustered_wilson(hits, trials, counts=counts)
+
+
+def _sequence(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    from ragbed.analysis.statistics.sequential import rate_sequence  # noqa: PLC0415 - it loads numpy
+
+    return rate_sequence(hits, trials, counts)
 
 
 def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
@@ -248,7 +267,7 @@ def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     """Return the rows of all conditions with the number of planned trials, including conditions without a result."""
-    rows = {row.condition: row for row in tally.rows()}
+    rows = {row.condition: row for row in tally.rows(_sequence if store.is_monitored() else _wilson)}
     repeats = store.repeats()
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():

@@ -29,6 +29,7 @@ from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCoun
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
 from ragbed.analysis.run_cells import read_infeasible, to_trial
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
@@ -39,7 +40,7 @@ from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.scoring import open_tracks
 
 
-class Summed(Struct, frozen=True):
+class Summed(Struct, frozen=True, omit_defaults=True):
     """One model of one run or shard."""
 
     settings: str  # hash of the run's settings without the shard
@@ -48,6 +49,7 @@ class Summed(Struct, frozen=True):
     data: tuple[tuple[str, str], ...]  # name and hash of every dataset
     profiles: tuple[str, ...]  # profiles of the cases; trials of different profiles never share a cell
     trials: int
+    is_monitored: bool = False  # whether the run stops at a condition (`--until`)
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -106,14 +108,20 @@ class Sums:
         """
         for track in tracks:
             if track not in TRACKS:
-                raise UsageError(f"--track {track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
+                raise UsageError(f"track={track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
         shards: dict[tuple[str, str], list[str | None]] = {}
         for run in self.runs:
             shards.setdefault((run.settings, run.model), []).append(run.shard)
         for found in shards.values():
             check_shards(found)
         groups = [counts.in_order().to_columns(key) for key, counts in sorted(self.groups.items())]
-        return measure_groups(groups, tracks, by_name=False)
+        alpha = ALPHA if self.is_monitored else None
+        return measure_groups(groups, tracks, by_name=False, alpha=alpha)
+
+    @property
+    def is_monitored(self) -> bool:
+        """Return whether a run stops at a condition (`--until`)."""
+        return any(run.is_monitored for run in self.runs)
 
     @property
     def trials(self) -> int:
@@ -248,7 +256,7 @@ def _summed(settings: dict[str, str], trials: dict[str, int], groups: Iterable[T
     )
     for model, count in trials.items():
         profiles = tuple(sorted({key.profile for key in groups if key.model == model}))
-        yield Summed(digest, model, settings.get(SETTING), data, profiles, count)
+        yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings)
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ragbed.analysis.costs import CostTally
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
@@ -20,23 +22,39 @@ from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 
 
-def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
+def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
     """Return all cells of all runs together. Trials are streamed; only their scores are kept in memory.
+
+    Args:
+        folders: Folders of the runs.
+        tracks: The tracks whose scores are used.
+        alpha: Error probability of the intervals if one of the runs was monitored (`--until`).
 
     Raises:
         UsageError: Two runs contain the same call or different data under one name, or a track does not exist.
     """
     score = open_tracks(tracks)
     _check_data(folders)
-    return list(measure(_distinct_trials(folders, score), tracks))
+    monitored, costs = any(map(is_monitored, folders)), CostTally()
+    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None))
+    return [*cells, *costs.cells(tracks)]
 
 
-def read_trials(folder: Path, score: Track, *, by_served: bool = False) -> Iterator[tuple[Case, Scored]]:
-    """Yield the infeasible cases of a run once per model, then every trial with its case.
+def is_monitored(folder: Path) -> bool:
+    """Return whether a run stops at a condition (`--until`)."""
+    with open_scored(folder) as store:
+        return store.is_monitored()
+
+
+def read_trials(
+    folder: Path, score: Track, costs: CostTally | None = None, *, by_served: bool = False
+) -> Iterator[tuple[Case, Scored]]:
+    """Yield the infeasible cases of a run once per model, then every trial with its case; add up the costs.
 
     Args:
         folder: Folder of the run.
         score: Scores a response.
+        costs: Adds up the costs.
         by_served: Whether a model whose server served several models is shown as several.
     """
     with open_scored(folder) as store:
@@ -49,6 +67,8 @@ def read_trials(folder: Path, score: Track, *, by_served: bool = False) -> Itera
             trial = to_trial(stored, score, costs=with_costs)
             if split:
                 trial = structs.replace(trial, model=split_by_served(stored, split))
+            if costs is not None:
+                costs.add(stored, trial)
             yield stored.case, trial
 
 
@@ -91,11 +111,11 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _distinct_trials(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
+def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score, by_served=True):
+        for case, trial in read_trials(folder, score, costs, by_served=True):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:

@@ -18,20 +18,11 @@ from ragbed.api.analysis_results import (
 )
 from ragbed.api.calling import with_request_options
 from ragbed.api.layout import Values, split
-from ragbed.api.options import (
-    CallKeywords,
-    EngineKeywords,
-    RunLike,
-    RunsLike,
-    call_options,
-    local_path,
-    run_folder,
-    several,
-    to_place,
-)
+from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -127,10 +118,10 @@ def score(
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.calling import open_engine
 
-    folders = list(dict.fromkeys(map(run_folder, several(runs))))
+    folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
-        raise UsageError("--disagreements lists responses, which sums do not contain; run the two separately.")
-    with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:
+        raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
+    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
 
@@ -202,13 +193,13 @@ def judge(
     from ragbed.api.model_calls import CallPlan, open_caller
 
     if (sample is None) != (out is None):
-        raise UsageError("--sample N and --out FILE must be given together.")
+        raise UsageError("sample=N and out=FILE must be given together.")
     check_range("votes", votes, 1)
     check_range("sample", sample, 2)
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
     judged = []
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
             scope = _scope(folder, criterion, testbeds)
@@ -234,7 +225,7 @@ def judge(
 def _read_criteria(criteria: Values) -> list[Criterion]:
     from ragbed.analysis.judging.criteria import CRITERIA
 
-    names = split(criteria, "--criteria")
+    names = split(criteria, "criteria")
     for name in names:
         if name not in CRITERIA:
             raise UnknownName("criterion", name, CRITERIA)
@@ -246,7 +237,7 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     from ragbed.runs.store import open_store
     from ragbed.testbeds import find_testbed
 
-    names = [] if testbeds is None else split(testbeds, "--testbeds")
+    names = [] if testbeds is None else split(testbeds, "testbeds")
     with open_store(run, create=False):  # no folder of judgements is created where there is no run
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
@@ -288,7 +279,7 @@ def diagnose(
     from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         found = diagnose_run(folder, caller.engine)
         kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
         failed = _rerun(folder, found, kinds, caller) if kinds else 0
@@ -361,7 +352,7 @@ def power(
     check_range("items", items, 2, 100_000)
     check_range("power", power, 0.5, 0.999)
     check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "--drop")
+    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
     if items is None:
         plans = [plan_items(design, share, power) for share in drops for design in designs]
     elif drop is None:
@@ -377,19 +368,19 @@ DROPS = "0.03,0.05,0.1"
 def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
     from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
-    shares = [] if discordance is None else _shares(discordance, "--discordance")
+    shares = [] if discordance is None else _shares(discordance, "discordance")
     paired = [paired_design(share, alpha=alpha) for share in shares] or [
         paired_design(times=n, alpha=alpha) for n in (2, 3)
     ]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
+    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "base"))]
 
 
-def _shares(values: Values, option: str) -> list[float]:
+def _shares(values: Values, parameter: str) -> list[float]:
     from ragbed.testbeds.settings import parse_ratio
 
-    shares = [float(parse_ratio(part, option)) for part in split(values, option)]
+    shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{option} 0: use a fraction above 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{parameter}=0: use a fraction above 0, e.g. 0.05 or 5%.")
     return shares
 
 

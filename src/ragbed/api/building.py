@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ragbed.api.calling import check_reader
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import CallKeywords, RunsLike, call_options, local_path, run_folder, several
+from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
 from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords
 from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError
@@ -108,11 +109,11 @@ def build(
 
     path = local_path(recipe)
     read = read_recipe(path)
-    check_day(since, "--since")
+    check_day(since, "since:")
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         if not locked:
             _check_models(plan, caller)
         client = open_client(folder / _CALLS, caller, locked=locked)
@@ -198,7 +199,7 @@ def build_init(
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{target} already exists. Choose another file with `out`, or remove it.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
@@ -280,9 +281,9 @@ def _extra_measures(
     from ragbed.builder.recipe import check_day
 
     for model, day in cutoffs.items():
-        check_day(day, f"--cutoff {model}:")
+        check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("--cutoff needs --runs: the responses of the model.")
+        raise UsageError("`cutoff` needs `runs`: the responses of the model.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -298,7 +299,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"--cutoff {text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 

@@ -83,10 +83,10 @@ def download(
             arrivals = install.take(entry, data_dir(), source)
         else:
             entry = entry if mirror is None else replace(entry, source=mirror.rstrip("/"))
-            arrivals = install.download(entry, data_dir(), _Transfers(shown))
+            arrivals = install.download(entry, data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Run the same command again, or take files that you have: --from PATH."
+        advice = "Run the same command again, or take files that you have: from_=PATH."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
         )
@@ -96,16 +96,18 @@ def download(
     return result
 
 
-class _Transfers:
+class Transfers:
     """Passes the progress and the problems of a download on; the same problem once."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._seen = shown, set[str]()
 
     def advance(self, name: str, done: int, total: int | None) -> None:
+        """Show how many bytes of a file are downloaded."""
         self._shown.count(name, done, total)
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
+        """Show a problem after which the download is tried again."""
         if problem not in self._seen:
             self._seen.add(problem)
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
@@ -118,11 +120,11 @@ def check_source(source: Path | None, mirror: str | None) -> None:
         UsageError: Both are given, the path does not exist, or the mirror is not a URL.
     """
     if source is not None and mirror is not None:
-        raise UsageError("--from and --mirror cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined.")
     if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
+        raise UsageError(f"from_={source}: no such folder or file.")
     if mirror is not None and not mirror.startswith(("https://", "http://")):
-        raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
+        raise UsageError(f"mirror={mirror!r}: use a URL that begins with https:// or http://.")
 
 
 @checked

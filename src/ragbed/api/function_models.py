@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragbed.api.objects import System, SystemCase, SystemFunction, brief, is_model, object_name
+from ragbed.api.objects import ModelSource, System, SystemCase, SystemFunction, brief, is_model
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.models.base import Model, WorkerLost, canonical
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 _LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error.
 
 
-def open_object(value: object, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
+def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
     """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    value = source.value
     at_once = connections or DEFAULT_CALLS
     if isinstance(value, System):
-        return _SystemModel(object_name(value), value.function, at_once, timeout, corpora)
+        return _SystemModel(source.name, value.function, at_once, timeout, corpora)
     if is_model(value):
         provider, _, rest = value.name.partition("/")
         return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
-    return _FunctionModel(object_name(value), value, at_once, timeout)  # type: ignore[arg-type]  # a callable
+    return _FunctionModel(source.name, value, at_once, timeout)  # type: ignore[arg-type]  # a callable
 
 
 def _with_tracebacks(model: Model) -> Model:

@@ -107,7 +107,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             own, name = split_name(value)
             source = ModelSource(name, label or own)
         else:
-            source = ModelSource(object_name(value), label, value)
+            source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
         raise UsageError("model is empty: name at least one model.")
@@ -119,9 +119,9 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     if known is not None and known.value is not source.value:
         raise UsageError(f"two models are called {source.name!r}; name them: model={{'NAME': …, 'OTHER': …}}.")
     if known is not None and known.label != source.label:
-        raise UsageError(f"--model {source.name} is given twice under different names; give it once.")
+        raise UsageError(f"model={source.name} is given twice under different names; give it once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(f"--model {source.label}=…: two models have this name; names must be unique within a run.")
+        raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source
 
 
@@ -143,10 +143,10 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     return [("", values)]
 
 
-def object_name(value: object) -> str:
-    """Return the model string of an object."""
+def object_name(value: object, label: str = "") -> str:
+    """Return the model string of an object; a function has the name that it was given, if any."""
     if isinstance(value, System):
-        return f"system/{value.name}"
+        return f"system/{label or value.name}"
     if is_model(value):
         if not isinstance(value.name, str) or "/" not in value.name.strip("/"):
             raise UsageError(f"model={value!r}: its name {value.name!r} must have the form provider/model.")
@@ -165,7 +165,7 @@ def object_name(value: object) -> str:
         ) from None
     except ValueError:  # Some functions written in C have no signature.
         pass
-    return f"function/{_name_of(value)}"
+    return f"function/{label or _name_of(value)}"
 
 
 def is_model(value: object) -> TypeGuard[Model]:

@@ -67,7 +67,7 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
     """
     if value is not None and (value < low or (high is not None and value > high)):
         allowed = f"{low:g} and more" if high is None else f"{low:g} to {high:g}"
-        raise UsageError(f"--{name.replace('_', '-')} {value:g}: allowed are {allowed}.")
+        raise UsageError(f"{name}={value:g}: allowed are {allowed}.")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

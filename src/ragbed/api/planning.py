@@ -16,10 +16,12 @@ from ragbed.api.layout import read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.environment import cache_file
-from ragbed.errors import UnknownName
+from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
+    from ragbed.analysis.stopping import MonitoringRule
+    from ragbed.analysis.stopping_conditions import Condition
     from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
     from ragbed.data.corpus import Corpus
@@ -57,14 +59,21 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     floors = read_floors(spec.gates)
+    conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
-    names, settings = read_layout(spec.layout)
+    names, settings = read_layout(spec)
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
-    engine = open_engine(spec.calls, message)
+    stored = (
+        _stored_settings(spec, datasets, settings.as_options(), names, shard)
+        | ({"remedies": ",".join(strategies)} if strategies else {})
+        | _stored_sampling(sampling, spec)
+    )
+    rule = _open_rule(conditions, spec.repeats, len(sources), stored)
+    engine = open_engine(spec, message)
     try:
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
@@ -78,19 +87,19 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
             datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
-        return _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        checked = _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        return checked if rule is None else rule.check(checked)
 
     return Job(
         folder=Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name),
-        settings=_stored_settings(spec, datasets, settings.as_options(), names, shard)
-        | ({"remedies": ",".join(strategies)} if strategies else {})
-        | _stored_sampling(sampling, spec),
+        settings=stored,
         cases=cases,
         models=models,
         repeats=spec.repeats,
         names={source.name: source.label for source in sources if source.label},
         cache=None if spec.no_cache else cache_file(),
         budget=budget,
+        rule=rule,
         tell=message,
         engine=engine,
     )
@@ -105,6 +114,7 @@ def _stored_settings(
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}
+    stored |= {"until": "; ".join(spec.conditions)} if spec.until else {}
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
@@ -113,9 +123,9 @@ def _open_models(
 ) -> list[Model]:
     preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
     return [
-        open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source.value, spec.calls, corpora)
+        else open_object(source, spec, corpora)
         for source in sources
     ]
 
@@ -127,6 +137,30 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
     from ragbed.analysis.gates import parse_floor
 
     return [parse_floor(text) for text in gates]
+
+
+def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
+    """Return the conditions of `until`."""
+    if not spec.until:
+        return []
+    if spec.shard is not None:
+        raise UsageError("`until` needs all questions, because every shard would stop on its own; omit `shard`.")
+    from ragbed.analysis.stopping_conditions import parse_conditions
+
+    return parse_conditions(spec.conditions, floors)
+
+
+def _open_rule(
+    conditions: Sequence[Condition], repeats: int, models: int, settings: dict[str, str]
+) -> MonitoringRule | None:
+    """Return the rule that stops a run with these settings."""
+    if not conditions:
+        return None
+    from ragbed.analysis.stopping import MonitoringRule
+    from ragbed.analysis.stopping_conditions import check_data
+
+    check_data(conditions, settings)
+    return MonitoringRule(conditions, repeats, models)
 
 
 def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:

@@ -140,6 +140,8 @@ class Run:
     Attributes:
         folder: Folder of the run.
         gates: Results of the gates of `fail_under`: name, state (passed, failed or inconclusive) and message.
+        conditions: Results of the conditions of `until`: condition, model, name, state (decided or inconclusive) and
+            message.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -151,6 +153,7 @@ class Run:
 
     folder: Path
     gates: Records = field(default_factory=lambda: Records([]))
+    conditions: Records = field(default_factory=lambda: Records([]))
 
     def status(self) -> Status:
         """Return progress, outcome counts and token counts of each model; also while the run is in progress.

@@ -202,7 +202,7 @@ def review(
     if export is None and import_ is None and apply is None:
         return _started(open_review(path, raters, target, port, progress), open_=open_)
     if sum(option is not None for option in (export, import_, apply)) > 1:
-        raise UsageError("--export, --import and --apply cannot be combined.")
+        raise UsageError("`export`, `import_` and `apply` cannot be combined.")
     with open_progress(progress) as shown, _open_session(path, raters, target, shown, apply is None) as (session, log):
         if export is not None:
             return _export(log, local_path(export))
@@ -241,7 +241,7 @@ def _open_session(
     from ragbed.ui.review.open_review import open_review as open_session
 
     if target is not None and not 0.001 <= target < 1:
-        raise UsageError(f"--target {target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
+        raise UsageError(f"target={target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: items checked for flags", number)
@@ -266,7 +266,7 @@ def _export(log: Log, path: Path) -> ReviewResult:
 
     lines = log.read()
     if path.resolve() == log.path.resolve():
-        raise UsageError(f"--export {path} is the log itself; name another file.")
+        raise UsageError(f"export={path} is the log itself; name another file.")
     with write_whole(path) as sink:
         sink.write(pack(lines))
     return ReviewResult(path, len(lines))

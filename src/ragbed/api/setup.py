@@ -139,8 +139,8 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     from ragbed.runs.cache_admin import prune
 
     if (older_than is None) is not all_:
-        raise UsageError("Use either --older-than AGE or --all.")
+        raise UsageError("Use either older_than=AGE or `all_`.")
     age = re.fullmatch(r"([0-9]+)([hdw])", (older_than or "0h").strip())
     if age is None:
-        raise UsageError(f"--older-than {older_than!r}: write a number and h, d or w, e.g. 30d.")
+        raise UsageError(f"older_than={older_than!r}: write a number and h, d or w, e.g. 30d.")
     return prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))

@@ -8,16 +8,14 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.api.calling import CallOptions
     from ragbed.api.data_objects import DataLike
-    from ragbed.api.layout import LayoutOptions
     from ragbed.api.objects import ModelLike
 
 DEFAULT_MODEL = "bundled/smollm2"
@@ -25,14 +23,18 @@ LocalFile: TypeAlias = str | Path | None
 _LARGEST = 2**53 - 1  # Larger integers are not exact in JSON.
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+class MixKeywords(TypedDict, total=False):
+    """Options that choose the documents of a case."""
 
-    out: LocalFile
-    testbeds: Values | None
     noise: Values | None
     num_docs: int | None
     true_ratio: Values
+
+
+class LayoutKeywords(MixKeywords, total=False):
+    """Options that choose the test cases, as in `run`."""
+
+    testbeds: Values | None
     distractors: Values
     positions: str
     profile: str
@@ -40,6 +42,38 @@ class RunOptions(TypedDict, total=False):
     limit: str | float | None
     seed: int
     prompt: LocalFile
+
+
+class EngineKeywords(TypedDict, total=False):
+    """Options that choose where the work runs."""
+
+    engine: str
+    cluster: str | None
+
+
+class CallKeywords(EngineKeywords, total=False):
+    """Options of every function that calls models, as in `run`."""
+
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
+
+
+class RunOptions(LayoutKeywords, CallKeywords, total=False):
+    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+
+    out: LocalFile
     strategies: Values | None
     repeats: int
     temperature: float | str | None
@@ -52,20 +86,10 @@ class RunOptions(TypedDict, total=False):
     seed_model: int | None
     preset: str | None
     trust_remote_code: bool
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-    engine: str
-    cluster: str | None
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
     shard: str | None
     fail_under: str | Sequence[str]
     junit: LocalFile
+    until: str | Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +142,8 @@ class RunSpec:
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
         fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; `Run.gates` has the results.
         junit: File to which the gates are written as JUnit XML.
+        until: Stop when these conditions are decided, e.g. `noise.accuracy@0.8 ± 3`, `compare:runs/base:drop 5%`, or
+            `decided` for the gates; `Run.conditions` has the results.
 
     Raises:
         UsageError: A value has the wrong type or is out of range.
@@ -169,11 +195,12 @@ class RunSpec:
     shard: str | None = None
     fail_under: str | Sequence[str] = ()
     junit: LocalFile = None
+    until: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
-        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under"):
+        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under", "until"):
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
@@ -190,22 +217,17 @@ class RunSpec:
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError("--cluster is for a cluster; add --engine ray, or leave it away.")
-
-    @property
-    def layout(self) -> LayoutOptions:
-        """Return the options that choose the test cases."""
-        return cast("LayoutOptions", vars(self))
-
-    @property
-    def calls(self) -> CallOptions:
-        """Return the options for calls to models."""
-        return cast("CallOptions", vars(self))
+            raise UsageError("`cluster` is for a cluster; add engine=ray, or leave it away.")
 
     @property
     def gates(self) -> tuple[str, ...]:
         """Return the gates of `fail_under`."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Return the conditions of `until`."""
+        return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 
 @dataclass(frozen=True)

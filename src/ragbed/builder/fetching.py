@@ -56,7 +56,7 @@ class _StoringFetcher(Fetcher):
         if self._locked and stored:
             return Fetched(url, stored.outcome, stored.reason)  # type: ignore[arg-type]
         if self._locked and not self._is_kept(url):
-            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without --locked.")
+            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without `locked`.")
         fetched = await super().fetch(url, kinds)
         failure = _Failure(fetched.outcome, fetched.reason) if fetched.page is None else None
         if failure != stored:

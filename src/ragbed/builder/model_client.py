@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
@@ -46,7 +47,7 @@ class BuildModelClient:
     ) -> None:
         self._sampling = sampling
         self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
-        self._spending: dict[Path, dict[str, tuple[float, int]]] = {}
+        self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """Return the completions of all cases; those that failed in an earlier session are called again."""
@@ -62,7 +63,7 @@ class BuildModelClient:
                 raise RagbedError(
                     f"{folder} does not contain all responses of {request.model} that {request.task} needs, so a "
                     "locked build is not possible: the recipe, the prompts, the documents or the version of ragbed "
-                    "have changed. Build without --locked."
+                    "have changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)

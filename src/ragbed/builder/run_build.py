@@ -84,7 +84,7 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     """Return a line with the counts of a step."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (as before; --from {name} runs it again)" if was_done else ""
+    kept = f" (as before; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 

@@ -16,12 +16,12 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import renames
-from ragbed.cli.console import say
+from ragbed.cli.console import say, with_options
 from ragbed.cli.help_groups import write_sections
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 GROUPS = {
-    "Evaluate": ("run", "report", "status", "compare", "leaderboard"),
+    "Evaluate": ("run", "report", "status", "compare", "rank", "leaderboard"),
     "Understand": ("view", "diagnose", "judge", "score"),
     "Data": ("data", "cases", "lint", "synth", "build", "review"),
     "Share": ("export", "import", "merge"),
@@ -43,6 +43,15 @@ class _Group(click.Group):
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; its errors name options instead of parameters."""
+        try:
+            return super().invoke(ctx)
+        except RagbedError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            error.args = (with_options(str(error), command),)
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,7 +96,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
@@ -109,7 +118,7 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"ragbed: {error.strerror or error}.")
+        say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
 
 

@@ -18,7 +18,7 @@ from ragbed.errors import RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
 
 
 class _Group(click.Group):

@@ -12,7 +12,7 @@ import click
 from ragbed.cli import help_groups, options
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
+    from ragbed.api.spec import LayoutKeywords
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
 _FEW = 2  # Reasons that are printed per condition; --json has all.
@@ -49,7 +49,7 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
 
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
-    from ragbed.api.layout import LayoutOptions
+    from ragbed.api.spec import LayoutKeywords
     from ragbed.cli.console import program
 
     context = click.get_current_context()
@@ -57,7 +57,7 @@ def cases_command(data: Sequence[str]) -> str:
     for option in cases.params:
         name = str(option.name)
         is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
-        if name in LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
+        if name in LayoutKeywords.__annotations__ and is_set and context.params[name] is not None:
             words += [option.opts[0], str(context.params[name])]
     return f"{program()} cases {shlex.join(words)}"
 

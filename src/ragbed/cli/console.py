@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from ragbed.text import printable, storable_name
 
@@ -19,8 +22,36 @@ _PIPE_WIDTH = 1_000  # Tables in a pipe are never wrapped.
 
 
 def say(message: str) -> None:
-    """Tells the user something, on standard error."""
-    sys.stderr.write(printable(message) + "\n")
+    """Print a message on standard error."""
+    sys.stderr.write(printable(with_options(message)) + "\n")
+
+
+def with_options(message: str, command: click.Command | None = None) -> str:
+    """Return a message of the Python API with options for parameters: --num-docs for `num_docs`, --noise 0 for noise=0.
+
+    Args:
+        message: The message.
+        command: The command whose options are shown; the one that is running by default.
+    """
+    context = click.get_current_context(silent=True)
+    if command is None and context is not None:
+        command = context.command
+    shown = _options_of(command)
+    names = "|".join(map(re.escape, shown))
+    found = re.compile(rf"`({names})`|(?<![^\s(])({names})=(?=\S)")
+    return found.sub(lambda one: shown[one[1]] if one[1] else f"{shown[one[2]]} ", message) if shown else message
+
+
+def _options_of(command: click.Command | None) -> dict[str, str]:
+    """Return the options and arguments of a command and its subcommands, by parameter."""
+    if isinstance(command, click.Group):
+        return {name: typed for one in command.commands.values() for name, typed in _options_of(one).items()}
+    params = [] if command is None else command.params
+    return {
+        str(param.name): max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
+        for param in params
+        if param.expose_value
+    }
 
 
 def program() -> str:
@@ -72,8 +103,6 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
     """Print a table; columns that contain only numbers are aligned right."""
-    import click
-
     from ragbed.reporting.text_table import draw_table, rule
 
     stream = sys.stderr if to_stderr else sys.stdout

@@ -25,9 +25,11 @@ def demo(model: str, lang: str, out: Path) -> None:
     """Evaluate a small model on this machine; no key, no server.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the input of the
-    model and the expected response. The second part evaluates a small language model on this machine, without a key or
-    a network: about eighty cases of all testbeds, in a few minutes. Rerun the command to resume it after an
-    interruption. The third part explains the result, and writes a report for the browser.
+    model and the expected response. The second part evaluates a small language model on this machine, without a key:
+    about eighty cases of all testbeds, in a few minutes. Rerun the command to resume it after an interruption. The
+    third part explains the result, and writes a report for the browser.
+
+    The weights of the model (98 MB) are downloaded if they are missing. The model also needs the extra llamacpp.
 
     DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
     with a baseline that picks the best-matching sentence.
@@ -80,21 +82,19 @@ def _write_report(runs: list[Path], target: Path) -> None:
 
 
 def _print_next(first: Path, out: Path) -> None:
-    """Print commands that work as they are printed."""
+    """Print three commands that work as they are printed."""
     from ragbed.cli.console import console, program
     from ragbed.runs.status import read_status
 
     name, model = program(), read_status(first).models[0].model
-    again = f"run -m {model} -d ragbed-mini-en_base --limit 5"
     steps = {
-        f"{name} view {out}": "browse every case and response",
-        f"{name} status {out}": "counts of cases, responses and errors",
         f"{name} report {out}": "all tables, with intervals",
-        f"{name} {again}": "a first run of your own",
-        f"{name} doctor": "which other models work here",
+        f"{name} run -m {model} -d ragbed-mini-en_base --limit 5": "a first run of your own",
+        f"{name} view {out}": "browse every case and response",
     }
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
-        steps = {"pip install 'ragbed[serve]'": "what `ragbed view` needs"} | steps
+        steps.popitem()
+        steps[f"{name} doctor"] = "which models work here, and what to install for the others and for `ragbed view`"
     width = max(map(len, steps))
     console().print("\nNext:", soft_wrap=True)
     for command, purpose in steps.items():

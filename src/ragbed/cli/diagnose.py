@@ -17,7 +17,7 @@ from ragbed.cli.status import run_argument
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
     from ragbed.api.analysis_results import DiagnosisResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20  # Errors that are printed; the file has all.

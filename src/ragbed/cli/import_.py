@@ -11,8 +11,8 @@ from ragbed.cli import help_groups, options
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
     from ragbed.api.sharing import ImportResult
+    from ragbed.api.spec import LayoutKeywords
 
 _SHOWN = 20  # Problems that are printed; --json has all.
 

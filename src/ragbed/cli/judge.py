@@ -15,7 +15,7 @@ from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
     from ragbed.api.analysis_results import JudgeResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
 
 
 @help_groups.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.samples import Samples
     from ragbed.api.datasets import LintResult
-    from ragbed.api.options import MixKeywords
+    from ragbed.api.spec import MixKeywords
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 

@@ -87,9 +87,12 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 
 
 def _print(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.reporting.numbers import FEW
 
+    if report.is_monitored:
+        say(read_words("en")("page.monitored"))
     _print_summary(report)
     print_tables(report.tables)
     say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
 
@@ -18,6 +20,49 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
     with open_store(folder, create=False) as store:
         return store.infeasible(), store.an_error()
+
+
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
+    """Exit with code 3 if a case is incomplete: an error, truncated, or without a result if the run may not stop.
+
+    Args:
+        folder: Folder of the run.
+        cells: Its conditions.
+        limit: The token limit of the responses.
+        may_stop: Whether the run may stop early.
+    """
+    from ragbed.cli.console import say
+
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and not may_stop:
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
+        raise click.exceptions.Exit(3)
+    errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if errors:
+        say(f"The first error: {read_rest(folder)[1]}")
+        cases = "case" if errors == 1 else "cases"
+        rerun = f"Rerun the same command with --out {folder} to retry."
+        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+    if truncated:
+        say(f"{tell_truncated(truncated, limit)} Use another --out.")
+    if errors or truncated:
+        raise click.exceptions.Exit(3)
+
+
+def tell_truncated(count: int, limit: str) -> str:
+    """Return how many responses were truncated, and the option that helps."""
+    from ragbed.text import counted
+
+    if limit == "auto":
+        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        limit = "highest limit of --max-tokens auto"
+    else:
+        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+    return (
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
+        f"To get complete responses, add {fix}."
+    )
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
@@ -111,6 +112,14 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @junit_option
 @options.option(
+    "--until",
+    multiple=True,
+    metavar="CONDITION",
+    group=help_groups.REQUESTS,
+    help="Stop when this is decided, e.g. 'noise.accuracy@0.8 ± 3' (percentage points), 'compare:runs/base:drop 5%', "
+    "or decided for the gates. Repeatable.",
+)
+@options.option(
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
@@ -143,12 +152,14 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
@@ -161,7 +172,8 @@ def run(
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
-    _exit_if_incomplete(job, cells)
+    _print_decisions(job)
+    exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
 
 
@@ -212,45 +224,27 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     )
 
 
-def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result, was truncated or ended in an error."""
+def _print_decisions(job: Job) -> None:
+    """Print what the conditions of --until decided."""
+    from ragbed.api.runs import read_decisions
     from ragbed.cli.console import say
-    from ragbed.cli.results import read_rest
 
-    if pending := sum(cell.planned - cell.asked for cell in cells):
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
-        say(f"The first error: {read_rest(job.folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {job.folder} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
-    truncated = sum(cell.truncated for cell in cells)
-    if truncated:
-        say(f"{_tell_truncated(truncated, job.settings['max_tokens'])} Use another --out.")
-    if errors or truncated:
-        raise click.exceptions.Exit(3)
+    if job.rule is not None:
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
+    for decision in read_decisions(job):
+        say(f"until {decision.state}: {decision.name}: {decision.message}")
 
 
-def _tell_truncated(count: int, limit: str) -> str:
-    """Return how many responses were truncated, and the option that helps."""
-    from ragbed.text import counted
-
-    if limit == "auto":
-        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
-        limit = "highest limit of --max-tokens auto"
-    else:
-        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
-    return (
-        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
-        f"To get complete responses, add {fix}."
-    )
+def _show_cost(row: Forecast) -> str:
+    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
+        return "–"
+    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     from ragbed.api.runs import forecast_job
     from ragbed.cli.console import print_json, print_table, say
+    from ragbed.cli.results import tell_truncated
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -261,15 +255,17 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
             row.calls,
             row.tokens_in,
             row.tokens_out,
-            "–" if row.dollars is None else f"{row.dollars:.2f} $",
+            _show_cost(row),
             f"{row.minutes:.1f}",
         )
         for row in forecasts
     ]
     columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
+    if job.rule is not None:
+        say("--until may stop the run earlier.")
     for row in forecasts:
         if row.truncated:
-            say(f"{names[row.model]}: {_tell_truncated(row.truncated, job.settings['max_tokens'])}")
+            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
     if to_json:
         print_json({"forecasts": forecasts})

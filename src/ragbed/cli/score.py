@@ -13,7 +13,7 @@ from ragbed.cli.engine import engine_options
 from ragbed.cli.keywords import call_keywords
 
 if TYPE_CHECKING:
-    from ragbed.api.options import EngineKeywords
+    from ragbed.api.spec import EngineKeywords
     from ragbed.scoring.disagreements import TrackDisagreement
 
 _SHOWN = 20  # Disagreements of each kind that are printed; --json has all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,17 +65,13 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
-    for model in found.models:
-        if len(model.served) > 1:
-            lines.append(f"The server of {model.name} served several models: {', '.join(model.served)}.")
-        if model.sent is not None and model.sent.get("negotiated"):
-            lines.append(f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that.")
-    if any(model.truncated for model in found.models):
-        lines.append("Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens.")
+    lines += _notes(found)
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif found.until is not None:
+        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created it to resume.")
     if found.maybe_paid_twice:
@@ -86,3 +83,14 @@ def _lines(found: Status) -> list[str]:
         if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
             lines.append("  …")
     return lines
+
+
+def _notes(found: Status) -> Iterator[str]:
+    """Yield what is unusual about the responses: changed models, adjusted requests, truncation."""
+    for model in found.models:
+        if len(model.served) > 1:
+            yield f"The server of {model.name} served several models: {', '.join(model.served)}."
+        if model.sent is not None and model.sent.get("negotiated"):
+            yield f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that."
+    if any(model.truncated for model in found.models):
+        yield "Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens."

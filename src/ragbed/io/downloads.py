@@ -17,7 +17,7 @@ from typing import Protocol
 import aiohttp
 
 from ragbed import __version__
-from ragbed.errors import DownloadError
+from ragbed.errors import DownloadError, explain_failed_write
 from ragbed.io.http import RequestRefused, TransferInterrupted, hide_user, open_body, parse_url
 from ragbed.io.pins import matches_pin, pin_of
 
@@ -110,7 +110,7 @@ class _Download:
         except TimeoutError as error:
             raise self._failure(f"it was not complete after {self.limits.total_s:g} s") from error
         except OSError as error:  # network errors have other types here
-            raise DownloadError(f"{self.part} cannot be written: {error.strerror or error}.") from error
+            raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
     async def _complete_part(self) -> None:
         """Try until the part matches the pin, or too many attempts in a row make no progress."""

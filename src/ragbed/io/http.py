@@ -158,6 +158,11 @@ def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterr
             return TransferInterrupted(f"the host {error.host} was not found; check the network", unreachable=True)
         case aiohttp.ClientConnectorError():
             problem = f"no connection to {error.host}:{error.port}: {error.strerror or error}"
+            problem += (
+                "; check the proxy (https_proxy, http_proxy)"
+                if isinstance(error, aiohttp.ClientProxyConnectionError)
+                else ""
+            )
             return TransferInterrupted(problem, unreachable=True)
         case TimeoutError():
             return TransferInterrupted("the server stopped sending")

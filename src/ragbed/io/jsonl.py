@@ -129,7 +129,12 @@ def _temporary(target: Path) -> Path:
 
 
 def sync_folder(path: Path) -> None:
-    """Make new and renamed files of a folder durable: syncing a file does not cover its name."""
+    """Make new and renamed files of a folder durable: syncing a file does not cover its name.
+
+    Windows cannot open a folder, and stores names with the files.
+    """
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     with report_errors(path, "written"):
         handle = os.open(path, os.O_RDONLY)
         try:

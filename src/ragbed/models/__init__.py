@@ -246,7 +246,7 @@ def split_name(spec: str) -> tuple[str, str]:
         return "", spec
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
         raise UsageError(
-            f"--model {spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
+            f"model={spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
         )
     parse_model(model)
     return name, model
@@ -262,23 +262,25 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"--model {shown}: the model string of a system at a URL starts with its provider: "
+            f"model={shown}: the model string of a system at a URL starts with its provider: "
             f"write http/{shown.removeprefix('http://')}"
         )
+    if not slash and provider not in PROVIDERS:
+        raise UsageError(f"model={spec!r} names no provider: write provider/model, e.g. openai/gpt-4o-mini.")
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
-        raise UsageError(f"--model {spec}: write {provider}/<model>.")
+        raise UsageError(f"model={spec}: write {provider}/<model>.")
     # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
-        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
+        raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
 
 
 _OPTIONS = {
-    "thinking": "--thinking",
-    "reasoning_effort": "--reasoning-effort",
-    "extra_body": "--extra-body",
-    "seed": "--seed-model",
+    "thinking": "`thinking`",
+    "reasoning_effort": "`reasoning_effort`",
+    "extra_body": "`extra_body`",
+    "seed": "`seed_model`",
 }
 # The options for requests that models in this process and systems have; all other providers have all of them.
 _SUPPORTED: dict[str, tuple[str, ...]] = {
@@ -299,7 +301,7 @@ def _check_options(provider: str, config: ModelConfig) -> None:
         if getattr(config.sampling, name) is not None and name not in supported:
             raise UsageError(f"{option} has no effect on {provider}/{config.model}. Leave it out.")
     if config.headers and provider in _SUPPORTED and provider != "http":
-        raise UsageError(f"--header has no effect on {provider}/{config.model}. Leave it out.")
+        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Leave it out.")
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
@@ -313,7 +315,7 @@ def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
     config = make_config(model)
     _check_options(provider, config)
     if config.preset is not None and provider not in _WITH_PRESETS:
-        raise UsageError(f"--preset is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
+        raise UsageError(f"`preset` is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
     if provider in PROVIDERS:
         return open_provider(config)
     from ragbed.models.plugin_guard import open_contained

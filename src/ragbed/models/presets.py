@@ -131,7 +131,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "qwen-7b-chat": Preset(
         "Qwen/Qwen-7B-Chat",
-        "transformers 4.32 (its own code, --trust-remote-code)",
+        "transformers 4.32 (with the code of its repository)",
         code=lambda system, user: _chatml("You are a helpful assistant.", _prepend(system, user)),
         own=lambda system, user: _chatml(system or "You are a helpful assistant.", user),
         stop=("<|im_end|>", "<|endoftext|>"),

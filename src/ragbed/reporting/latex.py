@@ -37,13 +37,14 @@ def write(report: Report) -> str:
     """Return all tables; they need the packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
-    ours = ("\n".join(_table(table)) for table in report.tables)
+    note = " Intervals are valid at any stopping time." if report.is_monitored else ""
+    ours = ("\n".join(_table(table, note)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
 
 
-def _table(table: ReportTable) -> Iterator[str]:
+def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield r"\begin{table}\centering\small"
-    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}{note}}}\par\smallskip"
     yield FIT
     yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
     yield r"\toprule"

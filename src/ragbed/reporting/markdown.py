@@ -27,6 +27,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """Return the summary, the tables and the claims of a report."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    if report.is_monitored:
+        parts += [read_words("en")("page.monitored"), ""]
     for one in summarise(report.shown, report.track, read_words("en")):
         parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:

@@ -31,6 +31,8 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     """Return a number in the unit of its column, or an empty string for None."""
     if number is None:
         return ""
+    if column is not None and column.metric.startswith("cost"):
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars: a case costs fractions of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 

@@ -95,7 +95,7 @@ class Report:
 
     `cells` has all tracks and scopes; tables show one track. `findings` are about the paper's claims and use the robust
     track. `causes` are the diagnosed errors. `names` has the display names by model string; tables and findings use
-    them.
+    them. `is_monitored` says that a run stops at a condition (`--until`); its intervals are valid at any time then.
     """
 
     runs: tuple[str, ...]
@@ -105,6 +105,7 @@ class Report:
     findings: tuple[ClaimFinding, ...]
     causes: tuple[Cause, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    is_monitored: bool = False
 
     @cached_property
     def shown(self) -> list[Cell]:
@@ -180,6 +181,7 @@ _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
+_COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
 _OTHER = _columns("accuracy refusal error_detection")  # Testbeds of plug-ins.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
@@ -203,7 +205,8 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
+    yield "cost", _COST
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
 
 

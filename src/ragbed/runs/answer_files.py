@@ -131,7 +131,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]
-    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with -d NAME=FILE.")
+    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with data=NAME=FILE.")
 
 
 def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -69,6 +70,19 @@ class _PendingResult(NamedTuple):
     size: int
 
 
+class StoppingRule(Protocol):
+    """Decides when a model has been called often enough."""
+
+    def begin(self, store: RunStore, model: int) -> None:
+        """Start with the results that a model has in the store."""
+
+    def take(self, result: StoredResult) -> None:
+        """Take a durable result."""
+
+    def is_over(self, model: str) -> bool:
+        """Return whether no more calls to a model are needed."""
+
+
 @dataclass(frozen=True)
 class Session:
     """What the models of a run share; `kept` is called with each durable result and its checksum."""
@@ -80,6 +94,7 @@ class Session:
     budget: Budget | None
     repeats: int
     kept: Callable[[StoredResult, int], None] | None = None
+    rule: StoppingRule | None = None
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
 
 
@@ -110,13 +125,16 @@ class CallLoop:
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome or the budget is spent.
+        """Make all pending calls; return when every case has an outcome, the rule says so or the budget is spent.
 
         Calls in flight are completed in any case, because they are billed.
         """
-        by_prompt = isinstance(self.model, PrefixReusing)
-        store, repeats = self.session.store, self.session.repeats
-        pending = store.pending(self.number, repeats, by_prompt=by_prompt)
+        store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
+        by_prompt = isinstance(self.model, PrefixReusing) and rule is None
+        pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
+        if rule is not None:
+            rule.begin(store, self.number)
+            pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
         self._time_left = TimeLeft(*store.work(self.number, repeats, by_prompt=by_prompt))
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
@@ -267,6 +285,8 @@ class CallLoop:
         self.progress.count(completion, cached=cached)
         self.progress.seconds_left = self._time_left.seconds(self._workers)
         self.watch(self.progress)
+        if self.session.rule is not None:
+            self.session.rule.take(last.result)
         if self.session.kept is not None:
             self.session.kept(last.result, last.seal)
 

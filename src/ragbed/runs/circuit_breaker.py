@@ -14,7 +14,7 @@ _MAX_FATAL = 10
 _RESUME = "The other cases are pending. Rerun the same command with the same output folder to resume."
 _REJECTED = (
     "The server rejects every request, so the same command would fail again. Change the option that the message names, "
-    "e.g. --temperature none, --max-tokens N, --thinking off or --extra-body JSON. The other cases are pending."
+    "e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The other cases are pending."
 )
 _FIXES = {
     **dict.fromkeys(("settings", "request"), _REJECTED),

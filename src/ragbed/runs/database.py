@@ -212,7 +212,9 @@ def naming(path: Path, done: str) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise DataError(path, "takes too long to read for its size: it is damaged or forged") from error
-        raise RagbedError(f"{path} cannot be {done}: {error}.") from error
+        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        fix = " Free disk space and run the same command again." if is_full else ""
+        raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a damaged name
         raise DataError(path, f"is damaged or not a run ({error}); restore it from a copy") from error
 

@@ -23,7 +23,7 @@ from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
@@ -36,6 +36,7 @@ from ragbed.testbeds.settings import show_setting
 
 # Endings of the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
 _CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
 
@@ -75,6 +76,7 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
+    rule: StoppingRule | None = None  # when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # where the models were opened; `close` ends it
 
@@ -148,7 +150,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another --out."
+                "another `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -188,7 +190,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with --out {folder}."
+        f"the command with out={folder}."
     )
 
 
@@ -230,7 +232,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.tell)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:
@@ -297,8 +299,12 @@ class ShutdownHandler:
         if self._is_over:
             self._cancel()
         if self._handles_signals and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
+            loop = asyncio.get_running_loop()
+            for number in _SIGNALS:
+                try:
+                    loop.add_signal_handler(number, self._handle, number)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
         """End the run from another thread, before or while it runs, as a signal does."""
@@ -323,7 +329,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back."""
+    """Raise Stopped at SIGTERM, so that planning is rolled back; restore the handlers of both signals afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -331,8 +337,10 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Stopped("stopped by a signal.")
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -71,6 +71,7 @@ class Status:
     repeats: int
     models: list[ModelStatus]
     an_error: str | None = None
+    until: str | None = None  # the conditions at which the run stops
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
@@ -106,6 +107,7 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             for number, (model, identity) in store.models().items()
         ],
         an_error=store.an_error(),
+        until=store.settings().get("until"),
         in_flight=0 if process is None else len(still_open),
         maybe_paid_twice=len(lost),
         maybe_paid_twice_first=[TrialId(*call) for call in lost[:_MAX_SHOWN]],

@@ -28,6 +28,7 @@ from ragbed.runs.database import (
     prompt_order_table,
     sort_by_prompt,
 )
+from ragbed.runs.question_order import question_order_table, sort_by_question
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
@@ -55,14 +56,16 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
 # The inner part reads only indexes, so that a run with a million results is resumed in seconds.
-_PENDING = """SELECT found.place, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
-    SELECT {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
-      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat)
-      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat
+_PENDING = """SELECT found.place, found.repeat, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
+    SELECT p.rowid AS place, {repeat} AS repeat, {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
+      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
+      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat}
                  AND outcome = 'error'))
     ORDER BY 1 LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY 1"""
-_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="p.rowid AS place, id", table="cases", condition="feasible")
-_BY_PROMPT = _PENDING.format(size="found.size", found="p.rowid AS place, id, size", table="temp.{0}", condition="TRUE")
+_IN_TABLE = {"size": "found.size", "found": "id, size", "table": "temp.{0}", "condition": "TRUE"}
+_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="id", table="cases", condition="feasible", repeat=":repeat")
+_BY_PROMPT = _PENDING.format(**_IN_TABLE, repeat=":repeat")
+_BY_QUESTION = _PENDING.format(**_IN_TABLE, repeat="p.repeat")
 _HAS_PENDING = """(SELECT COUNT(*) FROM results r WHERE r.model = :model AND r.item = c.id
   AND r.repeat < :repeats AND r.outcome != 'error') < :repeats"""
 _WORK = "SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM {table} c WHERE {condition}"
@@ -185,6 +188,10 @@ class RunStore:
         """Return the settings of the run; empty if it was never planned."""
         return self._meta("set.")
 
+    def is_monitored(self) -> bool:
+        """Return whether the run stops at a condition (`--until`), so that its intervals must be valid at any time."""
+        return "until" in self.settings()
+
     def repeats(self) -> int:
         """Return the number of repeats in the settings.
 
@@ -220,7 +227,7 @@ class RunStore:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another --out.")
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
             # An identity that was unknown in the first session and is reported now is accepted.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -283,14 +290,21 @@ class RunStore:
             models[number] = (str(name), str(identity))
         return models
 
-    def pending(self, model: int, repeats: int, *, by_prompt: bool = False) -> Iterator[CallRequest]:
+    def pending(
+        self, model: int, repeats: int, *, by_prompt: bool = False, by_question: bool = False
+    ) -> Iterator[CallRequest]:
         """Yield the calls that have no result or ended in an error, read in batches.
 
         Args:
             model: The model's number.
             repeats: The number of repeats of each case.
             by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of the order of the plan.
+            by_question: Whether to shuffle questions (see `sort_by_question`) instead.
         """
+        if by_question:
+            with naming(self.path, "read"):
+                sort_by_question(self.connection, model, repeats)
+            return self._read_pending(_BY_QUESTION.format(question_order_table(model)), model, 1)
         if not by_prompt:
             return self._read_pending(_AS_PLANNED, model, repeats)
         with naming(self.path, "read"):
@@ -305,8 +319,14 @@ class RunStore:
                 for first in range(0, len(rows), _BATCH):
                     batch = rows[first : first + _BATCH]
                     yield from [
-                        CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in batch
+                        CallRequest(model, row[3], row[1], self._fresh_or_read(*row[3:]), row[2]) for row in batch
                     ]
+
+    def question_order(self, model: int) -> Iterator[tuple[str, int]]:
+        """Yield the name of each case and its repeat in the order of evaluation; call `pending` by question first."""
+        table = question_order_table(model)
+        query = f"SELECT c.name, o.repeat FROM temp.{table} o JOIN cases c USING (id) ORDER BY o.rowid"  # noqa: S608
+        return self.read(query)
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
         """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""

@@ -13,6 +13,7 @@ from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.value import Value
 
+_BILLING = ("cached", "written", "cost", "batch")
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
 _OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
 
@@ -48,7 +49,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": without_cached_tokens(completion.usage) if canonical else completion.usage,
+        "usage": without_billing(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -76,13 +77,13 @@ def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return fields | {"usage": without_cached_tokens(step.usage)}
+        return fields | {"usage": without_billing(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def without_cached_tokens(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """Return usage without cached prompt tokens, which depend on earlier calls and differ between equal runs."""
-    return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
+def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
+    """Return usage without what differs between equal runs: the prompt cache depends on earlier calls."""
+    return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
 
 
 def kind_of_error(completion: Completion) -> str | None:

@@ -20,14 +20,14 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
         if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
-            raise UsageError(f"--noise {show_ratio(noise)}: {_allowed_noise(abilities)}.")
+            raise UsageError(f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}.")
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"--testbeds {unused[0].name}: --distractors fixed applies only to noise; add related to --distractors."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add related to `distractors`."
             )
-        raise UsageError(f"--testbeds {unused[0].name}: {_allowed_noise(unused)}; --noise gives none of these.")
+        raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}; `noise` gives none of these.")
     return [testbed for testbed in chosen if testbed not in unused]
 
 
@@ -90,7 +90,7 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with --num-docs and --noise."
+        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
     )
 
 
@@ -99,7 +99,7 @@ def _describe_lack(datasets: Sequence[str], named: Sequence[Testbed], settings: 
     if not named:
         return f"{have} no item for these testbeds{_where(settings)}."
     names = ",".join(testbed.name for testbed in named)
-    return f"--testbeds {names}: {have} no {_item_kinds(named)}{_where(settings)}."
+    return f"testbeds={names}: {have} no {_item_kinds(named)}{_where(settings)}."
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:

@@ -114,8 +114,8 @@ def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.Mon
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
         monkeypatch.setenv("T_API_KEY", "key-of-the-test-0001")
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
         with pytest.raises(RagbedError, match="rejects every request"):
-            chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
             ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
     bodies = [json.dumps(body, sort_keys=True) for body in received]
     assert len(set(bodies)) == len(bodies)

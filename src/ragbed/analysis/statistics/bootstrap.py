@@ -60,6 +60,15 @@ def bootstrap(
     ]
 
 
+def evaluate(rows: ArrayLike, statistic: Statistic, *, counts: ArrayLike | None = None) -> list[Interval]:
+    """Return the statistics of `bootstrap` without intervals."""
+    table = np.asarray(rows, np.float64)
+    times = np.ones(len(table)) if counts is None else np.asarray(counts, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = statistic(times @ table)
+    return [Interval(float(value), np.nan, np.nan) for value in values]
+
+
 def _resample(patterns: Floats, counts: NDArray[np.int64], replicates: int, seed: int) -> Iterator[Floats]:
     """Yield the totals of resamples in chunks of bounded memory."""
     rng, clusters = np.random.default_rng(seed), counts.sum()

@@ -42,7 +42,7 @@ def measure_drift(before: str, after: str, quality: Quality) -> Drift:
 def check_report_path(path: Path) -> None:
     """Refuse a report file that is neither HTML nor JSON."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"--out {path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
+        raise UsageError(f"out={path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:

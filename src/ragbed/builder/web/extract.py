@@ -13,10 +13,13 @@ from typing import Self
 
 import msgspec
 
+from ragbed import environment
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
+_KILLED = -9
+_TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]  # not on Windows
 _EXIT_S = 5.0  # wait for the process to end after its pipe broke
 
 
@@ -80,8 +83,8 @@ class _Child:
             self._process = None
         except TimeoutError:  # it closed its pipes and keeps running
             await self.stop()
-            code = -signal.SIGKILL
-        if code == -signal.SIGXCPU:
+            code = _KILLED
+        if code in _TIME_IS_OVER:
             return ReadResult(outcome="time", reason=f"reading took more than {self._bounds.cpu_s} s of CPU time")
         return ReadResult(outcome="crashed", reason=f"it crashed the reader (exit code {code})")
 
@@ -101,6 +104,7 @@ async def _start(bounds: ReaderLimits) -> Process:
         stderr=asyncio.subprocess.DEVNULL,
         # No other variables: a process that reads hostile documents must not see keys.
         env={
+            **environment.required(),
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "PYTHONHASHSEED": "0",
             "PYTHONSAFEPATH": "1",

@@ -35,7 +35,7 @@ from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.lock import holder
 from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
-from ragbed.runs.trials import kind_of_error, without_cached_tokens
+from ragbed.runs.trials import kind_of_error, without_billing
 from ragbed.schema import Case
 
 # The runs and files in the folder of a run that belong to it. Other files are not exported.
@@ -122,10 +122,10 @@ def _result(stored: StoredResult, models: dict[str, int], cases: dict[str, int],
     completion = stored.completion
     if canonical:
         steps = tuple(
-            msgspec.structs.replace(step, usage=without_cached_tokens(step.usage), latency_s=None, cached=False)
+            msgspec.structs.replace(step, usage=without_billing(step.usage), latency_s=None, cached=False)
             for step in completion.steps
         )
-        changes = {"error": kind_of_error(completion), "usage": without_cached_tokens(completion.usage), "steps": steps}
+        changes = {"error": kind_of_error(completion), "usage": without_billing(completion.usage), "steps": steps}
         completion = msgspec.structs.replace(completion, **changes, latency_s=None, attempts=1, served=None)
     return CassetteResult(
         model=models[stored.model],

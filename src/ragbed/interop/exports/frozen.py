@@ -65,7 +65,7 @@ class Layout:
             if isinstance(testbed, EndToEnd):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
-                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use --to jsonl."
+                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."
                 )
 
 

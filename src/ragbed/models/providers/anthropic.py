@@ -119,14 +119,14 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
-        raise UsageError(f"--seed-model is not supported by {service.name}: the API has no seed. Leave it out.")
+        raise UsageError(f"`seed_model` is not supported by {service.name}: the API has no seed. Leave it out.")
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:
         fields["thinking"] = {"type": "adaptive"}
     elif sampling.thinking is not None:
         if sampling.thinking < _MIN_BUDGET:
-            raise UsageError(f"--thinking budget={sampling.thinking}: {service.name} needs at least {_MIN_BUDGET:,}.")
+            raise UsageError(f"thinking=budget={sampling.thinking}: {service.name} needs at least {_MIN_BUDGET:,}.")
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
     if sampling.reasoning_effort is not None:
         fields["output_config"] = {"effort": sampling.reasoning_effort}

@@ -1,6 +1,6 @@
 """OpenAI-compatible providers: where each is served, its environment variables and how it is told to think.
 
-To add a provider, add a row to COMPATIBLE. `--thinking` and `--reasoning-effort` become the fields that its
+To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` become the fields that its
 documentation names; where it has none, the option is refused before anything is sent.
 """
 
@@ -72,9 +72,9 @@ class CompatibleProvider:
         needs_key: Whether it needs a key.
         base: The variable with another base URL.
         path: Is added to the base URL of the variable if it is missing there.
-        thinking: Fields for `--thinking`.
-        effort: Fields for `--reasoning-effort`.
-        seed: The field for `--seed-model`.
+        thinking: Fields for `thinking`.
+        effort: Fields for `reasoning_effort`.
+        seed: The field for `seed_model`.
         max_tokens: The field for the token limit.
         choices: Fields that allow only some responses; None if the provider has none.
         command: The command that starts a local server.
@@ -122,8 +122,8 @@ def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
 def _no_thinking(name: str, thinking: bool | int) -> str:
     option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
     return (
-        f"--thinking {option} has no known parameter for {name}. Use --reasoning-effort, or write the parameter of the "
-        """server, e.g. --extra-body '{"chat_template_kwargs": {"enable_thinking": false}}'."""
+        f"thinking={option} has no known parameter for {name}. Use `reasoning_effort`, or write the parameter of the "
+        """server in `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}."""
     )
 
 

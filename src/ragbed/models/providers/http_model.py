@@ -69,10 +69,12 @@ class HttpModel(ABC):
         self._service = service
         self._bases = [_read_url(url) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
         self.make_room: Callable[[], object] = lambda: None
         keys = [*([] if service.key is None else [service.key]), *map(ApiKey, service.headers.values())]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
+        way = f"the proxy ({relays})" if relays else "the network"
+        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room

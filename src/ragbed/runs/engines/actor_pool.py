@@ -201,7 +201,7 @@ class ActorPool:
                     self._notify()
             raise RagbedError(
                 f"a worker ended {_MAX_ENDS} times without a finished job: {_brief(last)}. The usual cause is too "
-                "little memory: use fewer --replicas, a smaller model or larger nodes. All results are stored; rerun "
+                "little memory: use fewer `replicas`, a smaller model or larger nodes. All results are stored; rerun "
                 "the same command to resume."
             )
         except RagbedError as error:

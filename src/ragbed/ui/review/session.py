@@ -156,8 +156,8 @@ class ReviewSession:
         if raters != ours:
             raise DataError(
                 path,
-                f"was made with --raters {raters}, but this review uses --raters {ours}; nothing was imported. Import "
-                f"it with --raters {raters}, into a copy of the data if this review has decisions",
+                f"was made with raters={raters}, but this review uses raters={ours}; nothing was imported. Import "
+                f"it with raters={raters}, into a copy of the data if this review has decisions",
             )
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
         names = list(dict.fromkeys([*self.state.raters, *new]))

@@ -52,13 +52,13 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
             raise UsageError(f"hf/{text}: the folder {name} does not exist; name one, or a repository: hf/org/model.")
         if trusts_code:
             raise UsageError(
-                f"hf/{text}: --trust-remote-code needs a pinned revision of a repository: hf/org/model@<40 digits>."
+                f"hf/{text}: `trust_remote_code` needs a pinned revision of a repository: hf/org/model@<40 digits>."
             )
     elif not _REPOSITORY.fullmatch(name):
         raise UsageError(f"hf/{text}: not a folder or a repository; write hf/./folder or hf/org/model.")
     elif trusts_code and not source.revision:
         raise UsageError(
-            f"hf/{text}: --trust-remote-code runs the repository's own code; pin it: hf/{name}@<40 digits of a commit>."
+            f"hf/{text}: `trust_remote_code` runs the repository's own code; pin it: hf/{name}@<40 digits of a commit>."
         )
     return source
 
