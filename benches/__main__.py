@@ -39,6 +39,7 @@ MEMBERS = {
     "ray_engine": "benches.ray_engine",
     "release": "benches.release",
     "report": "benches.report",
+    "results_tables": "benches.results_tables",
     "run": "benches.run",
     "score": "benches.score",
     "sequential": "benches.sequential",

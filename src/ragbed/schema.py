@@ -208,6 +208,7 @@ class Case(Record, frozen=True, kw_only=True):
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the item of the pair that has no perturbation
+    rgb_answer: str | None = None  # the answer as JSON in the notation of an RGB file, if the item comes from one
 
 
 class Retrieved(Record, frozen=True, kw_only=True):

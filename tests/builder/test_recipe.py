@@ -11,6 +11,7 @@ import pytest
 
 from ragbed.builder.brief import write_recipe
 from ragbed.builder.build_context import Build
+from ragbed.builder.model_requests import write_prompt
 from ragbed.builder.recipe import RecipeCounts, read_recipe
 from ragbed.errors import RagbedError, UsageError
 
@@ -199,3 +200,14 @@ def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_pa
         for field in part.__struct_fields__:
             empty = getattr(default, field) in (None, (), {})
             assert empty or getattr(part, field) == getattr(default, field), f"{table}.{field}"
+
+
+def test_the_prompt_of_the_papers_figure_is_a_choice_of_the_recipe(tmp_path: Path) -> None:
+    recipe = read_recipe(write(tmp_path, GOOD + '[questions]\nprompt = "figure2"\n'))
+    texts, own = {"TITLE": "A title", "TEXT": "A text"}, {"COUNT": "2", "ABOUT": ""}
+    prompt = write_prompt("en", recipe.questions.prompt, texts, own)
+    assert prompt.startswith("We simulate the process of a user querying and obtaining information.")
+    assert "speculate the event that the user is concerned about" in prompt
+    assert "A title" in prompt
+    with pytest.raises(RagbedError, match="figure3"):
+        read_recipe(write(tmp_path, GOOD + '[questions]\nprompt = "figure3"\n'))

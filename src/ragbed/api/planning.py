@@ -77,6 +77,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     try:
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
+        _check_batch(spec, models)
         budget = read_budget([source.name for source in sources], spec.budget)
     except BaseException:
         engine.close()
@@ -99,10 +100,27 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         names={source.name: source.label for source in sources if source.label},
         cache=None if spec.no_cache else cache_file(),
         budget=budget,
+        batch=spec.batch,
         rule=rule,
         tell=message,
         engine=engine,
     )
+
+
+def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
+    """Check that all models have batches, if they are requested."""
+    from ragbed.models.base import Batching
+
+    if not spec.batch:
+        return
+    if spec.strategies or spec.preset:
+        raise UsageError("`batch` is for single calls with the plain prompt; omit `strategies` and `preset`.")
+    for model in models:
+        if not isinstance(model, Batching):
+            raise UsageError(
+                f"`batch`: {model.name} has no batches. Batches need openai/…, anthropic/… or a compatible server, and "
+                "the local engine."
+            )
 
 
 def _stored_settings(

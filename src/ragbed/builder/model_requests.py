@@ -19,6 +19,7 @@ from ragbed.testbeds.prompts.requests import case_of, hash_messages
 
 PROMPTS = (
     "questions",
+    "figure2",
     "siblings",
     "again",
     "known",

@@ -202,7 +202,7 @@ def _prompt(build: Build, article: Article) -> str:
     about = build.recipe.about.strip()
     label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[article.lang]
     own = {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""}
-    return write_prompt(article.lang, "questions", _excerpt(article), own)
+    return write_prompt(article.lang, build.recipe.questions.prompt, _excerpt(article), own)
 
 
 def _excerpt(article: Article) -> dict[str, str]:

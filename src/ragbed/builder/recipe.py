@@ -7,6 +7,7 @@ import tomllib
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
@@ -49,6 +50,7 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
     per_article: int = 2  # questions about different facts
     surplus: float = 3.0  # drafts per wanted item: most builds lose half of them
     max_tokens: int = 700  # of the generator's response; 2 questions need about 250
+    prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the sentences that the paper's Figure 2 shows
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):

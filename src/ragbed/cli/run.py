@@ -120,6 +120,12 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "or decided for the gates. Repeatable.",
 )
 @options.option(
+    "--batch",
+    is_flag=True,
+    group=help_groups.REQUESTS,
+    help="Send the requests as provider batches (OpenAI, Anthropic): half the price, results within a day.",
+)
+@options.option(
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,

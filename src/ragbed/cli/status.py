@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,12 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    for batch in found.batches:
+        since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
+        name = batch.id or "not confirmed yet"
+        lines.append(
+            f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
+        )
     lines += _notes(found)
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")

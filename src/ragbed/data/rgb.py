@@ -171,6 +171,13 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
     return {name: value for name in fields if (value := getattr(record, name)) is not UNSET}
 
 
+def spelled_answer(item: Item) -> str | None:
+    """Return the answer of an RGB record as JSON, in its own notation; None for an item from another format."""
+    raw = (item.rgb or {}).get("answer")
+    is_unchanged = isinstance(raw, str | list) and to_slots(raw) == item.answer
+    return msgspec.json.encode(raw).decode() if is_unchanged else None
+
+
 def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
     """Return the original spelling if the answer is unchanged, else the most explicit one."""
     if raw is not None and not isinstance(raw, int) and to_slots(raw) == slots:

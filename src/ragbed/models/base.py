@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from ragbed.models.thoughts import split_response
 from ragbed.schema import Case, Completion, Lang, Served
+
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import BatchService
 
 # The codes of a language in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
@@ -145,6 +148,21 @@ class Posting(Protocol):
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
         """Do what `complete` does, with the result of `request` for the case; the runner prefers this method."""
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model whose provider accepts batches."""
+
+    def open_batches(self) -> BatchService:
+        """Return the batches of the provider."""
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response.
+
+        Raises:
+            Failure: The response cannot be used.
+        """
 
 
 @runtime_checkable

@@ -51,7 +51,8 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        yield from _ours(ours, table)
+        if not ours.printed:  # The paper's rows are in its own tables.
+            yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table}"

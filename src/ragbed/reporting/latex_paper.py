@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.metrics.cells import JUDGED, Cell
-from ragbed.analysis.paper.tables import PaperTable, read_tables
+from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.reporting.numbers import show_incomplete
 from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
 from ragbed.schema import Estimate
@@ -213,13 +213,14 @@ def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callabl
 
 def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text: Callable[[str], str]) -> Iterator[str]:
     models = dict.fromkeys(model for lang in langs for model in getattr(printed, lang))
-    n = read_tables().questions[shape.table]
+    n, inferred = read_tables().questions[shape.table], inferred_rows(shape.table)
     for model in models:
         cells = []
         for lang in langs:
             values = getattr(printed, lang).get(model)
             cells += [f"{value:.2f}" for value in values or ()] or ["--"] * len(printed.columns)
-            cells.append("--" if values is None else str(n))
+            mark = r"$^\ddagger$" if (lang, model) in inferred else ""
+            cells.append("--" if values is None else f"{n}{mark}")
         yield " & ".join([text(model), *cells]) + r" \\"
 
 
@@ -262,14 +263,23 @@ def _is_comparable(ours: _Ours, shape: TableShape) -> bool:
 
 def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
     note = (
-        r"Above: Chen et al. (2024), as printed. Below: ours, scored like the original code, failures included, "
-        r"with 95\,\% intervals by question"
+        r"Above: Chen et al. (2024), as printed. Below: ours, with the original code's verdicts, failures included in "
+        r"$n$ (the original code leaves them out), with 95\,\% intervals by question"
     )
+    if shape.table == "rejection":
+        note += r"; Rej counts refusals only, while \texttt{all\_rate} of the original code adds correct answers"
     if judge:
         note += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
     elif shape.judged:
         note += "; starred columns need a judge, and there was none"
-        note += ", so CR refers to the cases that ED counts" if "CR" in shape.judged else ""
+        note += (
+            r", so CR is the share of correct answers among the cases that ED counts, while \texttt{correct\_rate} of "
+            "the original code adds refusals"
+            if "CR" in shape.judged
+            else ""
+        )
+    if inferred_rows(shape.table):
+        note += r"; $^\ddagger$ one value is not a share of this $n$, from which we infer that failed calls left it"
     if any(comparable.values()):
         note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
     if not all(comparable.values()):

@@ -25,6 +25,7 @@ class Budget:
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
+        self._reserved = Decimal(0)  # the most that batches in progress can cost
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
@@ -61,6 +62,30 @@ class Budget:
         self._spent += dollars
         self._cost[model] += dollars
         self._calls[model] += calls
+
+    def reserve(
+        self, model: str, usage: dict[str, int], *, is_last_chance: bool = False, is_forced: bool = False
+    ) -> bool:
+        """Reserve the largest cost of a request in a batch, and return whether the budget has room for it.
+
+        Args:
+            model: The model's name.
+            usage: The most tokens of the request.
+            is_last_chance: Whether nothing will be released any more, so that a denial ends the run.
+            is_forced: Whether the request was already submitted.
+        """
+        price = self._prices.get(model)
+        cost = Decimal(0) if price is None else price(usage)
+        if not is_forced and self._spent + self._reserved + cost > self._limit:
+            self._denied = self._denied or is_last_chance
+            return False
+        self._reserved += cost
+        return True
+
+    def release(self, model: str, usage: dict[str, int]) -> None:
+        """Release what was reserved for a request."""
+        price = self._prices.get(model)
+        self._reserved -= Decimal(0) if price is None else price(usage)
 
     def spending(self) -> dict[str, tuple[Decimal, int]]:
         """Return the dollars and the calls so far, by model."""

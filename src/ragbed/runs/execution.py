@@ -76,6 +76,7 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
+    batch: bool = False  # whether calls are made in provider batches
     rule: StoppingRule | None = None  # when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # where the models were opened; `close` ends it
@@ -207,10 +208,9 @@ async def _run_models(
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
         session = _open_session(store, job, session_number, held, stack)
         total = store.size(job.repeats)
+        make = _loop_maker(job, store)
         loops = [
-            CallLoop(
-                session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name)
-            )
+            make(session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name))
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
@@ -218,6 +218,25 @@ async def _run_models(
         raise opened[0]
     if job.budget is not None:
         job.budget.check()
+
+
+def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
+    """Return what makes the calls of a model.
+
+    Raises:
+        UsageError: Batches of an earlier session are in progress, but single calls are requested.
+    """
+    if job.batch:
+        from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
+
+        return partial(BatchLoop, tell=job.tell)
+    if open_batches := store.batches():
+        cases = sum(batch.count for batch in open_batches)
+        raise UsageError(
+            f"{job.folder} has batches in progress with {cases:,} cases, which would be paid twice. Set `batch` to "
+            "collect them."
+        )
+    return CallLoop
 
 
 def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:

@@ -51,6 +51,16 @@ class ModelStatus:
 
 
 @dataclass(frozen=True)
+class BatchStatus:
+    """A provider batch in progress; `id` is None if its creation was not confirmed yet, `created` a Unix time."""
+
+    model: str
+    id: str | None
+    requests: int
+    created: float
+
+
+@dataclass(frozen=True)
 class TrialId:
     """One call of a model for a case."""
 
@@ -71,6 +81,7 @@ class Status:
     repeats: int
     models: list[ModelStatus]
     an_error: str | None = None
+    batches: list[BatchStatus] = field(default_factory=list)
     until: str | None = None  # the conditions at which the run stops
     in_flight: int = 0
     maybe_paid_twice: int = 0
@@ -107,6 +118,11 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             for number, (model, identity) in store.models().items()
         ],
         an_error=store.an_error(),
+        batches=[
+            BatchStatus(store.models()[batch.model][0], batch.remote, batch.count, batch.created)
+            for batch in store.batches()
+            if batch.model in store.models()
+        ],
         until=store.settings().get("until"),
         in_flight=0 if process is None else len(still_open),
         maybe_paid_twice=len(lost),

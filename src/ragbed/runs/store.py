@@ -32,7 +32,20 @@ from ragbed.runs.question_order import question_order_table, sort_by_question
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
-__all__ = ["COUNT_CASES", "INTEND", "LOSE", "NOTE", "RECORD", "CallRequest", "RunStore", "StoredResult", "open_store"]
+__all__ = [
+    "BATCH",
+    "COUNT_CASES",
+    "INTEND",
+    "LOSE",
+    "NOTE",
+    "RECORD",
+    "SAVE_BATCH",
+    "CallRequest",
+    "RunStore",
+    "StoredBatch",
+    "StoredResult",
+    "open_store",
+]
 
 # Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
 # the code and data of each step stay in the CPU's cache.
@@ -83,6 +96,22 @@ _BY_NAME = _RESULTS.format(_CASES_FIRST, "r.model = ?", "c.name")
 _BETWEEN = _RESULTS.format(_RESULTS_FIRST, "r.model = ? AND r.item >= ? AND r.item < ?", "r.item")
 _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELECT", "SELECT r.rowid,") + " LIMIT ?"
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
+
+
+BATCH = "batch."  # start of the keys under which batches are stored
+SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+
+
+class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A provider batch: intended before it is submitted, then submitted, then collected."""
+
+    key: str
+    model: int
+    created: float
+    count: int
+    calls: list[tuple[int, int]] = []  # number of the case and of the repeat; empty when all results are stored
+    remote: str | None = None  # the ID of the provider
+    state: str = "intended"
 
 
 @dataclass(frozen=True)
@@ -281,6 +310,21 @@ class RunStore:
 
     # Reading.
 
+    def batches(self, model: int | None = None) -> list[StoredBatch]:
+        """Return the provider batches in progress, of all models or one, in the order of their creation.
+
+        Raises:
+            DataError: One is damaged.
+        """
+        found = []
+        for key, text in self._meta(BATCH).items():
+            try:
+                found.append(msgspec.json.decode(text, type=StoredBatch))
+            except msgspec.MsgspecError:
+                raise self.damaged(f"batch {key[:20]}") from None
+        in_progress = [batch for batch in found if batch.state != "collected" and model in (None, batch.model)]
+        return sorted(in_progress, key=lambda batch: batch.created)
+
     def models(self) -> dict[int, tuple[str, str]]:
         """Return name and identity of every model, by number."""
         models = {}
@@ -392,6 +436,11 @@ class RunStore:
             for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
                 self.rows.check(row)
                 yield self.rows.stored(name, row)
+
+    def has_response(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result that is not an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
+        return bool(list(self.read(query, (model, number, repeat))))
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""

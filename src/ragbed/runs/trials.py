@@ -15,7 +15,10 @@ from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
+_OMITTED_DEFAULTS = {
+    "rotation": 0,
+    **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer")),
+}  # as in case lines
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:

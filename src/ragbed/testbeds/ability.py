@@ -10,6 +10,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
+from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
@@ -166,6 +167,7 @@ class Ability:
             event=item.event,
             dial=item.dial,
             twin=item.twin,
+            rgb_answer=spelled_answer(item),
             reason=plan.reason,
         )
 

@@ -19,7 +19,7 @@ UNIT = LabelledUnit("flag", "m", "a", 0)
 
 def test_the_majority_of_raters_decides() -> None:
     labels = settle_labels([_label(True), _label(True, "bob"), _label(False, "cy")])
-    assert labels.agreed == {UNIT: AgreedLabel(value=True, probability=None)}
+    assert labels.agreed == {UNIT: AgreedLabel(True, None, frozenset({"ann", "bob", "cy"}))}
 
 
 def test_a_tie_is_left_out_and_counted() -> None:

@@ -364,7 +364,7 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "slot": None,
         "metric": "accuracy",
         "value": 1.0,
-        "low": pytest.approx(0.2065, abs=1e-4),
+        "low": pytest.approx(0.0062, abs=1e-4),
         "high": 1.0,
         "n": 1,
         "questions": 1,

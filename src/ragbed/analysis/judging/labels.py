@@ -45,6 +45,7 @@ class AgreedLabel(NamedTuple):
 
     value: bool
     probability: float | None
+    raters: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -105,5 +106,5 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
         if votes[True] == votes[False]:
             labels.left_out["on which raters disagree"] += 1
         else:
-            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit])
+            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit], frozenset(raters))
     return labels

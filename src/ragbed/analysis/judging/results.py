@@ -97,7 +97,9 @@ class CriterionJudgements:
                     "criterion": validation.criterion,
                     "lang": validation.lang,
                     "undecided": validation.undecided,
-                    "trusted": validation.is_trusted,
+                    "raters": validation.raters,
+                    "trusted": validation.distrust is None,
+                    "distrust": validation.distrust,
                 } | agreement
 
     def judge_pairs(self) -> Iterator[dict[str, Any]]:

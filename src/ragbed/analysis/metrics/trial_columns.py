@@ -127,6 +127,12 @@ class TrialColumns:
         """Return the mean score of every layout, NaN without trials."""
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
 
+    def clusters_of(self, groups: Ints, size: int) -> Ints:
+        """Return the cluster of every group, e.g. of every item."""
+        clusters = np.zeros(size, np.int64)
+        clusters[groups] = self.cluster
+        return clusters
+
     @property
     def clusters(self) -> int:
         """Return the highest cluster number plus one."""

@@ -10,6 +10,7 @@ import msgspec
 from ragbed.errors import UsageError
 from ragbed.models.base import completed
 from ragbed.models.failures import Failure
+from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, parse_usage
 from ragbed.schema import Case, Completion, Served
@@ -79,6 +80,10 @@ class AnthropicModel(HttpModel):
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key
         return {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key.reveal()})
+
+    def open_batches(self) -> AnthropicBatches:
+        """Return the batches of the provider; see `Batching`."""
+        return AnthropicBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_message

@@ -14,12 +14,13 @@ from yarl import URL
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.negotiation import Negotiation
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, without_secrets
+from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
@@ -145,6 +146,17 @@ class HttpModel(ABC):
     def request(self, case: Case) -> bytes:
         """Return the body of the request with the first token limit."""
         return canonical(self._body(case, self._limit.first))
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response; see `Batching`."""
+        return self._transport.without_keys(self._parser(case)(body))
+
+    def batch_client(self) -> BatchClient:
+        """Return what sends the requests of batches."""
+        service = self._service
+        scrubber = Scrubber([] if service.key is None else [service.key])
+        proxy = proxy_for(self._bases[0], service.environ)
+        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:

@@ -13,6 +13,7 @@ from yarl import URL
 from ragbed.models.base import canonical, completed
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.presets import Preset
+from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.dialects import CompatibleProvider
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
@@ -125,6 +126,10 @@ class OpenAIModel(HttpModel):
             tag = _find(page, "models", "name", (remote, f"{remote}:latest"))
             fields |= {"digest": tag["digest"]} if "digest" in tag else {}
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
+
+    def open_batches(self) -> OpenAIBatches:
+        """Return the batches of the server; see `Batching`."""
+        return OpenAIBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_chat

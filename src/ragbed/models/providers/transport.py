@@ -198,7 +198,7 @@ class Transport:
             if left_s <= 0:
                 raise Failure("timeout", f"case timed out after {self._policy.item_s:,.6g} s")
             content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
-            completion = self._without_keys(parse(content))
+            completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
                 self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
@@ -218,7 +218,8 @@ class Transport:
         else:
             lane.heard = True
 
-    def _without_keys(self, completion: Completion) -> Completion:
+    def without_keys(self, completion: Completion) -> Completion:
+        """Return a response without the keys."""
         # A server may quote the key in a response, which is stored.
         if not self._scrubber.has_keys:
             return completion

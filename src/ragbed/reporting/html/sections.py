@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ragbed.analysis.claims import MIN_QUESTIONS, ClaimFinding
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
+from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
 from ragbed.reporting.numbers import show
 from ragbed.reporting.pages.charts import Chart
@@ -107,7 +108,17 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 def tables(report: Report, words: Locale) -> Node:
     """Return the tables of a report."""
-    return el("div", el("p", words("page.rates")), [_table(one, words) for one in report.tables])
+    printed = el("p", words("page.printed")) if report.has_printed else None
+    return el("div", el("p", words("page.rates")), printed, [_table(one, words) for one in report.tables])
+
+
+def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
+    """Return the causes of errors as charts, and as the paper's Tables 2, 4 and 6 with examples."""
+    if not report.errors:
+        return figures(charts, words)
+    note, label = el("p", words("error_table.note")), words("error_table.heading")
+    examples = table(error_columns(words), tell_errors(report.errors, words), label, class_="cards")
+    return el("div", figures(charts, words), el("h3", label), note, examples)
 
 
 def _table(one: ReportTable, words: Locale) -> Node:
