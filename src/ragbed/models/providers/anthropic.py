@@ -11,7 +11,8 @@ from ragbed.models.base import canonical
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, parse_usage
+from ragbed.models.providers.http_model import HttpModel
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion
 
 _VERSION = "2023-06-01"
@@ -78,7 +79,7 @@ def parse_message(content: bytes) -> Completion:
         Failure: It is not a message, has no text, or was filtered.
     """
     message = decode_json(content, _DECODER, "a message")
-    usage = parse_usage(message.usage, "input_tokens", "output_tokens")
+    usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
         raise Failure("filter", "stop_reason is refusal", usage=usage)

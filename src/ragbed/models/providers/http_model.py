@@ -123,15 +123,6 @@ def below(base: URL, path: str) -> URL:
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
-def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | None:
-    """Return the valid token counts of a response by the names of the two fields; None if there are none."""
-    if not isinstance(usage, dict):
-        return None
-    counts = {"in": usage.get(sent), "out": usage.get(received)}
-    # A boolean is an int in Python; neither it nor a negative number is a count.
-    return {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40} or None
-
-
 def _read_url(text: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):

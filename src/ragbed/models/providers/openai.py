@@ -15,7 +15,8 @@ from ragbed.models.failures import Failure, from_status
 from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion
 
 _HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
@@ -126,7 +127,7 @@ def parse_chat(content: bytes) -> Completion:
         Failure: It is not a chat completion, has no text, or was filtered.
     """
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
-    usage = parse_usage(completion.usage, "prompt_tokens", "completion_tokens")
+    usage = read_usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
     choice = completion.choices[0]

@@ -181,7 +181,7 @@ class Transport:
             completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
-                self._pacer.correct_tokens(len(body), sum(completion.usage.values()))
+                self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
             return completion
         except Failure as failure:
             self._report(lane, failure)
