@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
 
 def _install_default(shown: Progress) -> str | None:
     """Download the weights of the default model if they are missing; return the problem if the model cannot run."""
-    if find_spec("xllamacpp") is None:
+    if importlib.util.find_spec("xllamacpp") is None:
         return f"{DEFAULT_MODEL} needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again."
     try:
         check_reader(DEFAULT_MODEL)

@@ -12,7 +12,8 @@ from ragbed.models.base import completed
 from ragbed.models.failures import Failure
 from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, parse_usage
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion, Served
 from ragbed.text import storable
 
@@ -24,7 +25,6 @@ _FINISH = {
     "stop_sequence": "stop",
     **dict.fromkeys(_ENDED_EARLY, "length"),
 }
-_USAGE = {"in": ("input_tokens",), "out": ("output_tokens",), "cached": ("cache_read_input_tokens",)}
 _MIN_BUDGET = 1_024  # the fewest tokens that the API accepts for thoughts
 
 
@@ -96,7 +96,7 @@ def parse_message(content: bytes) -> Completion:
         Failure: It is not a message, has no text, or was filtered.
     """
     message = decode_json(content, _DECODER, "a message")
-    usage = _count(message.usage)
+    usage = read_usage(message.usage)
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
         raise Failure("filter", "stop_reason is refusal", usage=usage)
@@ -136,12 +136,3 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     if sampling.reasoning_effort is not None:
         fields["output_config"] = {"effort": sampling.reasoning_effort}
     return fields | (sampling.extra_body or {})
-
-
-def _count(usage: Any) -> dict[str, int] | None:  # noqa: ANN401 - any JSON
-    """Return the token counts; the API does not count cached prompt tokens among its input tokens."""
-    counts = parse_usage(usage, _USAGE)
-    cached = parse_usage(usage, {"read": ("cache_read_input_tokens",), "written": ("cache_creation_input_tokens",)})
-    if counts and "in" in counts and cached:
-        counts["in"] += sum(cached.values())
-    return counts

@@ -199,30 +199,6 @@ def below(base: URL, path: str) -> URL:
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
-def parse_usage(usage: object, fields: Mapping[str, Sequence[str]]) -> dict[str, int] | None:
-    """Return the valid token counts of a response; None if there are none.
-
-    Args:
-        usage: The object with the counts.
-        fields: The possible fields of each count; a dot separates the names of nested objects.
-    """
-    found = {
-        name: next(filter(_is_count, (_look_up(usage, path) for path in paths)), None) for name, paths in fields.items()
-    }
-    return {name: count for name, count in found.items() if isinstance(count, int)} or None
-
-
-def _look_up(value: object, path: str) -> object:
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _is_count(value: object) -> bool:
-    """Return whether a value is a count; a boolean is an int in Python."""
-    return type(value) is int and 0 <= value < 1 << 40
-
-
 def _read_url(text: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):

@@ -16,8 +16,9 @@ from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.dialects import CompatibleProvider
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.streaming import is_stream, join_events
+from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Case, Completion, Served
 from ragbed.text import storable
 
@@ -56,12 +57,6 @@ class _ChatCompletion(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
-_USAGE = {
-    "in": ("prompt_tokens",),
-    "out": ("completion_tokens",),
-    "reasoning": ("completion_tokens_details.reasoning_tokens", "reasoning_tokens"),
-    "cached": ("prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens"),
-}
 # Names of finish_reason at the token limit; `length` is OpenAI's.
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})  # types of content parts
@@ -153,7 +148,7 @@ def parse_chat(content: bytes) -> Completion:
     if is_stream(content):
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
-    usage = parse_usage(completion.usage, _USAGE)
+    usage = read_usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
     choice = completion.choices[0]
