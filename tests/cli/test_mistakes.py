@@ -377,14 +377,8 @@ OPTIONS = [
         "RUN --strategies quot",
         "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
-    Mistake(
-        "RUN --temperature hot",
-        "Error: Invalid value for '--temperature': 'hot' is not allowed. Use a number of at least 0.",
-    ),
-    Mistake(
-        "RUN --temperature -1",
-        "Error: Invalid value for '--temperature': '-1' is not allowed. Use a number of at least 0.",
-    ),
+    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number of at least 0."),
+    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number of at least 0."),
     Mistake(
         "RUN --top-p 2",
         "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
@@ -392,10 +386,7 @@ OPTIONS = [
     Mistake(
         "RUN --repeats 0", "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1."
     ),
-    Mistake(
-        "RUN --max-tokens 0",
-        "Error: Invalid value for '--max-tokens': '0' is not allowed. Use an integer of at least 1.",
-    ),
+    Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range: use 'auto' or an integer of at least 1."),
     Mistake(
         "RUN --max-connections 9999",
         "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and at "

@@ -131,7 +131,10 @@ def _openai_api(config: ModelConfig) -> Model:
 
     name, _, remote = config.model.partition("/")
     if not name or not remote:
-        raise UsageError(f"openai-api/{config.model}: write openai-api/<name>/<model>.")
+        raise UsageError(
+            f"openai-api/{config.model}: the name of the server or of the model is missing. Write "
+            "openai-api/<name>/<model>."
+        )
     return _open_compatible(config, any_provider(name), f"openai-api/{config.model}", remote)
 
 

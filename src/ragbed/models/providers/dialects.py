@@ -1,4 +1,4 @@
-"""OpenAI-compatible providers: where each is served, its environment variables and how it is told to think.
+"""OpenAI-compatible providers: URLs, environment variables and options for reasoning.
 
 To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` become the fields that its
 documentation names; where it has none, the option is refused before anything is sent.
