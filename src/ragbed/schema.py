@@ -21,7 +21,7 @@ Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
 # The relevance label of a passage, in more detail than its stance (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
-Outcome: TypeAlias = Literal["ok", "refused", "error"]
+Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
 # Published items have up to 5 slots and 30 aliases. Scoring compares every slot with every other.
@@ -230,8 +230,20 @@ class Step(Record, frozen=True, kw_only=True):
     cached: bool = False  # whether it is from the response cache
 
 
+class Served(Record, frozen=True, kw_only=True):
+    """What the server reports about the call that made a response."""
+
+    model: str | None = None  # may be more exact than the requested name, e.g. with a date
+    provider: str | None = None  # of a router: the company whose servers answered
+    fingerprint: str | None = None  # of weights and configuration
+    id: str | None = None  # of the response, for questions to the provider
+
+
 class Completion(Record, frozen=True, kw_only=True):
     """A model's response, or the reason why there is none.
+
+    A response is `truncated` if it ended at the token limit or inside a thought, and `filtered` if the provider's
+    content filter blocked it.
 
     Example:
         >>> ragbed.Completion(outcome="error", error="timeout: no answer within 10 s").reply is None
@@ -240,12 +252,14 @@ class Completion(Record, frozen=True, kw_only=True):
 
     outcome: Outcome
     reply: str | None = None
-    reasoning: str | None = None  # the reasoning of a model that reports it; never part of the reply
+    reasoning: str | None = None  # the model's thought; never part of the reply and never scored
     error: str | None = None  # kind of error: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
-    usage: dict[str, int] | None = None
+    usage: dict[str, int] | None = None  # tokens of all attempts: in, out, reasoning (part of out), cached (of in)
     latency_s: float | None = None
     attempts: int = 1
+    max_tokens: int | None = None  # the token limit, if it was raised (`max_tokens="auto"`)
+    served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are their totals
@@ -263,3 +277,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     asked: int
     errors: int
     infeasible: int
+    truncated: int = 0

@@ -175,7 +175,7 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line))
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # a former name
         except MALFORMED_JSON as error:
             raise DataError(shown, f"is not a line of partial sums ({error}); {_FIX}", line=number) from None
     if not reader.sums.runs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragbed.api.request_options import read_headers, read_request_options
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
@@ -39,6 +40,13 @@ def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
 
 
+def with_request_options(sampling: Sampling, spec: RunSpec) -> Sampling:
+    """Return sampling parameters with the options for requests."""
+    from msgspec import structs
+
+    return structs.replace(sampling, **read_request_options(vars(spec)))
+
+
 def open_model(
     name: str,
     sampling: Sampling,
@@ -57,7 +65,7 @@ def open_model(
     config = ModelConfig(
         name,
         variables(),
-        sampling,
+        with_request_options(sampling, spec),
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
@@ -66,6 +74,7 @@ def open_model(
         preset,
         trusts_code,
         corpora=corpora or {},
+        headers=read_headers(spec.header),
     )
     return engine.open_model(name, config)
 

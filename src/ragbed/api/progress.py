@@ -169,7 +169,10 @@ def _in_notebook() -> bool:
 def describe(state: CallProgress) -> str:
     """Return tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
     errors = counted(state.outcomes.get("error", 0), "error")
-    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}"
+    truncated = state.outcomes.get("truncated", 0)
+    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}" + (
+        f", {truncated:,} truncated" if truncated else ""
+    )
 
 
 def time_left(state: CallProgress) -> str:

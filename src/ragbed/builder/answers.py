@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
@@ -36,8 +36,9 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
     for draft, passages, case in complete:
         completion = responses[case.case][0]
         reply = (completion.reply or "").strip()
-        if completion.outcome == "error":
-            yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
+        if completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(STEP, draft.question, completion.outcome, f"the call of the reader failed: {reason}")
         elif score(case, reply)["correct"] is not True:
             reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)

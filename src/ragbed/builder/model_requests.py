@@ -34,6 +34,13 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
 
+# Reasons for which a call has no usable response, by outcome; an error has its own message.
+WITHOUT_REPLY = {
+    "truncated": "the response was truncated at the highest token limit",
+    "filtered": "the provider's content filter blocked the response",
+}
+
+
 @dataclass(frozen=True)
 class Request:
     """Calls of one task to one model; the calls of a task are stored together."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks
-from ragbed.builder.model_requests import Request, make_case, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, write_prompt
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
 from ragbed.schema import Article, Case, Completion, Lang, Reject
@@ -242,7 +242,7 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
 
 def _fields_of(completion: Completion, alone: str) -> Fields:
     if completion.outcome != "ok":
-        return completion.outcome, completion.error or "the provider refused the request"
+        return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
     return read_blocks(reply, alone) or ("prose", f"two responses without the requested fields; the last: {shown!r}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--testbeds", metavar="NAMES", show_default="those to which the criterion applies", help="Testbeds to judge."
 )
 @options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per judgement.")
+@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum tokens per judgement.")
 @options.option(
     "--labels",
     type=options.LocalPath(),
@@ -60,7 +60,7 @@ def judge(
     criteria: str,
     testbeds: str | None,
     votes: int,
-    max_tokens: int,
+    max_tokens: str,
     labels: Path | None,
     sample: int | None,
     out: Path | None,
@@ -120,7 +120,10 @@ def judge(
     if json:
         print_json(_summary(result))
     if result.failed:
-        say(f"Incomplete: {result.failed} judgements failed. Run the same command again to retry.")
+        say(
+            f"Incomplete: {result.failed} judgements failed. Run the same command again to retry errors. For truncated "
+            "responses, increase --max-tokens."
+        )
         raise click.exceptions.Exit(3)
 
 

@@ -137,7 +137,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
                 row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
-                show_asked(row.asked, row.errors),
+                show_asked(row.asked, row.errors, row.truncated),
                 *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
             )
             for row in table.rows

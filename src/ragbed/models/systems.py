@@ -110,9 +110,8 @@ class HttpSystem(HttpModel):
             f"{service.to_check}."
         )
 
-    def request(self, case: Case) -> bytes:
-        """Return the body of the request."""
-        return canonical(to_arguments(case))
+    def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
+        return to_arguments(case)
 
     async def identity(self) -> str:
         """Return nothing: a system has no known identity."""

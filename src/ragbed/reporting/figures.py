@@ -125,8 +125,9 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
-    failed = refused.errors / refused.asked if refused.asked else 0.0
     shares = (refused.value or 0.0, right.value or 0.0)
+    failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
+    failed = min(failed, 1 - sum(shares))  # tracks that score truncated responses count some of them elsewhere
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_number
+from ragbed.reporting.numbers import FEW, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
@@ -65,7 +65,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
     yield _line(
         [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
     )
-    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    under = [small(_text(data)), "", small(show_incomplete(row.errors, row.truncated))]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
     yield SPACE
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.reporting.numbers import show_incomplete
 from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
 from ragbed.schema import Estimate
 
@@ -234,11 +235,12 @@ def _ours(
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         there = [one for place in counting if (one := found[place]) is not None]
-        asked, errors = (max((getattr(one, name) for one in there), default=0) for name in ("asked", "errors"))
+        names = ("asked", "errors", "truncated")
+        asked, errors, truncated = (max((getattr(one, name) for one in there), default=0) for name in names)
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
         values.append(f"{asked:,}" if there else "--")
         under += [_bounds(one) for one in found]
-        under.append(small(f"{errors:,} failed") if errors else "")
+        under.append(small(show_incomplete(errors, truncated)))
     yield " & ".join(values) + r" \\"
     yield " & ".join(under) + r" \\"
     yield SPACE

@@ -86,7 +86,7 @@ def _table(table: ReportTable) -> Iterator[str]:
     for row in table.rows:
         model = _plain(row.key.model) + (" †" if row.comparable else "")
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
-        n = show_asked(row.asked, row.errors)
+        n = show_asked(row.asked, row.errors, row.truncated)
         yield _row([model, _plain(row.data), row.key.lang, str(row.docs or "–"), n, *cells])
 
 

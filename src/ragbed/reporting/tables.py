@@ -72,6 +72,11 @@ class TableRow:
         return max((cell.errors for cell in self._rates), default=0)
 
     @property
+    def truncated(self) -> int:
+        """Return the number of truncated responses of the cell with the most."""
+        return max((cell.truncated for cell in self._rates), default=0)
+
+    @property
     def _rates(self) -> list[Estimate]:
         cells = [cell for cell in self.cells if cell is not None]
         return [cell for cell in cells if not cell.metric.endswith(_DIFFERENCES)] or cells

@@ -137,7 +137,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
-_SAME_SETTING = {("docs", "5", "default")}
+_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -251,7 +251,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:

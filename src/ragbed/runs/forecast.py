@@ -32,6 +32,7 @@ class Forecast:
     minutes: float
     dollars_low: float | None = None  # bounds of the 95 % interval of the cost
     dollars_high: float | None = None
+    truncated: int = 0  # probes whose responses were truncated
 
 
 async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False) -> Forecast:
@@ -52,9 +53,10 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: 
         replies = await asyncio.gather(*(_complete(model, case) for case in probes))
     finally:
         await model.close()
-    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
+    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
-        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
+        reason = replies[0].error or replies[0].outcome
+        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
@@ -68,6 +70,7 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: 
         minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
         dollars_low=low,
         dollars_high=high,
+        truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "COUNT_CASES",
     "INTEND",
     "LOSE",
+    "NOTE",
     "RECORD",
     "SAVE_BATCH",
     "CallRequest",
@@ -55,6 +56,7 @@ _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
+NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # A call whose worker ended: it may have been billed, and it is repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may replace only an error, which a later session repeats.
@@ -281,6 +283,14 @@ class RunStore:
     def names(self) -> dict[str, str]:
         """Return the display names that the user gave, by model string."""
         return self._meta("name.")
+
+    def served(self) -> dict[str, list[str]]:
+        """Return the models that servers reported, by model string, in the order of their first response."""
+        return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
+
+    def sent(self) -> dict[str, str]:
+        """Return the parameters that were sent, without prompts, as JSON by model string."""
+        return self._meta("sent.")
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
         """Start a session, record the open calls of earlier ones, and return its number and those of the models."""

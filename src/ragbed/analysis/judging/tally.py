@@ -14,7 +14,12 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
-_COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "too-long": "too_long"}
+_COLUMNS: dict[Verdict, str] = {
+    True: "yes",
+    False: "no",
+    "too-long": "too_long",
+    **dict.fromkeys(("truncated", "filtered", "error"), "failed"),
+}
 
 
 @dataclass
@@ -22,11 +27,11 @@ class JudgedCell:
     """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
 
     Attributes:
-        errors: The judged model gave no response.
+        errors: The judged model gave no complete response.
         empty: The part of `no` with empty responses, which need no judge.
         none: There was nothing to judge.
         unparsed: The judge's response has no verdict.
-        failed: The call of the judge failed, or its provider declined.
+        failed: The call of the judge failed, was filtered, or its response was truncated.
         too_long: The prompt was too long for the judge.
         pending: Not judged yet.
         then: The part of `yes` with the right answer: corrections of detected errors (CR).

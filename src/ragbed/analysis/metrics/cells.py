@@ -164,5 +164,6 @@ class CellBuilder:
             asked=self.trials.size(asked),
             errors=self.trials.size(mask & self.trials.failed),
             infeasible=self.trials.size(mask & ~self.trials.asked),
+            truncated=self.trials.size(mask & self.trials.truncated),
         )
         return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())

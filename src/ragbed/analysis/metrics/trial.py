@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-Asked: TypeAlias = Literal["ok", "refused", "error", "infeasible"]
+Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
 
 ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 

@@ -156,10 +156,11 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
     """
     n = _weighted_sum(trials, counts) + 2 * size
     share = (_weighted_sum(hits, counts) + size) / n
-    spread = size**2 * (share**2 + (1 - share) ** 2)
-    spread += sum(count * (hit - share * trial) ** 2 for hit, trial, count in zip(hits, trials, counts, strict=True))
+    parts = [count * (hit - share * trial) ** 2 for hit, trial, count in zip(hits, trials, counts, strict=True)]
+    spread = math.fsum([*parts, size**2 * (share**2 + (1 - share) ** 2)])
     return max(1.0, spread / (n * share * (1 - share)))
 
 
 def _weighted_sum(values: Sequence[float], counts: Sequence[int]) -> float:
-    return sum(value * count for value, count in zip(values, counts, strict=True))
+    # Exact, so that the order of the clusters does not change the last digit.
+    return math.fsum(value * count for value, count in zip(values, counts, strict=True))

@@ -82,7 +82,7 @@ class ExportedRun:
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
-            if result.completion.outcome != "ok":
+            if result.completion.outcome not in ("ok", "truncated"):
                 kind = kind_of_error(result.completion) or result.completion.outcome
                 written.failed.append(f"{result.model} on {result.case.case}: {kind}")
                 if written.leaves_out:
