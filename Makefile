@@ -52,9 +52,10 @@ test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged fi
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 
-check: $(STAMP)  ## the quick part: format, lint, types, import contract
+check: $(STAMP)  ## the quick part: format, lint, vocabulary, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/python -m scripts.check_vocabulary
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 

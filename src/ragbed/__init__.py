@@ -123,4 +123,4 @@ __all__ = [
     "system",
     "view",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

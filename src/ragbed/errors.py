@@ -42,6 +42,11 @@ def explain_failed_write(error: OSError) -> str:
     return f"{reason}. {fix}" if fix else reason
 
 
+# A problem that starts with one of these words continues a sentence whose subject is the file or the field.
+_VERBS = ("is ", "has ", "does ", "ends ", "contains ", "was ", "must ", "changed ", "cannot ", "takes ", "starts ")
+_MOST_SHOWN = 20  # maximum number of names in a message
+
+
 class RagbedError(Exception):
     """The base class: a message for the user, and the exit code of the command.
 
@@ -79,7 +84,9 @@ class DataError(RagbedError):
     def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
         place = str(path) if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+        subject = f"{place}: {field}" if field else place
+        is_sentence = problem.startswith(_VERBS) and (field or line is None)
+        super().__init__(f"{subject} {problem}" if is_sentence else f"{subject}: {problem}")
 
 
 class DownloadError(RagbedError):
@@ -120,17 +127,19 @@ class NoSuchFile(UsageError):
     """A file does not exist."""
 
     def __init__(self, place: object) -> None:
-        super().__init__(f"{place}: no such file.")
+        super().__init__(f"{place}: no such file. Check the path.")
 
 
 class UnknownName(UsageError):
     """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.5)
+        names = self.known = list(known)
+        near = [known for known in names if len(name) > 1 and known.startswith(name)]
+        near = near or get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 
 
 class UnusedOption(UsageError):

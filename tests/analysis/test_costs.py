@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import ragbed
 from ragbed.models.base import Model
+from ragbed.runs.forecast import forecast
 from tests.runs.harness import TalkingModel
 
 DATA = "ragbed-mini-en_base"
@@ -50,3 +52,12 @@ def test_a_forecast_has_an_interval_of_the_cost() -> None:
     (row,) = rows
     assert row["dollars_low"] <= row["dollars"] <= row["dollars_high"]
     assert row["dollars"] == pytest.approx(float(20 * _CALL), rel=0.3)
+
+
+def test_a_forecast_of_batches_has_half_the_cost() -> None:
+    cases = list(
+        ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data=DATA, testbeds="noise", limit=10)).cases()
+    )
+    direct, batch = (asyncio.run(forecast(_model(), cases, 1, batch=batch)).dollars for batch in (False, True))
+    assert batch is not None
+    assert direct == pytest.approx(2 * batch)

@@ -77,3 +77,15 @@ def test_too_few_models_and_disjoint_questions_are_usage_errors() -> None:
         rank_models([_side("a", {NOISE: [1.0]})])
     with pytest.raises(UsageError, match="no question in common"):
         rank_models([_side("a", {NOISE: [1.0]}), _side("b", {NOISE._replace(noise=0.4): [1.0]})])
+
+
+def test_questions_on_one_event_count_once_and_monitored_runs_get_wider_intervals() -> None:
+    def side(model: str, score: float, *, is_monitored: bool = False) -> Side:
+        asked = {ComparedQuestion(f"q{at}", f"Q{at}?", (("a",),), f"event {at // 2}"): score for at in range(40)}
+        return Side(Path("r"), model, {NOISE: asked}, is_monitored=is_monitored)
+
+    (plain,) = rank_models([side("a", 1.0), side("b", 0.0)])
+    (monitored,) = rank_models([side("a", 1.0, is_monitored=True), side("b", 0.0)])
+    assert plain.n == monitored.n == 20
+    assert monitored.models[0].score.low < plain.models[0].score.low
+    assert monitored.pairs[0].comparison.p > plain.pairs[0].comparison.p

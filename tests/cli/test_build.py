@@ -495,7 +495,7 @@ def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, ro
     head = f'name = "made"\nlangs = ["en"]\ngenerator = "{generator}"\n[wanted]\nbase = 1\n'
     (tmp_path / "made.toml").write_text(f'{head}[[sources]]\nkind = "folder"\nplace = "docs"\n{role}\n')
     done = type_command("build", "run", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
-    assert (done.code, "unknown provider 'opnai'" in done.err, done.err.count("\n")) == (2, True, 1)
+    assert (done.code, "'opnai' is not a known provider" in done.err, done.err.count("\n")) == (2, True, 1)
     assert not (tmp_path / "out").exists()
 
 

@@ -97,7 +97,6 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    monkeypatch.setattr("ragbed.api.demo.find_spec", lambda _: None)
     done = type_command("demo", "--out", str(tmp_path / "demo"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert (
@@ -162,3 +161,20 @@ def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
         finally:
             server.send_signal(signal.SIGINT)
     assert first_line_s < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sometimes.py").write_text(
+        "calls = 0\n"
+        "def answer(question, documents, **rest):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls % 5 == 0:\n"
+        "        raise RuntimeError('no luck')\n"
+        "    return 'yes'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
+    assert done.code == 3
+    assert "The first error: " in done.err
+    assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the same command to retry\.", done.err)

@@ -82,7 +82,7 @@ def test_a_run_is_never_merged_over(tmp_path: Path) -> None:
     one, two = _run(tmp_path / "one"), _run(tmp_path / "two")
     for target in (one, two):
         assert (done := _merge(target, one)).code == 2
-        assert "already has a run" in done.err
+        assert "already contains a run" in done.err
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])

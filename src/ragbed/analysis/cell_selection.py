@@ -69,7 +69,7 @@ class PlannedCells:
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # by condition, the one item whose cases are all kept
+        self._first: dict[tuple[object, ...], str] = {}  # the first item of each condition, whose cases are all kept
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:

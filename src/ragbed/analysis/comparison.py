@@ -51,12 +51,14 @@ class Side:
     is_monitored: bool = False
 
 
-class ComparedQuestion(NamedTuple):
+@dataclass(frozen=True, order=True)
+class ComparedQuestion:
     """A question with its answer: in another version of the data, the name of an item may mean another question."""
 
     item: str
     text: str
     answer: Answer
+    event: str | None = field(default=None, compare=False)  # questions on one event are not independent
 
 
 class Flip(NamedTuple):
@@ -74,16 +76,16 @@ class Comparison:
     """The result under one condition, for the questions that both sides have."""
 
     condition: ComparedCondition
-    n: int  # distinct questions
+    n: int  # distinct questions; questions on one event count as one, because they are not independent
     unpaired: int  # questions that only one side has, which no other field includes
     first: float
     second: float
     difference: Interval
-    won: int  # questions with a higher score on the second side
+    won: int  # questions (or events) with a higher score on the second side
     lost: int
     p: float
     adjusted: float  # p, adjusted for the number of conditions (Holm)
-    decline_p: float  # of the minimum-effect test of a decline, adjusted likewise
+    decline_p: float  # p value of the minimum-effect test of a decline, adjusted in the same way
 
     @property
     def odds(self) -> Interval | None:
@@ -103,11 +105,11 @@ def open_side(named: str, track: str) -> Side:
     names = read_names([folder])
     model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
-        raise UnknownName("model of the run", model, models)
+        raise UnknownName("model", model, models)
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
         raise UsageError(
-            f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}, or compare all with "
+            f"{folder} has {len(models)} models. Choose one of them, e.g. {folder}:{example}, or compare all with "
             f"`ragbed rank {folder}`."
         )
     chosen = model or models[0]
@@ -193,7 +195,8 @@ def compare_questions(
 ) -> Comparison:
     """Compare the scores of questions that both sides have.
 
-    Items with the same question and other documents (minimal pairs) are one question with their mean score.
+    Items on the same event, and items with the same question and other documents (minimal pairs), are one question with
+    their mean score.
     """
     before, after = pair_scores(first, second)
     moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
@@ -216,9 +219,11 @@ def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
     """Return the scores of both sides, one per distinct question that both have."""
-    paired: dict[tuple[str, Answer], list[tuple[float, float]]] = {}
+    events = {question: question.event for question in (*first, *second) if question.event is not None}
+    paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):
-        paired.setdefault((question.text, question.answer), []).append((first[question], second[question]))
+        unit = events.get(question, (question.text, question.answer))
+        paired.setdefault(unit, []).append((first[question], second[question]))
     before, after = ([fmean(pair[side] for pair in pairs) for pairs in paired.values()] for side in (0, 1))
     return before, after
 
@@ -240,7 +245,7 @@ def mean_scores(
     for case, trial in trials:
         value = _value(case, trial, track)
         if value is not None:
-            question = ComparedQuestion(trial.item, case.question, case.answer)
+            question = ComparedQuestion(trial.item, case.question, case.answer, trial.cluster)
             found.setdefault(compared_condition(case), {}).setdefault(question, []).append(value)
     return {
         condition: {question: fmean(values) for question, values in questions.items()}

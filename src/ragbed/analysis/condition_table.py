@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import add
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
-from ragbed.scoring import score
+from ragbed.schema import Outcome
+from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
@@ -53,7 +56,8 @@ class ConditionCounts:
     planned: int = 0
     asked: int = 0
     ok: int = 0
-    refused: int = 0
+    truncated: int = 0
+    filtered: int = 0
     error: int = 0
     unscored: int = 0
     rates: dict[str, Rate] = field(default_factory=dict)
@@ -65,7 +69,8 @@ class ConditionCounts:
 
     def as_json(self) -> dict[str, object]:
         """Return counts and rates as plain values."""
-        counts = {name: getattr(self, name) for name in ("planned", "asked", "ok", "refused", "error", "unscored")}
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
+        counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         rates = {name: round(self.rate(name), 6) for name in _NAMES}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
@@ -82,13 +87,13 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            tally, rows, seals = _Tally(), 0, 0
-            for part in spread_results(store, folder, used, _tally):
+            tally, rows, seals, split = _Tally(), 0, 0, changed_models(store)
+            for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
             # Results that arrived meanwhile were read at different moments; one reader sees one moment.
             is_complete = store.is_whole(rows, seals)
-            return _add_planned(tally if is_complete else _tally(store.results()), store)
+            return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
         if engine is None:
             used.close()
@@ -143,7 +148,8 @@ class EarlyTable:
             pass
         if self._tally is not None:
             with open_store(self._folder, create=False) as store:
-                if store.is_whole(self._rows, self._seals):
+                # Results that were counted before the server changed its model are counted again, apart.
+                if store.is_whole(self._rows, self._seals) and not changed_models(store):
                     return _add_planned(self._tally, store)
         return tabulate_run(self._folder, engine)
 
@@ -159,7 +165,7 @@ class EarlyTable:
 _Sums: TypeAlias = tuple[float, ...]  # sums of all scores, then the number of responses with each, then failed calls
 _Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
-_OUTCOMES = ("ok", "refused", "error")
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
 class _Tally:
@@ -170,14 +176,14 @@ class _Tally:
         self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
         self._shared: dict[_Sums, _Sums] = {}  # Most questions have the same few sums, which are kept once.
 
-    def add(self, result: StoredResult) -> None:
-        """Score a result and add it."""
+    def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
+        """Score a result and add it; models of `split` are counted by the model that the server reports."""
         case, completion, sums = result.case, result.completion, _FAILED
-        if completion.outcome == "ok":
-            values = score(case, completion.reply or "")
+        values = score_outcome(case, completion)
+        if values is not None:
             marks = [values[name] for name in _NAMES]
             sums = (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
-        condition = condition_of(result.model, case)
+        condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
         # Items of the same event are not independent. An event may have the same name as an item of another one.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
@@ -204,7 +210,7 @@ class _Tally:
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
             outcomes = self._outcomes[condition]
-            names = _NAMES if outcomes["ok"] == 0 else scored[_group(condition)]
+            names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
             counts = Counter(clusters.values())
             found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
             rates = {name: _rate(parts, interval) for name, parts in found.items()}
@@ -252,10 +258,10 @@ def _sequence(hits: Sequence[float], trials: Sequence[float], counts: Sequence[i
     return rate_sequence(hits, trials, counts)
 
 
-def _tally(results: Iterable[StoredResult]) -> _Tally:
+def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
     tally = _Tally()
     for result in results:
-        tally.add(result)
+        tally.add(result, split)
     return tally
 
 
@@ -271,7 +277,17 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
         for model in models if case.feasible else ():
             condition = condition_of(model, case)
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
+    for row in [] if is_complete else [*rows.values()]:
+        whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
+        if whole != row.condition:  # a part of the results, by the served model
+            row.planned = row.asked
+            rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
+
+
+def _base_model(model: str, models: Sequence[str]) -> str:
+    """Return the model string of a name in tables; see `split_by_served`."""
+    return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}

@@ -68,7 +68,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # before this one
+    lines: int  # number of lines before this one
 
 
 _Record = _Head | _Group | _Questions | _End
@@ -175,7 +175,7 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line))
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # a former name
         except MALFORMED_JSON as error:
             raise DataError(shown, f"is not a line of partial sums ({error}); {_FIX}", line=number) from None
     if not reader.sums.runs:
@@ -186,7 +186,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """A reader that checks the order of a file's lines and collects them."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()
@@ -279,7 +279,9 @@ def _check_pair(one: Summed, other: Summed) -> None:
     if one.settings == other.settings:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"
-            raise UsageError(f"two of these sums contain {one.model}{shard} with the same settings. Name one of them.")
+            raise UsageError(
+                f"two of these sums contain {one.model}{shard} with the same settings. Use only one of them."
+            )
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}

@@ -10,8 +10,8 @@ from statistics import fmean
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, adjust, compare_questions
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
+from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.errors import UsageError
-from ragbed.schema import Answer
 
 _Pooled = dict[ComparedQuestion, float]
 
@@ -112,7 +112,7 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
             "the models have no question in common. Rank runs with the same data, testbeds and noise ratios."
         )
     pooled = [group.pool() for group in groups]
-    pairs = [_compare_all(group.condition, scores) for group, scores in zip(groups, pooled, strict=True)]
+    pairs = [_compare_all(group, scores) for group, scores in zip(groups, pooled, strict=True)]
     adjusted = iter(adjust([pair.comparison for found in pairs for pair in found]))
     return [
         _rank(group, scores, [replace(pair, comparison=next(adjusted)) for pair in found])
@@ -149,9 +149,19 @@ def _shared(condition: ComparedCondition, sides: Iterable[Side]) -> set[Compared
     return set.intersection(*(set(side.scores[condition]) for side in sides))
 
 
-def _compare_all(condition: ComparedCondition, scores: dict[str, _Pooled]) -> list[PairedModels]:
+def _compare_all(group: _Group, scores: dict[str, _Pooled]) -> list[PairedModels]:
     return [
-        PairedModels(first, second, compare_questions(condition, scores[first], scores[second], 0.0))
+        PairedModels(
+            first,
+            second,
+            compare_questions(
+                group.condition,
+                scores[first],
+                scores[second],
+                0.0,
+                is_monitored=group.sides[first].is_monitored or group.sides[second].is_monitored,
+            ),
+        )
         for first, second in combinations(scores, 2)
     ]
 
@@ -163,7 +173,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
     models = [
         RankedModel(
             name,
-            _interval(scores[name], times),
+            _interval(scores[name], times, is_monitored=side.is_monitored),
             1 + losses[name],
             len(scores) - wins[name],
             sum(side.failed.get(condition, 0) for condition in group.conditions),
@@ -181,15 +191,18 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
     )
 
 
-def _interval(scores: _Pooled, times: Counter[ComparedQuestion]) -> Interval:
+def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored: bool) -> Interval:
     """Return the mean over distinct questions with its interval.
 
-    Items with the same question and other documents are one question. Its conditions are not independent trials.
+    Items on the same event, and items with the same question and other documents, are one question. Its conditions are
+    not independent trials.
     """
-    questions: dict[tuple[str, Answer], list[ComparedQuestion]] = {}
+    questions: dict[object, list[ComparedQuestion]] = {}
     for question in scores:
-        questions.setdefault((question.text, question.answer), []).append(question)
+        questions.setdefault(question.event or (question.text, question.answer), []).append(question)
     trials = [float(sum(times[question] for question in found)) for found in questions.values()]
     means = [fmean(scores[question] for question in found) for found in questions.values()]
+    if is_monitored:
+        return rate_sequence(means, [1.0] * len(means))
     hits = [mean * count for mean, count in zip(means, trials, strict=True)]
     return clustered_wilson(hits, trials)._replace(value=fmean(means))

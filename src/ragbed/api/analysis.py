@@ -16,6 +16,7 @@ from ragbed.api.analysis_results import (
     ScoreResult,
     WrittenSums,
 )
+from ragbed.api.calling import with_request_options
 from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
@@ -157,7 +158,7 @@ def judge(
     criteria: Values = "refusal,flag,correct",
     testbeds: Values | None = None,
     votes: int = 1,
-    max_tokens: int = 256,
+    max_tokens: int | str = "auto",
     labels: str | Path | None = None,
     sample: int | None = None,
     out: str | Path | None = None,
@@ -194,7 +195,6 @@ def judge(
     if (sample is None) != (out is None):
         raise UsageError("sample=N and out=FILE must be given together.")
     check_range("votes", votes, 1)
-    check_range("max_tokens", max_tokens, 1)
     check_range("sample", sample, 2)
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
@@ -203,7 +203,7 @@ def judge(
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
             scope = _scope(folder, criterion, testbeds)
-            sampling = _judge_sampling(criterion, votes, max_tokens)
+            sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(scope.folder(sampling), settings, scope.cases, model, sampling, votes, budget)
             names = [opened.name for opened in caller.run(plan).models]
@@ -242,11 +242,12 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
 
-def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
+def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> Sampling:
+    from ragbed.api.request_options import check_max_tokens, with_limit
     from ragbed.models.base import Sampling
 
     temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return Sampling(temperature=temperature, max_tokens=max_tokens, choices=criterion.words)
+    return with_limit(Sampling(temperature=temperature, choices=criterion.words), check_max_tokens(max_tokens))
 
 
 @checked
@@ -291,7 +292,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     """Call every model again about its own errors; return how many calls failed."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
     from ragbed.api.model_calls import CallPlan
-    from ragbed.models.base import Sampling
+    from ragbed.api.request_options import stored_sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
     from ragbed.text import counted
@@ -299,9 +300,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     with open_scored(run) as store:
         stored = sampling_of(store)
         models = [name for name, _ in store.models().values()]
-    sampling = Sampling(
-        temperature=float(stored["temperature"]), top_p=float(stored["top_p"]), max_tokens=int(stored["max_tokens"])
-    )
+    sampling = stored_sampling(stored)
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     failed = 0
     for kind in kinds:
@@ -387,7 +386,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and what they do and do not support.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and findings about what they support.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

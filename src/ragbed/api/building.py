@@ -146,7 +146,9 @@ def build(
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
     """Return the client with which the steps of a build call models; a folder keeps the responses."""
+    from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
+    from ragbed.models.base import Sampling
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -160,7 +162,8 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
 
-    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked)
+    sampling = with_request_options(Sampling(raises_limit=True), caller.options)
+    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked, sampling=sampling)
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ragbed.api.request_options import read_headers, read_request_options
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
@@ -32,11 +33,19 @@ def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
     if spec.engine == "local" and share:
-        raise UsageError(f"`{next(iter(share))}` is for a cluster; add engine=ray, or leave it away.")
+        name = next(iter(share))
+        raise UsageError(f"{name}={share[name]} needs a Ray cluster. Add engine=ray, or remove `{name}`.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
     return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
+
+
+def with_request_options(sampling: Sampling, spec: RunSpec) -> Sampling:
+    """Return sampling parameters with the options for requests."""
+    from msgspec import structs
+
+    return structs.replace(sampling, **read_request_options(vars(spec)))
 
 
 def open_model(
@@ -57,7 +66,7 @@ def open_model(
     config = ModelConfig(
         name,
         variables(),
-        sampling,
+        with_request_options(sampling, spec),
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
@@ -66,12 +75,13 @@ def open_model(
         preset,
         trusts_code,
         corpora=corpora or {},
+        headers=read_headers(spec.header),
     )
     return engine.open_model(name, config)
 
 
 def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    """Return an object as a model whose exceptions become outcomes of cases."""
     from ragbed.api import function_models
 
     return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)

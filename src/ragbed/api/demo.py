@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,11 @@ ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
 _ITEMS = 11  # Questions of each of the three kinds, in each language: about 80 cases.
 _DOCS = 2  # Short prompts, so that the bundled model needs only a few minutes on two cores.
-_RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}  # What two documents allow.
-_MAX_TOKENS = 64  # Enough for a sentence or two.
+_RATIOS = {
+    "noise": (Fraction(0), Fraction(1, 2)),
+    "integration": (Fraction(0),),
+}  # These apply to prompts with two documents.
+_MAX_TOKENS = 64  # This is enough for a sentence or two.
 
 
 def demo(
@@ -86,7 +89,7 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
 
 def _install_default(shown: Progress) -> str | None:
     """Download the weights of the default model if they are missing; return the problem if the model cannot run."""
-    if find_spec("xllamacpp") is None:
+    if importlib.util.find_spec("xllamacpp") is None:
         return f"{DEFAULT_MODEL} needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again."
     try:
         check_reader(DEFAULT_MODEL)

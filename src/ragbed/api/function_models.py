@@ -31,7 +31,7 @@ _LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error
 
 
 def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
+    """Return an object as a model whose exceptions become outcomes of cases."""
     value = source.value
     at_once = connections or DEFAULT_CALLS
     if isinstance(value, System):
@@ -72,7 +72,7 @@ class _FunctionModel:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - of the protocol
-        """Call the function; whatever it raises is the outcome of this case."""
+        """Call the function; any exception becomes the outcome of this case."""
         start, limit = time.monotonic(), asyncio.timeout(self._timeout)
         try:
             async with limit:
@@ -106,7 +106,7 @@ class _FunctionModel:
         return canonical({"messages": case.messages})
 
     async def identity(self) -> str:
-        """Return nothing: a function has no version."""
+        """Return None, because a function has no version."""
         return ""
 
     async def close(self) -> None:
@@ -142,7 +142,7 @@ class _SystemModel(_FunctionModel):
         return msgspec.structs.replace(completion, retrieved=_read_contexts(contexts, case))
 
     def request(self, case: Case) -> bytes:
-        """Return what the system receives, which identifies the request."""
+        """Return the input of the system, which identifies the request."""
         return canonical(self._argument(case))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """Calls to make, stored as a run of their own that can be resumed and grows with new cases.
+    """Planned calls, stored as a separate run that can be resumed and extended with new cases.
 
     Attributes:
         folder: Folder of the run.
@@ -50,7 +50,7 @@ class CallPlan:
 
 
 class ModelCaller:
-    """Makes the calls of one API function, with one engine, one cache and one display of progress."""
+    """The calls of one API function, with one engine, one cache and one progress display."""
 
     def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress

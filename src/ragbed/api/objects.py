@@ -18,7 +18,7 @@ _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "id
 
 @dataclass(frozen=True)
 class SystemCase:
-    """What a RAG system receives of a case: neither the gold answer nor labels of the documents.
+    """The input of a RAG system: a case without the gold answer and without the labels of the documents.
 
     Attributes:
         case: Name of the case.
@@ -61,7 +61,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     """Mark a function as a RAG system, which receives the case and builds its own prompt.
 
     The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
-    with `answer` and, if it likes, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
+    with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
     dictionaries with `id` or `text`. Can be used as a decorator.
 
     Args:
@@ -117,7 +117,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
 def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
-        raise UsageError(f"two models are called {source.name!r}; name them: model={{'NAME': …, 'OTHER': …}}.")
+        raise UsageError(f"two models are called {source.name!r}; give them names: model={{'NAME': …, 'OTHER': …}}.")
     if known is not None and known.label != source.label:
         raise UsageError(f"model={source.name} is given twice under different names; give it once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:

@@ -14,6 +14,7 @@ from ragbed.api.calling import check_models, open_engine, open_model, open_objec
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
+from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
 
@@ -55,6 +56,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     floors = read_floors(spec.gates)
@@ -69,7 +71,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     stored = (
         _stored_settings(spec, datasets, settings.as_options(), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
-        | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")}
+        | _stored_sampling(sampling, spec)
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
@@ -83,8 +85,8 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         raise
 
     def cases() -> Iterable[Case]:
-        planned = generate_cases(
-            datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message
+        planned = require_feasible(
+            generate_cases(datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message)
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
         checked = _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
@@ -198,14 +200,33 @@ def _preset(name: str | None) -> Preset | None:
 
 
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
-    """Return the sampling of the spec; the preset, or the default, decides what the spec leaves open."""
+    """Return the sampling of the spec; missing values are those of the preset or the defaults."""
     from msgspec import structs
 
     from ragbed.models.base import Sampling
 
-    given = {name: getattr(spec, name) for name in ("temperature", "top_p", "max_tokens")}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return structs.replace(Sampling() if preset is None else preset.sampling, **chosen)
+    sampling = Sampling() if preset is None else preset.sampling
+    if spec.temperature is not None:
+        temperature = None if isinstance(spec.temperature, str) else spec.temperature
+        sampling = structs.replace(sampling, temperature=temperature)
+    if spec.top_p is not None:
+        sampling = structs.replace(sampling, top_p=spec.top_p)
+    return with_limit(sampling, sampling.max_tokens if preset and spec.max_tokens is None else spec.max_tokens)
+
+
+def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
+    """Return the settings of requests; those that are not set are left out, as in runs of earlier versions."""
+    import msgspec
+
+    limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
+    temperature = NONE if sampling.temperature is None else str(sampling.temperature)
+    stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
+    for name in ("reasoning_effort", "thinking", "seed_model"):
+        if getattr(spec, name) is not None:
+            stored[name] = str(getattr(spec, name))
+    if extra := read_extra_body(spec.extra_body):
+        stored["extra_body"] = msgspec.json.encode(extra, order="sorted").decode()
+    return stored
 
 
 def _new_folder(model: str) -> Path:

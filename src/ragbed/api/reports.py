@@ -61,7 +61,7 @@ def report(
 
     Args:
         runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
-        format: Format of the report. Text is Markdown here.
+        format: Format of the report. A text report is written as Markdown.
         track: Scoring track of the tables; CSV and JSON have all tracks.
         out: File for the report, or folder for figures; by default report.html for HTML, else none.
         words: Language of figures, and in which HTML opens.
@@ -105,13 +105,13 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder; name it without file://.")
+            raise UsageError(f"{place}: a run is a local folder. Write its path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
-            f"{files[0]} is a file of sums and {folders[0]} a run; name only one kind, or sum the run up first: "
-            f"ragbed score {folders[0]} --sums FILE"
+            f"{files[0]} is a file of sums, but {folders[0]} is a run. Use only files of sums or only runs; this "
+            f"command writes the sums of a run: ragbed score {folders[0]} --sums FILE"
         )
     return folders, files
 

@@ -90,7 +90,7 @@ async def arun(
 
 @checked
 def open_run(folder: str | Path) -> Run:
-    """Open a run that was made before.
+    """Open an existing run.
 
     Raises:
         RagbedError: The folder contains no run.
@@ -125,7 +125,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+            except BaseException:  # Ctrl-C is raised here; without this the thread would continue to call the model.
                 ending.end()
                 raise
     except RagbedError as error:
@@ -149,11 +149,11 @@ def forecast(
 
 
 def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate five cases with each model and return what the run will take."""
+    """Evaluate five cases with each model and forecast calls, tokens, cost and time."""
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats)) for model in job.models]
+    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:

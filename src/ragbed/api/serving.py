@@ -37,8 +37,8 @@ class PageServer:
         description: What the page shows, in words.
 
     Args:
-        open_page: Opens the page: returns its address, its application and its description. An exit stack takes what
-            must be closed.
+        open_page: Opens the page and returns its URL, its application and its description; resources to close are added
+            to an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
@@ -241,7 +241,7 @@ def _open_session(
     from ragbed.ui.review.open_review import open_review as open_session
 
     if target is not None and not 0.001 <= target < 1:
-        raise UsageError(f"target={target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
+        raise UsageError(f"target={target:g} is out of range. Use a number from 0.001 to 0.999, e.g. 0.05.")
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: items checked for flags", number)
@@ -266,7 +266,7 @@ def _export(log: Log, path: Path) -> ReviewResult:
 
     lines = log.read()
     if path.resolve() == log.path.resolve():
-        raise UsageError(f"export={path} is the log itself; name another file.")
+        raise UsageError(f"export={path} is the log itself. Choose another file.")
     with write_whole(path) as sink:
         sink.write(pack(lines))
     return ReviewResult(path, len(lines))

@@ -16,7 +16,7 @@ from ragbed.api.reports import split_runs
 from ragbed.api.results import Run
 from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the export is complete."""
         return not (self.failed and self.leaves_out)
 
 
@@ -177,7 +177,10 @@ def import_results(
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"from_={from_}: name the dataset with `data`.")
+        raise UsageError(f"from_={from_} needs the dataset of the answers. Add data=DATA.")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
+from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ class CallKeywords(EngineKeywords, total=False):
     timeout: float
     budget: float | None
     no_cache: bool
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
 
 
 class RunOptions(LayoutKeywords, CallKeywords, total=False):
@@ -70,9 +76,14 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     out: LocalFile
     strategies: Values | None
     repeats: int
-    temperature: float | None
+    temperature: float | str | None
     top_p: float | None
-    max_tokens: int | None
+    max_tokens: int | str | None
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
     preset: str | None
     trust_remote_code: bool
     shard: str | None
@@ -107,9 +118,15 @@ class RunSpec:
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Responses per case.
-        temperature: Sampling temperature; default: 0, or the preset's.
+        temperature: Sampling temperature, or "none" to leave it out of requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
-        max_tokens: Maximum tokens per response; default: 256, or the preset's.
+        max_tokens: Maximum tokens per response. With "auto" it starts at 256, or at 4,096 once the model thinks, and a
+            truncated response is requested once more with up to 16,384. Default: "auto", or the preset's.
+        reasoning_effort: How much the model thinks, as its provider names it, e.g. `low`.
+        thinking: Whether the model thinks: `on`, `off`, or `budget=N` with a number of tokens.
+        extra_body: Further fields of the request, as a dictionary or as JSON.
+        header: Further headers of the request, each as `Name: value`.
+        seed_model: Seed of the model's random generator.
         preset: Name of a system of the paper whose prompt format and sampling to use.
         trust_remote_code: Run the code of a pinned `hf/` revision.
         max_connections: Maximum concurrent requests; default: adaptive, up to 64.
@@ -157,9 +174,14 @@ class RunSpec:
     prompt: LocalFile = None
     strategies: Values | None = None
     repeats: int = 1
-    temperature: float | None = None
+    temperature: float | str | None = None
     top_p: float | None = None
-    max_tokens: int | None = None
+    max_tokens: int | str | None = None
+    reasoning_effort: str | None = None
+    thinking: str | None = None
+    extra_body: str | Mapping[str, Any] | None = None
+    header: str | Sequence[str] = ()
+    seed_model: int | None = None
     preset: str | None = None
     trust_remote_code: bool = False
     max_connections: int | None = None
@@ -190,13 +212,16 @@ class RunSpec:
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
+        object.__setattr__(self, "max_tokens", check_max_tokens(self.max_tokens))
+        object.__setattr__(self, "temperature", check_temperature(self.temperature))
+        read_request_options(vars(self))
         for name in ("trust_remote_code", "no_cache", "batch"):
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError("`cluster` is for a cluster; add engine=ray, or leave it away.")
+            raise UsageError(f"cluster={self.cluster} needs a Ray cluster. Add engine=ray, or remove `cluster`.")
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -211,7 +236,7 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a number may be: its type, whether None is allowed, and the range."""
+    """The allowed values of a number: its type, whether None is allowed, and the range."""
 
     whole: bool = True
     optional: bool = True
@@ -224,9 +249,8 @@ _NUMBERS = {
     "num_docs": _Bounds(),  # The range depends on the testbed and is checked with it.
     "seed": _Bounds(optional=False),
     "repeats": _Bounds(optional=False, low=1),
-    "temperature": _Bounds(whole=False, low=0),
     "top_p": _Bounds(whole=False, low=0, high=1),
-    "max_tokens": _Bounds(low=1),
+    "seed_model": _Bounds(),
     "max_connections": _Bounds(low=1, high=4_096),
     "rpm": _Bounds(low=1),
     "tpm": _Bounds(low=1),

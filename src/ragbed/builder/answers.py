@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.labelling import is_stated
 from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools, reader_of
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
@@ -22,7 +22,7 @@ _SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has 
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough varied passages whose supporting passages lead a reader to the answer."""
+    """Yield the questions with enough varied passages from which a reader finds the answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -40,8 +40,9 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
         reply = (completion.reply or "").strip() if completion else ""
         if completion is None:
             yield _verified(draft, passages)
-        elif completion.outcome == "error":
-            yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
+        elif completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(STEP, draft.question, completion.outcome, f"the call of the reader failed: {reason}")
         elif score(case, reply)["correct"] is not True:
             reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)
@@ -62,7 +63,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages of each source and stance, in order; 0 means no limit."""
+    """Keep at most this many passages of each source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -80,7 +81,7 @@ def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tup
 
 
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Return the passages with a stance."""
+    """Return the passages with a relevance label."""
     return [passage for passage in passages if passage.stance == stance]
 
 
@@ -132,7 +133,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that all sources give as a guess or a first count."""
+    """Find answers that all sources state as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -23,7 +23,7 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # it may be tomorrow already in another time zone
+_OTHER_ZONES = timedelta(days=1)  # in another time zone it may already be tomorrow
 MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
 
 

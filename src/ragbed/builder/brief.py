@@ -14,7 +14,9 @@ from ragbed.errors import UsageError
 from ragbed.schema import Lang
 from ragbed.text import numeral, storable_name
 
-_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}  # without 一, an article in 一个
+_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {
+    "两": 2
+}  # 一 is left out, because it is an article in 一个
 _NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
 _ABOUT = r"\b(?:about|on)\b|关于|有关"
 # Before the topic a count may be anywhere; in the topic only where something new begins.
@@ -52,7 +54,7 @@ _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# As the language of questions: "French wine" may be the topic.
+# Only as the language of questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -199,4 +201,4 @@ def _write_count(count: int | dict[Lang, int]) -> str:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a JSON string is also a basic string of TOML
+    return json.dumps(text, ensure_ascii=False)  # every JSON string is also a valid TOML string

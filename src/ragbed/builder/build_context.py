@@ -140,7 +140,7 @@ class RecordIndex(Generic[Thing]):
         self._file.close()
 
     def scan(self) -> Iterator[tuple[int, Thing]]:
-        """Yield every record with its offset; do not call `read` meanwhile."""
+        """Yield every record with its offset; do not call `read` during the iteration."""
         offset = 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):

@@ -12,7 +12,7 @@ from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage, find_fake
 from ragbed.builder.fields import read_blocks
-from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft, Edited, Falsehood
@@ -22,7 +22,9 @@ from ragbed.text import to_terms
 
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
-_MAX_TOKENS = 700  # of a rewritten passage: 300 of our tokens, up to twice as many for tokenizers not made for Chinese
+_MAX_TOKENS = (
+    700  # a rewritten passage has 300 of our tokens, and up to twice as many of a tokenizer not made for Chinese
+)
 _MAX_OTHERS = 50  # similar questions whose answers are tried; the answers of less similar ones are not plausible
 
 
@@ -126,9 +128,9 @@ def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
         for edit in falsehood.edits:
             completion = responses[cases[falsehood.question, edit.of].case][0]
             text = (completion.reply or "").strip()
-            if completion.outcome == "error":
-                reason = f"the call of the rewriter failed: {completion.error}"
-                yield reject(REWRITE_STEP, draft.question, "error", reason)
+            if completion.outcome != "ok":
+                reason = f"the call of the rewriter failed: {completion.error or WITHOUT_REPLY[completion.outcome]}"
+                yield reject(REWRITE_STEP, draft.question, completion.outcome, reason)
             elif faults := check_rewrite(draft, falsehood.fake, edit.text, text):
                 yield reject(REWRITE_STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
             else:

@@ -55,7 +55,7 @@ _BACK = {
 _NAME_HAN = 4  # characters before such a word in a Chinese question that may contain a name
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")  # a capital inside the sentence, or a title; not a number alone
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers of small models that name nobody in particular.
+# Answers of small models that do not name a specific person.
 _NOBODY = {
     "en": re.compile(
         r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
@@ -136,7 +136,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
     if asks_for_a_guess(question, lang):
         yield "guess", f"{question!r} asks for an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
-        yield "unnamed", f"{answer!r} names nobody, and {question!r} asks who"
+        yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"
 
 
 def _find_reference(question: str, lang: Lang) -> str:

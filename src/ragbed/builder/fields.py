@@ -58,7 +58,7 @@ def write_block(block: Mapping[str, str], lang: Lang) -> str:
 
 
 def is_nothing(value: str) -> bool:
-    """Check whether a field is empty or says that there is nothing."""
+    """Check whether a field is empty or states that there is no value."""
     return value.strip().strip(".。[]()（）").lower() in _NOTHING
 
 

@@ -1,4 +1,4 @@
-"""Explain why fewer items were delivered than wanted, from the counts of the steps."""
+"""Explain from the counts of the steps why fewer items were delivered than requested."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE = {
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """Wanted and delivered items of one file."""
+    """The requested and the delivered number of items of one file."""
 
     file: str
     wanted: int

@@ -23,8 +23,8 @@ from ragbed.text import plain, squeezed
 STEP = "items"
 # The suffixes of the files and their names in the recipe; `fluent` has the rewritten passages of `fact`.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
-_MAX_ALIASES = 6  # of a part: pages rarely have more, and each makes a match by chance more likely
-_MIN_CHARS = 3  # of an alias: "6" for six is in every other text
+_MAX_ALIASES = 6  # maximum aliases of a part: pages rarely have more, and each makes a match by chance more likely
+_MIN_CHARS = 3  # minimum length of an alias: "6" for six is in every other text
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
@@ -55,7 +55,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:
-    """Check that a form says as much as the answer without the question, which containment does not read.
+    """Check that a form is as informative as the answer without the question.
 
     "July 21" says less than July 21, 2021, and "44 million" less than $44 million.
     """
@@ -102,7 +102,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the wanted number of items, one of each event before the second of any."""
+    """Yield the requested number of items, one of each event before a second one of any event."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

@@ -132,7 +132,7 @@ class Done(Struct, frozen=True, kw_only=True):
     stamp: str  # hash of its inputs; empty if a part of it is to be tried again
     entered: int  # records of its main input; documents found, for the first step
     made: int
-    rejected: dict[str, int] = {}  # by outcome
+    rejected: dict[str, int] = {}  # number of rejects by outcome
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
         raise UnknownName("step", start, STEPS)
     steps = build.folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
-    for partial in steps.glob(".*.part"):  # left by a killed build
+    for partial in steps.glob(".*.part"):  # a killed build may leave these files
         partial.unlink()
     state = read_state(build.folder) or State(begun=build.today)
     if start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST)):

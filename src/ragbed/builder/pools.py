@@ -73,7 +73,7 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
 
 
 def ask_opinion(question: Question, text: str) -> str:
-    """Return the prompt that asks a judge about a passage."""
+    """Return the prompt with which a judge labels a passage."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
     return write_prompt(question.lang, "stance", texts)
 
@@ -174,7 +174,7 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
 def _check_judge(
     build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
 ) -> Iterator[Reject]:
-    """Report a judge that gives nearly always the same verdict, as small models do."""
+    """Report a judge that returns nearly always the same verdict, as small models do."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)

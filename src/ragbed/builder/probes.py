@@ -15,7 +15,7 @@ from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
 
 STEP = "probes"
-_TEMPERATURE = 0.7  # of several samples, which would be equal at 0
+_TEMPERATURE = 0.7  # several samples would be equal at temperature 0
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:

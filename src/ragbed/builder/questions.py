@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks, write_block
-from ragbed.builder.model_requests import Request, make_case, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, write_prompt
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
 from ragbed.builder.rules import GENERATOR, write_fields
@@ -22,8 +22,8 @@ from ragbed.text import squeezed, to_terms
 STEP = "questions"
 MAX_COMPARED = 5_000  # articles compared: takes a few seconds, and includes another year's article for most events
 _BEGINNING = 2_000  # characters of an article that show its subject
-_MAX_CHARS = 12_000  # of an article in a prompt, about 3,000 words; news is at the beginning
-_SHOWN_CHARS = 100  # of an invalid response in the reason
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; news is at the beginning
+_SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
 _MIN_BATCH = 8  # articles per batch, because the last few drafts would otherwise take a round each
 # Share of common words from which two questions with the same answer are the same: paraphrases share half of them,
 # questions about different facts with the same answer (e.g. a year) hardly a third.
@@ -46,7 +46,7 @@ class _Faulty(NamedTuple):
 
 
 class SimilarArticles:
-    """Finds, for a question, another article that shares its rarest words.
+    """A search for another article that shares the rarest words of a question.
 
     Args:
         articles: Articles of one language.
@@ -139,7 +139,7 @@ def asks_outside(build: Build) -> bool:
 
 
 def drafts_wanted(build: Build, lang: Lang) -> int:
-    """Return how many drafts of a language are enough."""
+    """Return the number of drafts of a language that are enough."""
     counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
     most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
     return ceil(build.recipe.questions.surplus * most)
@@ -246,7 +246,7 @@ def _prompt(build: Build, article: Article) -> str:
     about = build.recipe.about.strip()
     label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[article.lang]
     own = {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""}
-    return write_prompt(article.lang, "questions", _excerpt(article), own)
+    return write_prompt(article.lang, build.recipe.questions.prompt, _excerpt(article), own)
 
 
 def _excerpt(article: Article) -> dict[str, str]:
@@ -286,7 +286,7 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
 
 def _fields_of(completion: Completion, alone: str) -> Fields:
     if completion.outcome != "ok":
-        return completion.outcome, completion.error or "the provider refused the request"
+        return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
     return read_blocks(reply, alone) or ("prose", f"two responses without the requested fields; the last: {shown!r}")

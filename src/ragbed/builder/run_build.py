@@ -54,7 +54,7 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class BuildTools:
-    """What a build uses: model calls, services on the network, workers, and the display of progress."""
+    """The resources of a build: model calls, network services, workers and the progress display."""
 
     client: BuildModelClient
     services: BuildServices
@@ -119,7 +119,7 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder of the steps: a locked build works in a temporary one and is compared with what is there."""
+    """Yield the folder of the steps; for a locked build a temporary one, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
@@ -132,7 +132,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the files and the lock; a locked build must give exactly what its lock lists."""
+    """Write the files and the lock; a locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
         tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} are kept.")

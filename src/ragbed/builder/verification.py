@@ -9,7 +9,7 @@ from ragbed.builder.answers import of_stance
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.item_checks import CheckedItem, check_item
 from ragbed.builder.items import make_candidates
-from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import reader_of
 from ragbed.builder.records import ScoredItem
@@ -100,8 +100,8 @@ def _case(item: Item, question: str, passages: Sequence[Passage]) -> Case:
 def _judge(candidate: _Candidate, responses: Mapping[str, Sequence[Completion]]) -> dict[str, float] | Problem:
     """Return the signals of the reader, or the reason why it contradicts the item."""
     completions = {case.case: responses[case.case][0] for case in (candidate.blind, *candidate.rephrased)}
-    if failed := next((one for one in completions.values() if one.outcome == "error"), None):
-        return "error", f"the call of the reader failed: {failed.error}"
+    if failed := next((one for one in completions.values() if one.outcome != "ok"), None):
+        return failed.outcome, f"the call of the reader failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
 
     def is_right(case: Case) -> bool:
         return score(case, completions[case.case].reply or "")["correct"] is True

@@ -32,7 +32,7 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """Loads the module of a command when the command is used; lists commands in groups."""
+    """A group that loads the module of a command when the command is used, and lists commands in groups."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -105,7 +105,7 @@ def main() -> None:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        _suggest_current(error).show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
@@ -120,6 +120,14 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
+
+
+def _suggest_current(error: click.ClickException) -> click.ClickException:
+    """Return an error that suggests only the nearest option; former options are known too, but refused."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    current = [name for name in error.possibilities or () if name not in renames.OPTIONS]
+    return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
 
 
 def _end(*_: object) -> None:

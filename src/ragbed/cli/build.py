@@ -15,7 +15,7 @@ from ragbed.cli.build_output import group_promises, print_funnel, show_forecast,
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
@@ -180,7 +180,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
     try:
         yield
-    except UsageError:
+    except (UsageError, DataError):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:
@@ -190,7 +190,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
+    """Print which items are missing, and exit with code 3 if there are any. A locked build only checks for changes."""
     from ragbed.cli.console import say
 
     if result.unfinished:

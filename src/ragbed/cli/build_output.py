@@ -29,7 +29,7 @@ def show_forecast(forecast: Forecast) -> str:
 
 
 def show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Return how many items of each kind a recipe wants, by language."""
+    """Return how many items of each kind a recipe requests, by language."""
     wanted, langs = recipe["wanted"], recipe["langs"]
     counts = {
         lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())

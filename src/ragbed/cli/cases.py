@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import help_groups, options
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.spec import LayoutKeywords
@@ -45,6 +46,11 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
     _print_counts(made.counts, to_stderr=json or out == "-")
     if json:
         print_json(made.counts.summary())
+    if not any(row.feasible for row in made.counts.rows):
+        raise UsageError(
+            "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+            "--true-ratio or --distractors, or another dataset."
+        )
 
 
 def cases_command(data: Sequence[str]) -> str:

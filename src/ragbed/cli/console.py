@@ -1,4 +1,4 @@
-"""What all commands print with: results on standard output, everything else on standard error."""
+"""Printing for all commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def activation() -> str | None:
 
 
 def print_json(summary: object) -> None:
-    """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
+    """Print a machine-readable summary as one line on standard output, always in UTF-8."""
     import msgspec
 
     try:

@@ -43,19 +43,29 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
-    from ragbed.cli.console import console
+    from ragbed.cli.console import console, say
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
+    from ragbed.cli.results import read_rest
+    from ragbed.models import parse_model
+    from ragbed.text import counted
 
     langs = read_langs(lang)
+    parse_model(model)  # A mistyped model is reported before the examples are printed.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
     if model in ENGLISH_ONLY and "zh" in langs:
         console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
     runs = _evaluate(model, lang, out)
-    print_summary([cell for run in runs for cell in tabulate_run(run)])
+    cells = {run: tabulate_run(run) for run in runs}
+    print_summary([cell for found in cells.values() for cell in found])
     _write_report(runs, out / "report.html")
     _print_next(runs[0], out)
+    for run, found in cells.items():
+        if errors := sum(cell.error for cell in found):
+            say(f"The first error: {read_rest(run)[1]}")
+            say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the same command to retry.")
+            raise click.exceptions.Exit(3)
 
 
 def _evaluate(model: str, lang: str, out: Path) -> list[Path]:

@@ -33,7 +33,7 @@ class GroupedOption(click.Option):
         if isinstance(self.show_default, str):
             extra["default"] = self.show_default
         if getattr(self.type, "max", None) is None:
-            extra.pop("range", None)  # "x>=1" is what anybody expects of a count.
+            extra.pop("range", None)  # "x>=1" is obvious for a count.
         return extra
 
 

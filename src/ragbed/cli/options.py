@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,12 +28,24 @@ class _Bounded(click.ParamType[Any]):
     """A number that is finite and not larger than any count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        number = super().convert(value, param, ctx)
+        number = self._read(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         if abs(number) > _MOST:
             self.fail(f"{value} is out of range: use a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
         return number
+
+    def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Return a number; the error message describes the allowed values in words."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            kind = "an integer" if "integer" in self.name else "a number"
+            low, high = getattr(self, "min", None), getattr(self, "max", None)
+            word = "greater than" if getattr(self, "min_open", False) else "of at least"
+            bounds = [] if low is None else [f"{word} {low:,}"]
+            bounds += [] if high is None else [f"at most {high:,}"]
+            self.fail(f"{value!r} is not allowed. Use {' '.join([kind, ' and '.join(bounds)]).strip()}.", param, ctx)
 
 
 class _Int(_Bounded, click.types.IntParamType): ...
@@ -161,8 +174,11 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
         try:
             options = tomllib.loads(read_regular(path).decode())
         except OSError as error:
-            raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
-        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or lists nested as deeply
+            raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # raised also for a number of 5,000 digits and for deeply nested lists
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
         known = {
             name.removeprefix("--"): param
@@ -176,7 +192,12 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             if new := renames.BUILD_OPTIONS.get(f"--{name}"):
                 raise UsageError(f"--config {path}: {name!r} is now {new}.")
             if name not in known:
-                raise UsageError(f"--config {path}: {name!r} is not an option of this command.")
+                near = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                command = context.command_path
+                raise UsageError(
+                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` lists them."
+                )
         context.default_map = {
             str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
             for name, value in options.items()

@@ -96,7 +96,20 @@ def _print(report: Report) -> None:
     _print_summary(report)
     print_tables(report.tables)
     say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    if report.has_printed:
+        say(read_words("en")("page.printed"))
+    _print_errors(report)
     _print_claims(report)
+
+
+def _print_errors(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
+    from ragbed.cli.console import print_table
+    from ragbed.reporting.error_texts import error_columns, tell_errors
+
+    words = read_words("en")
+    if report.errors:
+        print_table(words("error_table.heading"), error_columns(words), tell_errors(report.errors, words))
 
 
 def _print_summary(report: Report) -> None:
@@ -124,7 +137,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
                 row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
-                show_asked(row.asked, row.errors),
+                show_asked(row.asked, row.errors, row.truncated),
                 *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
             )
             for row in table.rows

@@ -22,8 +22,15 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
         return store.infeasible(), store.an_error()
 
 
-def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], *, may_stop: bool) -> None:
-    """Exit with code 3 if a case ended in an error, or has no result although the run may not stop early."""
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
+    """Exit with code 3 if a case is incomplete: an error, truncated, or without a result if the run may not stop.
+
+    Args:
+        folder: Folder of the run.
+        cells: Its conditions.
+        limit: The token limit of the responses.
+        may_stop: Whether the run may stop early.
+    """
     from ragbed.cli.console import say
 
     pending = sum(cell.planned - cell.asked for cell in cells)
@@ -31,17 +38,37 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], *, may_st
         cases = "case has" if pending == 1 else "cases have"
         say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
         raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
+    errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if errors:
         say(f"The first error: {read_rest(folder)[1]}")
         cases = "case" if errors == 1 else "cases"
         rerun = f"Rerun the same command with --out {folder} to retry."
         say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+    if truncated:
+        say(f"{tell_truncated(truncated, limit)} Use another --out.")
+    if errors or truncated:
         raise click.exceptions.Exit(3)
+
+
+def tell_truncated(count: int, limit: str) -> str:
+    """Return how many responses were truncated, and the option that helps."""
+    from ragbed.text import counted
+
+    if limit == "auto":
+        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        limit = "highest limit of --max-tokens auto"
+    else:
+        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+    return (
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
+        f"To get complete responses, add {fix}."
+    )
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
-    from ragbed.cli.console import print_table, say
+    from ragbed.cli.console import console, print_table, say
+    from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
@@ -54,11 +81,15 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", "score", "code %", "paper %", "robust %")
+        cut = ["truncated"] if any(cell.truncated for cell in shown) else []
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *cut, "score", "code %", "paper %", "robust %")
         rows = [
-            _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
+            _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
+            for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if any(cell.asked < FEW for cell in cells):
+        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.")
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
@@ -71,7 +102,7 @@ def headline_of(testbed: str) -> tuple[str, str]:
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
@@ -84,7 +115,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
         cell.condition.lang,
         *mix,
         n,
-        cell.error + cell.refused,
+        cell.error + cell.filtered,
+        *truncated,
         title,
         *rates,
         show(cell.rates.get(score)),

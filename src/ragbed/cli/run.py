@@ -70,10 +70,10 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @options.option(
     "--temperature",
-    type=click.FloatRange(0),
+    metavar="N|none",
     show_default="0",
     group=help_groups.SAMPLING,
-    help="Sampling temperature.",
+    help="Sampling temperature; none leaves it out of requests.",
 )
 @options.option(
     "--top-p",
@@ -84,10 +84,11 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @options.option(
     "--max-tokens",
-    type=click.IntRange(1),
-    show_default="256",
+    metavar="N|auto",
+    show_default="auto",
     group=help_groups.SAMPLING,
-    help="Maximum tokens per response.",
+    help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
+    "response once more with up to 16,384.",
 )
 @options.option(
     "--trust-remote-code",
@@ -178,7 +179,7 @@ def run(
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
     _print_decisions(job)
-    exit_if_incomplete(job.folder, cells, may_stop=job.rule is not None)
+    exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
 
 
@@ -249,6 +250,7 @@ def _show_cost(row: Forecast) -> str:
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     from ragbed.api.runs import forecast_job
     from ragbed.cli.console import print_json, print_table, say
+    from ragbed.cli.results import tell_truncated
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -268,5 +270,8 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     print_table("Forecast", columns, rows, to_stderr=to_json)
     if job.rule is not None:
         say("--until may stop the run earlier.")
+    for row in forecasts:
+        if row.truncated:
+            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
     if to_json:
         print_json({"forecasts": forecasts})

@@ -20,7 +20,7 @@ _WORTH_ANNOUNCING_S = 60.0
 
 
 class RunProgress(TerminalBars):
-    """Shows on standard error how far the evaluation of each model is.
+    """A display on standard error of the progress of each model.
 
     Args:
         clock: Seconds that only go forwards.
@@ -40,7 +40,7 @@ class RunProgress(TerminalBars):
             self._bars.print(with_options(text))
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Move the bar of a model, or print a line from time to time."""
+        """Update the bar of a model, or print occasional lines without a terminal."""
         self._announce(model, state)
         if self._on_terminal:
             self._console = self._console or console(to_stderr=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,9 +25,9 @@ def status(run: Path, json: bool) -> None:
 
     RUN can be a folder of runs; each of them is shown.
 
-    Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
-    flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
-    written, so the command can be used while the run is in progress.
+    Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
+    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
+    the first few are listed. Nothing is written, so the command can be used while the run is in progress.
 
     \b
     Examples:
@@ -52,8 +53,9 @@ def _print(found: Status, *, to_stderr: bool) -> None:
     for model in found.models:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
-        rows.append((model.name, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
-    columns = ("model", "planned", "n", "done", "ok", "refused", "error", "kinds of errors")
+        counts = (model.ok, model.truncated, model.filtered, model.error)
+        rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
+    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "kinds of errors")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
@@ -70,6 +72,7 @@ def _lines(found: Status) -> list[str]:
         lines.append(
             f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
         )
+    lines += _notes(found)
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
@@ -87,3 +90,14 @@ def _lines(found: Status) -> list[str]:
         if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
             lines.append("  …")
     return lines
+
+
+def _notes(found: Status) -> Iterator[str]:
+    """Yield what is unusual about the responses: changed models, adjusted requests, truncation."""
+    for model in found.models:
+        if len(model.served) > 1:
+            yield f"The server of {model.name} served several models: {', '.join(model.served)}."
+        if model.sent is not None and model.sent.get("negotiated"):
+            yield f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that."
+    if any(model.truncated for model in found.models):
+        yield "Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens."

@@ -58,7 +58,7 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
     """Export a run, or the trials of one of its models."""
     to = target.to
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
-        raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
+        raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
         run = ExportedRun(folder, store, model, canonical)
         if target.shards is not None:

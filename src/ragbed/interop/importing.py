@@ -38,7 +38,9 @@ class AnswerFiles:
         if self.form == "inspect":
             return open_inspect(self.paths, self.model, cases)
         if self.model is None:
-            raise UsageError(f"from_={self.form}: name the model that gave the answers with `model`.")
+            raise UsageError(
+                f"from_={self.form} needs the name of the model that produced the answers. Add model=NAME."
+            )
         if self.form == "lm-eval":
             return [LmEvalSamples(self.paths, self.model, self.form, cases)]
         return [PlainFiles(self.paths, self.model, "imported", cases)]

@@ -28,12 +28,12 @@ _CHUNK_BYTES = 1 << 16
 class DownloadLimits:
     """Limits for each file."""
 
-    connect_s: float = 15  # including the name lookup
-    idle_s: float = 30  # between two chunks
-    total_s: float = 3600  # for all attempts: RGB's largest file (11 MB) at 3 kB/s
-    max_bytes: int = 64 << 20  # for a file of unknown size: six times RGB's largest
-    tries: int = 4  # in a row without progress
-    pause_s: float = 0.5  # before the second attempt; doubled before each further one
+    connect_s: float = 15  # time limit of a connection, including the name lookup
+    idle_s: float = 30  # maximum pause between two chunks
+    total_s: float = 3600  # time limit of all attempts: RGB's largest file (11 MB) at 3 kB/s
+    max_bytes: int = 64 << 20  # limit for a file of unknown size: six times RGB's largest
+    tries: int = 4  # maximum attempts in a row without progress
+    pause_s: float = 0.5  # pause before the second attempt; doubled before each further one
     redirects: int = 5
     at_once: int = 3  # enough to fill a line, and polite to one host
 

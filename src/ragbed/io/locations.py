@@ -144,7 +144,7 @@ def check_regular(path: Path, *, follow_links: bool = False) -> None:
     try:
         mode = path.stat(follow_symlinks=follow_links).st_mode
     except OSError:
-        return  # opening it reports the reason
+        return  # the error is reported when the file is opened
     _refuse_kind(path, mode)
 
 
@@ -250,7 +250,8 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
             raise UsageError(f"{place} cannot be {done}: its scheme does not support this.") from error
         denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
         problem = f"no permission ({_brief(place, error)}). Set up credentials for its package" if denied else None
-        raise RagbedError(f"{place} cannot be {done}: {problem or _brief(place, error)}.") from error
+        problem = problem or f"{_brief(place, error)}. Check the URL and the connection"
+        raise RagbedError(f"{place} cannot be {done}: {problem}.") from error
 
 
 def _brief(url: Url, error: Exception) -> str:

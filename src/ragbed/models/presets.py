@@ -108,7 +108,7 @@ PRESETS: dict[str, Preset] = {
     "chatglm-6b": Preset(
         "THUDM/chatglm-6b",
         "transformers 4.27.1",
-        code=_prepend,  # its own code adds nothing to a first turn
+        code=_prepend,  # the model's own code adds nothing to a first turn
         own=_prepend,
         served_by="chat",
         hf_problem=_GLM_PROBLEM.format("4.27.1"),

@@ -42,7 +42,7 @@ class Summary(NamedTuple):
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides per testbed; each question counts once, whatever the number of its conditions.
+    """Compare two sides per testbed; each question counts once, independent of its number of conditions.
 
     Args:
         first: Baseline A.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_number
+from ragbed.reporting.numbers import FEW, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
@@ -51,7 +51,8 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        yield from _ours(ours, table)
+        if not ours.printed:  # The paper's rows are in its own tables.
+            yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table}"
@@ -64,7 +65,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
     yield _line(
         [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
     )
-    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    under = [small(_text(data)), "", small(show_incomplete(row.errors, row.truncated))]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
     yield SPACE
 

@@ -37,6 +37,13 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
-def show_asked(asked: int, errors: int) -> str:
-    """Return the number of attempted cases, and of those that failed if there are any."""
-    return f"{asked:,}" if not errors else f"{asked:,} ({errors:,} failed)"
+def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
+    """Return the number of attempted cases, and of those that failed or were truncated if there are any."""
+    incomplete = show_incomplete(errors, truncated)
+    return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
+
+
+def show_incomplete(errors: int, truncated: int) -> str:
+    """Return how many cases failed or were truncated; empty if there are none."""
+    found = {"failed": errors, "truncated": truncated}
+    return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

@@ -108,7 +108,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     found = _PATTERN.fullmatch(path.name)
     if found is None:
         raise UsageError(
-            f"{path.name} does not have a name of the original code: "
+            f"{path.name} does not have the name of a result file of the original code. Rename it to "
             "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json."
         )
     dataset, model = _split(found["rest"], path, datasets)

@@ -16,7 +16,7 @@ class BudgetSpent(RagbedError):
 
 
 class Budget:
-    """Add up the cost of responses and say when to stop.
+    """Add up the cost of responses and stop at the limit.
 
     Args:
         limit: Dollars for this run, including earlier sessions.

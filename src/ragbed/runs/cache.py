@@ -23,7 +23,7 @@ from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
-_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
+_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})  # of a model object that does not say so itself
 _FLUSH_AT = 64  # responses between two commits; a lost entry costs only one call
 _VERSION = 1
 _TABLE = """CREATE TABLE replies (
@@ -39,10 +39,11 @@ class _Entry(NamedTuple):
     completion: bytes
 
 
-def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
-    """Return the cache key of a request."""
+def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
+    """Return the cache key of a request; `max_tokens` is the limit that replaced the one in it, if it was raised."""
     hasher = hashlib.sha256()
-    for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
+    parts = [model.encode(), identity.encode(), request, str(repeat).encode()]
+    for part in parts if max_tokens is None else [*parts, f"max_tokens={max_tokens}".encode()]:
         hasher.update(len(part).to_bytes(8, "big") + part)
     return hasher.hexdigest()
 

@@ -29,7 +29,7 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # a run works without the note
+        with suppress(OSError):  # a run also works without the note
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 

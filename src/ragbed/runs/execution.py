@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import threading
@@ -45,7 +46,7 @@ class Follower(Protocol):
     """Process results while the run waits for others."""
 
     def begin(self, store: RunStore) -> None:
-        """Start; the store has the results of earlier sessions."""
+        """Start with a store that has the results of earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Take a durable result with its checksum."""
@@ -82,7 +83,7 @@ class Job:
     engine: Engine | None = None  # where the models were opened; `close` ends it
 
     def close(self) -> None:
-        """End the engine."""
+        """Close the engine."""
         if self.engine is not None:
             self.engine.close()
 
@@ -116,10 +117,22 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 
 @contextmanager
+def _remove_if_unplanned(folder: Path) -> Iterator[None]:
+    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run."""
+    is_new = not folder.exists()
+    try:
+        yield
+    except RagbedError:
+        if is_new and not noted_commits(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or an existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
@@ -137,7 +150,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
-_SAME_SETTING = {("docs", "5", "default")}
+_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -251,7 +264,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:

@@ -32,10 +32,17 @@ class Forecast:
     minutes: float
     dollars_low: float | None = None  # bounds of the 95 % interval of the cost
     dollars_high: float | None = None
+    truncated: int = 0  # probes whose responses were truncated
 
 
-async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecast:
+async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False) -> Forecast:
     """Call the model for a few cases from all parts of the plan and extrapolate by the length of all prompts.
+
+    Args:
+        model: The model.
+        cases: The cases of the run.
+        repeats: Responses per case.
+        batch: Whether the run uses provider batches, which have another price.
 
     Raises:
         RagbedError: The model responded to none of them.
@@ -46,13 +53,14 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         replies = await asyncio.gather(*(_complete(model, case) for case in probes))
     finally:
         await model.close()
-    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
+    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
-        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
+        reason = replies[0].error or replies[0].outcome
+        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
-    low, value, high = _forecast_cost(model.name, pairs, chars, trials)
+    low, value, high = _forecast_cost(_find_price(model.name, batch=batch), pairs, chars, trials)
     return Forecast(
         model=model.name,
         calls=round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * trials),
@@ -62,17 +70,22 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
         dollars_low=low,
         dollars_high=high,
+        truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
 
 
+def _find_price(model: str, *, batch: bool) -> Price | None:
+    price = find_price(model)
+    return (lambda usage: price({**usage, "batch": 1})) if batch and price is not None else price
+
+
 def _forecast_cost(
-    model: str, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
+    price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
 ) -> tuple[float | None, float | None, float | None]:
     """Return the cost of all trials, between the bounds of its 95 % interval.
 
     The part for prompts grows with their characters. The part for responses is the same for every trial on average.
     """
-    price = find_price(model)
     parts = [(_chars(case), _parts(reply, price)) for case, reply in pairs]
     known = [(size, cost) for size, cost in parts if cost is not None]
     if not known:

@@ -37,6 +37,7 @@ __all__ = [
     "COUNT_CASES",
     "INTEND",
     "LOSE",
+    "NOTE",
     "RECORD",
     "SAVE_BATCH",
     "CallRequest",
@@ -49,12 +50,13 @@ __all__ = [
 # Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
 # the code and data of each step stay in the CPU's cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # of a number in the settings
+_MAX_DIGITS = 9  # maximum digits of a number in the settings
 _MAX_FRESH = 1_000  # cases that are kept in memory from planning to calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
+NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # A call whose worker ended: it may have been billed, and it is repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may replace only an error, which a later session repeats.
@@ -157,7 +159,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything inside, or nothing."""
+        """Run a transaction: all changes inside are written, or none."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -282,6 +284,14 @@ class RunStore:
         """Return the display names that the user gave, by model string."""
         return self._meta("name.")
 
+    def served(self) -> dict[str, list[str]]:
+        """Return the models that servers reported, by model string, in the order of their first response."""
+        return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
+
+    def sent(self) -> dict[str, str]:
+        """Return the parameters that were sent, without prompts, as JSON by model string."""
+        return self._meta("sent.")
+
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
         """Start a session, record the open calls of earlier ones, and return its number and those of the models."""
         with self.transaction() as connection:
@@ -298,7 +308,7 @@ class RunStore:
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
-    # Reading.
+    # The time for reading.
 
     def batches(self, model: int | None = None) -> list[StoredBatch]:
         """Return the provider batches in progress, of all models or one, in the order of their creation.
@@ -495,7 +505,7 @@ class RunStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the state of one moment, whatever is written meanwhile."""
+        """Read a consistent snapshot, even while the run is being written."""
         with naming(self.path, "read"):
             self.connection.execute("BEGIN")
         try:

@@ -8,14 +8,16 @@ import msgspec
 
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Step
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
+# Encoders for `canonical` output and for other output.
+_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
+# Case lines omit the same defaults.
+_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
@@ -58,14 +60,19 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
-    # Only a response can be scored: a failure is an outcome, not a wrong answer.
-    fields["scores"] = _all_scores(result.case, completion) if completion.outcome == "ok" else None
+        for name in ("max_tokens", "served"):
+            if getattr(completion, name) is not None:
+                fields[name] = getattr(completion, name)
+    fields["scores"] = _all_scores(result.case, completion)
     return fields
 
 
-def _all_scores(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values of all tracks, of retrieval and of citations."""
-    values = score(case, completion.reply or "") | score_retrieval(case, completion)
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
+    """Return the values of all tracks, of retrieval and of citations; None without a response."""
+    values = score_outcome(case, completion)
+    if values is None:
+        return None
+    values |= score_retrieval(case, completion)
     return values | score_citations(case, completion, refused=values.get("refused") is True)
 
 

@@ -10,6 +10,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
+from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
@@ -17,13 +18,13 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # beside one supporting document, in the distractor condition `fixed`
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document, in the condition `fixed`
 _MAX_SAMPLED = 1_000  # items that decide the default conditions of a dataset
 
 # Default conditions are kept if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # beside the least evidence that answers a question
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors beside the fewest documents that answer a question
 
 
 class Supply(NamedTuple):
@@ -110,7 +111,8 @@ class Ability:
         """Yield the items with their neighbours and their position turns by number of documents.
 
         Limit and languages do not affect the neighbours and turns of an item, so cases do not depend on them. An item
-        that follows its twin has the twin's, so that the pair differs only in the perturbation.
+        that follows the other item of its minimal pair has the same neighbours and turns, so that the pair differs only
+        in the perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (
@@ -166,6 +168,7 @@ class Ability:
             event=item.event,
             dial=item.dial,
             twin=item.twin,
+            rgb_answer=spelled_answer(item),
             reason=plan.reason,
         )
 
@@ -179,7 +182,7 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return what the testbed expects; a counterfactual case without false documents expects no correction."""
+        """Return the expected behaviour; a counterfactual case without false documents expects no correction."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}

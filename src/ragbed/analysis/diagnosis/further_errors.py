@@ -84,13 +84,14 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
 def find_failure(trial: TrialContext) -> Iterator[Evidence]:
     """E13: no response, an empty one, or one without an answer: truncated, or copied from the documents."""
     completion, judged = trial.stored.completion, trial.judged
-    is_cut = completion.finish == "length"
-    if completion.outcome == "refused":
+    if completion.outcome == "filtered":
         yield Evidence(type="E13", **tell("filtered"))
     elif completion.outcome == "error":
         yield Evidence(type="E13", **tell("failed"), cue=completion.error)
+    elif completion.outcome == "truncated":
+        yield Evidence(type="E13", **tell("cut" if completion.reply else "empty.cut"))
     elif judged is not None and judged.verdict == "empty":
-        yield Evidence(type="E13", **tell("empty.cut" if is_cut else "empty"))
+        yield Evidence(type="E13", **tell("empty"))
     elif judged is not None and judged.verdict != "unscored" and not trial.answers:
         is_echo = any(mention.rule == "echo" for mention in judged.mentions)
-        yield Evidence(type="E13", **tell("recited" if is_echo else "cut" if is_cut else "answerless"))
+        yield Evidence(type="E13", **tell("recited" if is_echo else "answerless"))

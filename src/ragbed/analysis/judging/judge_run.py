@@ -53,7 +53,7 @@ class Scope:
 
     def folder(self, sampling: Sampling) -> Path:
         """Return the folder of the judgements. Other instructions or settings have another one."""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 

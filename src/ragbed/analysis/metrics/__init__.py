@@ -30,7 +30,7 @@ from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-# By the name of the table.
+# The notes by the name of the table.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,

@@ -15,7 +15,7 @@ from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns, Tria
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap, evaluate
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, wilson
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
 from ragbed.schema import Estimate
 
@@ -86,11 +86,13 @@ class CellBuilder:
         if scored.any():
             rows, counts = self.trials.sums((mask, values))
             hits, trials = rows.T.tolist()
-            if self.alpha is None:
-                interval = clustered_wilson(hits, trials, counts=counts.tolist())
-            else:
-                interval = rate_sequence(hits, trials, counts, self.alpha)
+            interval = self._rate_interval(hits, trials, counts.tolist())
         return self.cell(metric, interval, self.trials.size(scored), mask, scored=scored)
+
+    def _rate_interval(self, hits: list[float], trials: list[float], counts: list[int]) -> Interval:
+        if self.alpha is None:
+            return clustered_wilson(hits, trials, counts=counts)
+        return rate_sequence(hits, trials, counts, self.alpha)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
         """Return second minus first over the questions that have both; n is their number."""
@@ -126,12 +128,21 @@ class CellBuilder:
         n = self.trials.size(self.trials.complete(*parts))
         return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
 
-    def share(self, metric: str, hits: int, n: int, mask: Mask) -> Cell:
-        """Return a share of n questions."""
-        interval = (
-            wilson(hits, n) if self.alpha is None else rate_sequence([1, 0], [1, 1], [hits, n - hits], self.alpha)
-        )
-        return self.cell(metric, interval, n, mask)
+    def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
+        """Return a share of questions or other units, with an interval by cluster.
+
+        Args:
+            metric: Name of the metric.
+            hits: Whether each unit is counted.
+            of: The cluster of each unit.
+            mask: The trials behind the units.
+        """
+        trials = np.bincount(of, minlength=self.trials.clusters)
+        found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
+        counts = self.trials.counts(self.trials.cluster, self.trials.clusters)
+        used = trials > 0
+        interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist())
+        return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
         """Return a number without an interval, e.g. a p value."""
@@ -153,5 +164,6 @@ class CellBuilder:
             asked=self.trials.size(asked),
             errors=self.trials.size(mask & self.trials.failed),
             infeasible=self.trials.size(mask & ~self.trials.asked),
+            truncated=self.trials.size(mask & self.trials.truncated),
         )
         return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())

@@ -53,7 +53,7 @@ FAMILIES: dict[str, Callable[[], MeasureFamily]] = {
 class Quality(Struct, frozen=True, kw_only=True):
     """A quality report."""
 
-    version: str  # of ragbed
+    version: str  # version of ragbed
     data: dict[str, str]  # the name of each dataset and the hash of its file
     items: int
     passages: int

@@ -86,7 +86,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
         return open_data([data]), {}
     files = sorted(folder.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{folder} has no files of items (*.jsonl); name a dataset or the folder of a build.")
+        raise UsageError(f"{folder} has no files of items (*.jsonl). Choose a dataset or the folder of a build.")
     state = read_state(folder)
     steps = {name: (done.entered, done.made) for name, done in state.steps.items()} if state else {}
     return open_data([str(file) for file in files]), steps

@@ -55,7 +55,7 @@ class _Child:
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
-            await self.stop()  # its remaining memory may be fragmented
+            await self.stop()  # the memory of the process may be fragmented
         return await self._try(job) if reading.outcome == "crashed" and used else reading
 
     async def _try(self, job: bytes) -> ReadResult:
@@ -81,7 +81,7 @@ class _Child:
             async with asyncio.timeout(_EXIT_S):
                 code = await process.wait()
             self._process = None
-        except TimeoutError:  # it closed its pipes and keeps running
+        except TimeoutError:  # the process closed its pipes but is still running
             await self.stop()
             code = _KILLED
         if code in _TIME_IS_OVER:

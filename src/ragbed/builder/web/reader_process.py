@@ -24,15 +24,15 @@ from ragbed.schema import Lang
 
 ReadOutcome: TypeAlias = Literal[
     "ok",
-    "type",  # no reader for this type
-    "size",  # larger than allowed
-    "charset",  # cannot be decoded
+    "type",  # there is no reader for this type
+    "size",  # the page is larger than allowed
+    "charset",  # the content cannot be decoded
     "encrypted",
-    "broken",  # not valid for its type
-    "empty",  # no text
-    "time",  # took too long
-    "memory",  # needed too much
-    "crashed",  # the reader exited
+    "broken",  # the file is not valid for its type
+    "empty",  # the document has no text
+    "time",  # reading took too long
+    "memory",  # reading needed too much memory
+    "crashed",  # the reader process exited
 ]
 LENGTH_BYTES = 4
 # Control characters, and unpaired surrogates, which UTF-8 cannot encode.
@@ -90,7 +90,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, allow_time: Callable[[], None]) -> 
             answer = read(decoder.decode(frame))
         except MemoryError:
             answer = ReadResult(outcome="memory", reason="reading needs too much memory")
-        except Exception as error:  # on hostile input libraries raise anything
+        except Exception as error:  # libraries may raise anything on hostile input
             answer = ReadResult(outcome="broken", reason=f"it cannot be read ({type(error).__name__})")
         packed = encoder.encode(answer)
         sink.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)

@@ -61,7 +61,7 @@ def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) 
 
 
 class RowWriter:
-    """Writes rows in groups.
+    """A writer of rows in groups.
 
     Args:
         sink: The file.
@@ -146,5 +146,5 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
     types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text}
-    types |= {"dial": text, "twin": text}
+    types |= {"dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())

@@ -35,7 +35,7 @@ _ALIGN = 256
 
 
 class LlamaProcessFailed(Exception):
-    """llama.cpp did not start; the message is its own."""
+    """The error of llama.cpp when it does not start."""
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Nod
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard(standings, words) if standings else None,
         "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.figures(causes, words) if causes else _not_diagnosed(report, words),
+        "errors": sections.errors(report, causes, words) if causes else _not_diagnosed(report, words),
         "claims": sections.claims(report.findings, words),
         "method": sections.method(sections.shown_metrics(report), found, words),
     }

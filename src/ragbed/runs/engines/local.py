@@ -98,7 +98,7 @@ def _begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End when the parent ends; a killed parent does not stop its workers, which would wait for work for ever."""
+    """Exit when the parent exits; otherwise the workers of a killed parent would wait for work for ever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

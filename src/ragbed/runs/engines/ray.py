@@ -73,7 +73,7 @@ class RayEngine:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`; Ray gives a job whose worker or node ends to another one."""
+        """See `Engine`; Ray moves a job to another worker if its worker or node ends."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD
@@ -228,7 +228,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the address at which the head node listens; detect wrong ones in seconds, while Ray takes minutes."""
+    """Return the address of the head node; a wrong one is detected in seconds, while Ray takes minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -236,7 +236,7 @@ def _check_address(address: str, own_ip: str) -> str:
             "of the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # as Ray does, because a head node listens there
+        host = own_ip  # Ray does the same, because a head node listens there
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
@@ -253,7 +253,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the other end speaks gRPC, as head nodes do; with TLS this is left to Ray."""
+    """Return whether the server uses gRPC, as head nodes do; with TLS, Ray checks it."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True

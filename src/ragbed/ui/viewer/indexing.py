@@ -38,7 +38,7 @@ _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 
 
 class Indexer:
-    """Keeps the index of one run up to date.
+    """An updater of the index of one run.
 
     Before a run is planned (`is_planned`) it has neither settings nor cases.
 
@@ -273,7 +273,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The index itself may be what cannot be written.
+            with suppress(sqlite3.Error):  # It may be the index that cannot be written.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

@@ -33,7 +33,7 @@ _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*"
 
 @dataclass(frozen=True)
 class StrategyInput:
-    """The input of a strategy; `plain` are the messages of a single call, with the strategy's instruction."""
+    """The input of a strategy; `plain` has the messages of a single call with the strategy's instruction."""
 
     plain: Messages
     question: str
