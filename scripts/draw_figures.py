@@ -151,6 +151,7 @@ _MAKES = {
     "combinations": "two questions as one",
     "falsehoods": "a false answer put in",
     "rewrites": "made fluent again",
+    "checks": "every item verified",
     "items": "the benchmark",
 }
 _COLUMNS, _GAP, _ROW, _EDGE = 3, 20.0, 84.0, 14.0
