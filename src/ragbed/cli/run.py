@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
@@ -165,6 +164,7 @@ def run(
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.forecasts import print_forecasts
     from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
@@ -172,7 +172,7 @@ def run(
     spec = RunSpec(model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
-            _print_forecasts(job, to_json=json)
+            print_forecasts(job, to_json=json)
             return
         cells = _evaluate(job)
     _print_results(job, cells, data, to_json=json)
@@ -239,39 +239,3 @@ def _print_decisions(job: Job) -> None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")
-
-
-def _show_cost(row: Forecast) -> str:
-    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
-        return "–"
-    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
-
-
-def _print_forecasts(job: Job, *, to_json: bool) -> None:
-    from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table, say
-    from ragbed.cli.results import tell_truncated
-    from ragbed.runs.display_names import short_names
-
-    forecasts = forecast_job(job)
-    names = short_names([model.name for model in job.models], job.names)
-    rows = [
-        (
-            names[row.model],
-            row.calls,
-            row.tokens_in,
-            row.tokens_out,
-            _show_cost(row),
-            f"{row.minutes:.1f}",
-        )
-        for row in forecasts
-    ]
-    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
-    print_table("Forecast", columns, rows, to_stderr=to_json)
-    if job.rule is not None:
-        say("--until may stop the run earlier.")
-    for row in forecasts:
-        if row.truncated:
-            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
-    if to_json:
-        print_json({"forecasts": forecasts})
