@@ -97,7 +97,7 @@ def _read_plain(job: ReadJob) -> ExtractedText:
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
-    """Return the text without its front matter, which gives title and date; by default, the first heading is the title."""
+    """Return the text without front matter, which gives title and date; otherwise, the first heading is the title."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
