@@ -34,7 +34,7 @@ class MonitoringRule:
     """Stops each model of a run when all conditions are decided for it, or inconclusive.
 
     Results are used in the order of evaluation, which does not depend on the responses: a response that comes earlier
-    than those before it waits.
+    than those before it waits. A failed call decides nothing: its question stays open until a rerun repeats the call.
 
     Args:
         conditions: The conditions.
@@ -77,7 +77,7 @@ class MonitoringRule:
         self._add(result)
 
     def _add(self, result: StoredResult) -> None:
-        if result.model in self._models:
+        if result.model in self._models and result.completion.outcome != "error":
             self._models[result.model].add(result.case, to_trial(result, self._score))
 
     def is_over(self, model: str) -> bool:
@@ -165,6 +165,11 @@ class _ModelMonitor:
                     yield self._ended[number, key]
                 elif (number, key) in self._open:
                     look = self._open[number, key]
-                    yield self._decision(condition, look, "inconclusive", "the run has no more questions")
+                    yield self._decision(condition, look, "inconclusive", self._why_open())
                 else:
                     yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured it")
+
+    def _why_open(self) -> str:
+        if self._waiting:
+            return "a call failed, and all later questions wait for it; rerun the same command to repeat it"
+        return "the run has no more questions"
