@@ -176,7 +176,7 @@ class Gates(Condition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Reject gates that cannot be decided with the planned questions; divide the error probability among all gates."""
+        """Reject gates that cannot be decided, and divide the error probability among all gates and models."""
         cells = plan.planned.cells(ALPHA)
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
