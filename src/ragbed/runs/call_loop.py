@@ -157,7 +157,7 @@ class CallLoop:
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """Make one call after another; rows are written in order, so a stored intent implies a stored previous result."""
+        """Make calls in turn; rows are written in order, so a stored intent implies a stored prior result."""
         last: _PendingResult | None = None
         for request in pending:
             flow = flow_of(request.case)

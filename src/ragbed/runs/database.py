@@ -319,7 +319,7 @@ def prompt_order_table(model: int) -> str:
 def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, values: dict[str, int]) -> None:
     """Write a model's pending cases to its temporary table, in evaluation order.
 
-    Sorted prompts share the longest prefixes, but the short ones may all come first, and then the time for the long ones
+    Sorted prompts share the longest prefixes, but the short ones may all come first, and then the time for long ones
     cannot be estimated. A sample of all prompts therefore comes first.
 
     Args:
