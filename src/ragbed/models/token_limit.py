@@ -1,4 +1,4 @@
-"""The token limit of a response, and how it is raised for responses that are truncated (`max_tokens="auto"`)."""
+"""The token limit for responses, and how it is raised for truncated responses (`max_tokens="auto"`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from ragbed.models.base import Sampling
 from ragbed.schema import Completion
 
-THINKING_LIMIT = 4_096  # the first limit of a model whose thoughts were seen
-MAX_LIMIT = 16_384  # no limit is raised beyond this one
-# Kinds of errors of a request whose limit the server or the context does not allow.
+THINKING_LIMIT = 4_096  # the first limit for a model that has been seen to think
+MAX_LIMIT = 16_384  # the highest limit to which a request is raised
+# Error kinds for a request whose limit exceeds what the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
 
 
 class TokenLimit:
-    """The limit of the calls of one model.
+    """The token limit for calls to one model.
 
     The first call has the limit of the sampling parameters. After the first thought, calls start with THINKING_LIMIT.
     A truncated response is requested once more, with MAX_LIMIT if the model thinks and with THINKING_LIMIT otherwise.
@@ -35,11 +35,11 @@ class TokenLimit:
 
     @property
     def raised(self) -> tuple[int, ...]:
-        """The limits that a response may have been requested with, apart from the first one."""
+        """The limits, other than the first, with which a response may have been requested."""
         return tuple(limit for limit in (THINKING_LIMIT, MAX_LIMIT) if self.first < limit <= self._highest)
 
     async def complete(self, call: Callable[[int], Awaitable[Completion]]) -> Completion:
-        """Make a call with the current limit, and once more with a higher one if the response is truncated."""
+        """Make a call with the current limit, and repeat it with a higher one if the response is truncated."""
         limit = min(self._highest, max(self.first, THINKING_LIMIT)) if self._thinks else self.first
         done = await call(limit)
         if limit > self.first and _is_not_allowed(done):
@@ -68,7 +68,7 @@ def _is_not_allowed(done: Completion) -> bool:
 
 
 def _after(first: Completion, second: Completion) -> Completion:
-    """Return the second response, with the tokens and attempts of both."""
+    """Return the second response with the tokens and attempts of both."""
     usage = Counter[str]()
     for done in (first, second):
         usage.update(done.usage or {})

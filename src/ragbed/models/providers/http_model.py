@@ -1,4 +1,4 @@
-"""The common part of all models that are called over HTTP."""
+"""The base class for all models that are called over HTTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
-_PROMPT_FIELDS = ("messages", "prompt", "system")  # which differ from case to case
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # these differ from case to case
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class ServiceConfig:
 
     Attributes:
         name: The model string.
-        remote: The name of the model at the server.
-        urls: Base URLs; a call goes to the server with the most room.
+        remote: The model's name on the server.
+        urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
         sampling: Sampling parameters.
         pacer: The pacer of all calls.
         retry_policy: Time limits and numbers of attempts.
         to_check: What a user should check first if no call succeeds.
-        environ: The environment variables with proxies. It also has keys, so it is not in the repr.
+        environ: Environment variables for proxies. They also contain keys, so they are not in the repr.
         headers: Headers that the user adds. They may be secret, so they are not in the repr.
     """
 
@@ -60,10 +60,10 @@ class HttpModel(ABC):
     """A model that is called over HTTP; subclasses define the requests and parse the responses.
 
     Attributes:
-        sent: The parameters of the last request that was answered, without the prompt.
+        sent: The parameters of the last answered request, without the prompt.
     """
 
-    path: str  # path of the API method below the base URL
+    path: str  # path of the API method relative to the base URL
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
@@ -85,11 +85,11 @@ class HttpModel(ABC):
         self.sent: Mapping[str, Any] = {}
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
-        """Call the server, with retries."""
+        """Call the server, retrying as needed."""
         return await self.complete_request(self.request(case), case)
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the result of `request`; see `Posting`."""
+        """Call the server with the bytes from `request`; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
             body = request if max_tokens == self._limit.first else canonical(self._body(case, max_tokens))
@@ -98,15 +98,15 @@ class HttpModel(ABC):
         return await self._limit.complete(call)
 
     async def _post(self, body: bytes, case: Case) -> Completion:
-        """Post a body as the server accepts it.
+        """Post a body in the form that the server accepts.
 
-        After a rejection one call finds out what the server accepts, and the others wait for it.
+        After a rejection, one call finds out what the server accepts while the others wait.
         """
         await self._settled.wait()
         sent, leads, rejected = self._adjusted(body), False, set[bytes]()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return another body, if this failure or that of another call shows what to change."""
+            """Return a changed body if this failure, or another call's, shows what to change."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -135,24 +135,24 @@ class HttpModel(ABC):
 
     @property
     def negotiated(self) -> str:
-        """What was learned about the parameters that the server accepts, in words; empty if nothing was."""
+        """A description of what was learned about the parameters that the server accepts; empty if nothing was."""
         return self._negotiation.describe()
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits beside the first one that a response may have been requested with."""
+        """The token limits, other than the first, with which a response may have been requested."""
         return self._limit.raised
 
     def request(self, case: Case) -> bytes:
-        """Return the body of the request with the first token limit."""
+        """Return the request body with the first token limit."""
         return canonical(self._body(case, self._limit.first))
 
     def parse(self, body: bytes, case: Case) -> Completion:
-        """Return the outcome for the body of a response; see `Batching`."""
+        """Return the outcome for a response body; see `Batching`."""
         return self._transport.without_keys(self._parser(case)(body))
 
     def batch_client(self) -> BatchClient:
-        """Return what sends the requests of batches."""
+        """Return the client that sends batch requests."""
         service = self._service
         scrubber = Scrubber([] if service.key is None else [service.key])
         proxy = proxy_for(self._bases[0], service.environ)
@@ -160,7 +160,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        """Return the fields of the request."""
+        """Return the request fields."""
 
     @abstractmethod
     async def identity(self) -> str:
@@ -172,13 +172,13 @@ class HttpModel(ABC):
 
     @property
     def parked(self) -> int:
-        """The number of cases that wait because the server requested a pause."""
+        """The number of cases that are waiting because the server requested a pause."""
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:
         """Accept as many cases as the pacer allows.
 
-        A reserve of a quarter would make short calls a seventh faster, and a crash would lose a quarter more responses.
+        A reserve of a quarter would make short calls a seventh faster, but a crash would lose a quarter more responses.
         """
         self.concurrency = self._service.pacer.most
         self.make_room()
@@ -195,14 +195,14 @@ class HttpModel(ABC):
 
 
 def below(base: URL, path: str) -> URL:
-    """Return a URL below a base URL; the query of the base (`?api-version=…`) stays."""
+    """Append a path to a base URL, keeping the base URL's query (`?api-version=…`)."""
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
 def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
-        # The message does not show the URL, because it may contain a password.
+        # The message omits the URL, because it may contain a password.
         raise UsageError(
             f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
             "or the variable with the base URL, e.g. http://host:8000/v1."

@@ -1,4 +1,4 @@
-"""Read a streamed chat completion: server-sent events whose pieces are joined to one response."""
+"""Read a streamed chat completion by joining its server-sent events into one response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_stream(content: bytes) -> bool:
 
 
 def join_events(content: bytes) -> bytes:
-    """Return the chat completion that a stream describes, as if it had not been streamed."""
+    """Return a streamed chat completion as if it had not been streamed."""
     message: dict[str, list[str]] = {}
     choice: dict[str, Any] = {}
     whole: dict[str, Any] = {}
@@ -27,7 +27,7 @@ def join_events(content: bytes) -> bytes:
             continue
         try:
             event = msgspec.json.decode(line.removeprefix(b"data:"), type=dict[str, Any])
-        except MALFORMED_JSON:  # also the last event, [DONE]
+        except MALFORMED_JSON:  # this includes the last event, [DONE]
             continue
         whole |= {name: event[name] for name in _KEPT if event.get(name) is not None}
         choices = event.get("choices")
