@@ -84,7 +84,7 @@ class Comparison:
     won: int  # number of questions (or events) with a higher score on the second side
     lost: int
     p: float
-    adjusted: float  # p, adjusted for the number of conditions (Holm)
+    adjusted: float  # p value, adjusted for the number of conditions (Holm)
     decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
 
     @property
@@ -94,7 +94,7 @@ class Comparison:
 
 
 def open_side(named: str, track: str) -> Side:
-    """Read the scores of a side.
+    """Read the scores for a side.
 
     Raises:
         UsageError: The run has no such model, or several models and none is named.
@@ -159,7 +159,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p values of comparisons for their number (Holm)."""
+    """Adjust the p values for the number of comparisons (Holm)."""
     adjusted, declines = (holm([getattr(row, name) for row in rows]).tolist() for name in ("p", "decline_p"))
     return [replace(row, adjusted=p, decline_p=fall) for row, p, fall in zip(rows, adjusted, declines, strict=True)]
 

@@ -91,8 +91,8 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
             for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # If results arrived in the meantime, the parts were read at different moments, so read everything again at
-            # once.
+            # If results arrived in the meantime, the parts were read at different moments, so read everything again in
+            # one pass.
             is_complete = store.is_whole(rows, seals)
             return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
@@ -114,7 +114,7 @@ class EarlyTable:
         self._folder, self._before = folder, 0
         self._queue: deque[tuple[StoredResult, int]] = deque()  # results from this session, with their checksums
         self._earlier: deque[tuple[StoredResult, int]] = deque()
-        self._tally: _Tally | None = _Tally()  # None after an error
+        self._tally: _Tally | None = _Tally()  # None if scoring failed
         self._last, self._rows, self._seals = 0, 0, 0
 
     def begin(self, store: RunStore) -> None:
@@ -192,7 +192,7 @@ class _Tally:
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:
-        """Add the results of another tally."""
+        """Add the results from another tally."""
         for condition, clusters in other._sums.items():
             self._outcomes[condition] += other._outcomes[condition]
             for cluster, sums in clusters.items():

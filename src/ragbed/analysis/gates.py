@@ -38,7 +38,7 @@ State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails if its true rate equals the minimum
-_POWER = 0.8  # power for which the needed number of questions is computed
+_POWER = 0.8  # power assumed when computing the number of questions needed
 _MOST = 1_000_000  # maximum number of questions to suggest
 
 

@@ -41,13 +41,13 @@ from ragbed.scoring import open_tracks
 
 
 class Summed(Struct, frozen=True, omit_defaults=True):
-    """One model of one run or shard."""
+    """One model in one run or shard."""
 
     settings: str  # hash of the run's settings, excluding the shard
     model: str
     shard: str | None
     data: tuple[tuple[str, str], ...]  # name and hash of each dataset
-    profiles: tuple[str, ...]  # profiles of the cases; trials of different profiles never share a cell
+    profiles: tuple[str, ...]  # profiles used by the cases; trials with different profiles never share a cell
     trials: int
     is_monitored: bool = False  # whether the run stops at a condition (`--until`)
 
@@ -135,7 +135,7 @@ class Sums:
         return sum(len(counts.questions) for counts in self.groups.values())
 
     def records(self) -> Iterator[Struct]:
-        """Yield the lines of a file."""
+        """Yield the lines of the file."""
         yield _Head(self.version, sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or "")))
         lines = 1
         for key, counts in sorted(self.groups.items()):

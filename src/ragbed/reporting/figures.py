@@ -1,4 +1,4 @@
-"""Draw the figures of a report."""
+"""Draw a report's figures."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
-    failed = min(failed, 1 - sum(shares))  # tracks that score truncated responses count some of them elsewhere
+    # Tracks that score truncated responses count some of these under other outcomes.
+    failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 

@@ -10,7 +10,7 @@ from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped, because \\ and \midrule would take one that follows as an argument.
+# Brackets and stars are wrapped in braces, because \\ and \midrule would take a following one as an argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -71,7 +71,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
 
 
 def _heading(heading: str) -> str:
-    """Return a heading, on two lines if it is long."""
+    """Return a heading, split over two lines if it is long."""
     words = heading.split()
     if len(heading) <= _LONG_HEADING or len(words) == 1:
         return _text(heading)

@@ -173,7 +173,7 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
 
 
 def _stem(data: str, lang: str) -> str:
-    """Return the name of a dataset without its language, so that both languages share a row."""
+    """Return a dataset's name without its language, so that both languages share a row."""
     return re.sub(rf"(?<![A-Za-z]){lang}(?![A-Za-z])", "*", data)
 
 

@@ -28,7 +28,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
-    """Return a number in the unit of its column, or an empty string for None."""
+    """Return a number in its column's unit, or an empty string for None."""
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
@@ -44,6 +44,6 @@ def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
 
 
 def show_incomplete(errors: int, truncated: int) -> str:
-    """Return how many cases failed or were truncated; empty if there are none."""
+    """Return how many cases failed or were truncated, or an empty string if none did."""
     found = {"failed": errors, "truncated": truncated}
     return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

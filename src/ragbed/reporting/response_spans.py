@@ -74,7 +74,7 @@ class _Response:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
-        """Return the token after the longest run that starts at a position."""
+        """Return the index after the longest run that starts at a position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
             # A longer run cannot occur before the shorter run with which it starts.
@@ -93,7 +93,7 @@ _read = lru_cache(maxsize=64)(_Response)
 
 
 def _tells(word: str, around: str, question: str) -> bool:
-    """Return whether a token can be part of an answer: Chinese, a number or a name, and not in the question."""
+    """Return whether a token can be part of an answer: Chinese, a number or a name that is not in the question."""
     if _is_han(word[0]):
         return not any(around[at : at + 2] in question for at in range(len(around) - 1))
     is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)

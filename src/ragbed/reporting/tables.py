@@ -119,12 +119,12 @@ class Report:
 
     @cached_property
     def shown(self) -> list[Cell]:
-        """Return the cells with the display names of models."""
+        """Return the cells with the models' display names."""
         return [_renamed(cell, self.names) for cell in self.cells]
 
     @cached_property
     def shown_causes(self) -> list[Cause]:
-        """Return the causes with the display names of models."""
+        """Return the causes with the models' display names."""
         return [cause._replace(model=self.names.get(cause.model, cause.model)) for cause in self.causes]
 
 

@@ -12,5 +12,5 @@ from importlib.resources import files
 
 @cache
 def read_static(name: str) -> str:
-    """Return a static file."""
+    """Return the text of a static file."""
     return (files(__package__) / "static" / name).read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ _UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 @dataclass(frozen=True)
 class Node:
-    """An element."""
+    """An HTML or SVG element."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...] = ()
@@ -69,7 +69,7 @@ def write(node: Child) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace characters that no document can contain."""
+    """Replace characters that documents cannot contain."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 

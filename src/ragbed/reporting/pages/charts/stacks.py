@@ -24,7 +24,7 @@ _LEAST = 26  # Minimum width of a part that has room for its number.
 
 
 class StackSegment(NamedTuple):
-    """A part: its name, its colour, and whether it is drawn pale."""
+    """A segment of a bar: its name, its colour, and whether it is drawn in a pale shade."""
 
     name: str
     hue: int
@@ -32,7 +32,7 @@ class StackSegment(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A bar: the share of each part, n, and a note that distinguishes bars with the same name."""
+    """A bar: the share of each segment, n, and a note that distinguishes bars with the same name."""
 
     name: str
     shares: tuple[float, ...]
