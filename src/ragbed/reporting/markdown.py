@@ -95,5 +95,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape a name, so that it contains no markup and stays on its line."""
+    """Escape a name, so that it contains no markup or line breaks."""
     return _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))

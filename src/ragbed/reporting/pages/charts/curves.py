@@ -1,4 +1,4 @@
-"""Curves with interval bands, one line per series, with its name at its end."""
+"""Curves with interval bands, one line per series, labelled at the end of the line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share with its interval, at a position on the scale."""
+    """A share with its interval at a position on the scale."""
 
     at: float
     value: float | None
