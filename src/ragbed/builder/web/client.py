@@ -124,7 +124,7 @@ class Client:
 
 
 def lane_of(url: URL) -> str:
-    """Return the host and port, because each pair receives one request at a time."""
+    """Return the host and port of a URL; each pair receives one request at a time."""
     return f"{url.host}:{url.port}"
 
 

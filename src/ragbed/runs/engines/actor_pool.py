@@ -56,7 +56,7 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs missing from it are lost and must be restarted.
+        """Process a worker's report; jobs missing from it fail with WorkerLost.
 
         Args:
             update: The report.
