@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from ragbed.models import ModelConfig, open_model
@@ -12,11 +13,10 @@ from tests.runs.harness import make_case
 
 def test_requests_with_other_seeds_differ(tmp_path: Path) -> None:
     path = write_gguf(tmp_path / "m.gguf", SOUND)
-    requests = [
-        open_model(
-            f"llamacpp/{path}", lambda name, s=seed: ModelConfig(name, {}, Sampling(seed=s), loads=False)
-        ).request(make_case(0))
-        for seed in (None, 1, 2)
-    ]
+    requests = []
+    for seed in (None, 1, 2):
+        sampling = Sampling(seed=seed)
+        model = open_model(f"llamacpp/{path}", partial(ModelConfig, environ={}, sampling=sampling, loads=False))
+        requests.append(model.request(make_case(0)))
     assert len(set(requests)) == 3
     assert b"seed" not in requests[0]

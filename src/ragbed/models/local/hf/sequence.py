@@ -75,7 +75,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the number for the next token; the same until a token is added, so that a step can be repeated."""
+        """Return the next token's random number; it changes only when a token is added, so steps can be repeated."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
