@@ -26,7 +26,7 @@ _SAMPLING = Sampling(raises_limit=True)
 
 
 class BuildModelClient:
-    """Calls models for the steps of a build, and reuses the responses of earlier sessions.
+    """A client that calls models for the steps of a build and reuses responses from earlier sessions.
 
     Args:
         folder: Folder of the runs.

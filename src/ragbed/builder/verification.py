@@ -1,4 +1,4 @@
-"""Verify items by all rules, and by a reader that answers rephrased questions and questions without support."""
+"""Verify items by all rules, and by a reader that answers them rephrased and without the supporting passages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragbed.scoring.robust import score
 from ragbed.scoring.robust.normalise import fold
 
 STEP = "checks"
-_SHOWN = 5  # number of passages in the reader's prompt
+_SHOWN = 5  # maximum number of passages in the reader's prompt
 _MIN_AGREEMENT = 0.5  # minimum share of rephrased questions that the reader must answer correctly
 
 

@@ -1,4 +1,4 @@
-"""The table that `ragbed run --dry-run` prints."""
+"""Print the table of `ragbed run --dry-run`."""
 
 from __future__ import annotations
 

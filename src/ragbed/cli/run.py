@@ -168,7 +168,7 @@ def run(
     from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
-        chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
+        chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
     spec = RunSpec(model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
@@ -184,7 +184,7 @@ def run(
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
-    """Run a job with bars, and return the counts of all its conditions."""
+    """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
@@ -218,7 +218,7 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables that compare prompting strategies or end-to-end RAG, which counts do not show."""
+    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
     if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
         return
     from ragbed.api.reports import read_report
@@ -231,7 +231,7 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
 
 
 def _print_decisions(job: Job) -> None:
-    """Print what the conditions of --until decided."""
+    """Print the results of the --until conditions."""
     from ragbed.api.runs import read_decisions
     from ragbed.cli.console import say
 

@@ -214,7 +214,7 @@ def completed(
         thought: The thoughts that the server reports in a separate field.
         served: What the server reports about the call.
     """
-    inline, answer, is_complete = split_response(text)
+    inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
     return Completion(
         outcome="truncated" if finish == "length" or not is_complete else "ok",
         reply=answer,

@@ -36,10 +36,14 @@ _MAX_MESSAGE = 4096
 
 
 class ApiKey:
-    """A secret that is not shown in its repr."""
+    """A secret that is not shown in its repr.
 
-    def __init__(self, value: str) -> None:
-        self._value = value
+    Attributes:
+        in_messages_only: Whether to hide it in error messages only, because it may be a word of an answer.
+    """
+
+    def __init__(self, value: str, *, in_messages_only: bool = False) -> None:
+        self._value, self.in_messages_only = value, in_messages_only
 
     def reveal(self) -> str:
         """Return the secret, for use in a request header."""

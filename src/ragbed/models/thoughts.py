@@ -9,6 +9,9 @@ Layouts:
 * the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
 * introductory sentences: `Here is my thought process: … Here is my response: …`.
 
+An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading of an answer:
+without a closing tag, they open a thought only if the response did not end by itself.
+
 A tag inside a sentence of an answer is text, so a pair of tags counts only at the start of the response, after another
 thought, or at the start of a line.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["thought", "answer", "marker"]
@@ -53,11 +57,12 @@ _CLOSE = re.compile(
 )
 # Tags around the answer. They are removed only after a thought, because otherwise they may be part of the answer.
 _ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
-_ANSWER_OPEN = re.compile(
-    rf"\s*(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
-    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])",
-    re.IGNORECASE,
+_ANSWER_TAG = (
+    rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
+    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
 )
+_ANSWER_OPEN = re.compile(rf"\s*{_ANSWER_TAG}", re.IGNORECASE)
+_ANSWER_LINE = re.compile(rf"\n[ \t]{{0,9}}{_ANSWER_TAG}", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(
     rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
     rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z",
@@ -80,9 +85,14 @@ def _skip_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def split_response(text: str) -> SplitResponse:
-    """Return a response's thoughts and answer, without tags and surrounding white space."""
-    segments = split_segments(text)
+def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
+    """Return a response's thoughts and answer, without tags and surrounding white space.
+
+    Args:
+        text: The response.
+        has_ended: Whether the model ended the response itself; False if this is unknown.
+    """
+    segments = split_segments(text, has_ended=has_ended)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
     answer = "".join(segment.text for segment in segments if segment.kind == "answer")
     last = max((at for at, segment in enumerate(segments) if segment.kind != "marker"), default=-1)
@@ -91,9 +101,9 @@ def split_response(text: str) -> SplitResponse:
     return SplitResponse("\n\n".join(thoughts) or None, answer, not (ends_in_thought or _ends_open(rest)))
 
 
-def split_segments(text: str) -> list[Segment]:
-    """Return the segments of a response; joining their texts gives the response."""
-    for layout in (_split_sentences, _split_channels, _split_tags):
+def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
+    """Return the segments of a response; joining their texts gives the response. See `split_response`."""
+    for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
         segments = list(layout(text))
         if segments:
             return _tidy(segments)
@@ -149,7 +159,7 @@ def _split_channels(text: str) -> Iterator[Segment]:
         head = following
 
 
-def _split_tags(text: str) -> Iterator[Segment]:
+def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
     """Split successive thoughts in tags and the answers between them."""
     at, has_thought = 0, False
     if _MARK.search(text) is None:
@@ -164,8 +174,10 @@ def _split_tags(text: str) -> Iterator[Segment]:
             yield Segment("marker", closing[0])
             at, has_thought = closing.end(), True
         elif opening is not None:
-            yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
             end, after = _find_end(text, opening)
+            if has_ended and end == after == len(text) and _may_be_heading(opening):
+                break
+            yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
             yield Segment("marker", opening[0])
             yield Segment("thought", text[opening.end() : end])
             yield Segment("marker", text[end:after])
@@ -189,6 +201,11 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     return None
 
 
+def _may_be_heading(opening: re.Match[str]) -> bool:
+    """Return whether an opening tag may be a heading of an answer; `[THINK]` is a token of Mistral's models."""
+    return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
+
+
 def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
     """Return the first closing tag for an opening tag, preferring one with the same name."""
     name = opening["name"] or opening["name3"]
@@ -201,13 +218,17 @@ def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
 
 
 def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
-    """Return the end of a thought and the end of its closing tag; both are the end of the text if there is no tag.
+    """Return the end of a thought and the end of its closing tag.
+
+    Without a closing tag, both are the position of the next answer tag, or the end of the text if there is none.
 
     A thought that repeats its opening tag ends at the matching closing tag, if the tags are balanced.
     """
     closing = _closing_of(text, opening)
     if closing is None:
-        return len(text), len(text)
+        answer = _ANSWER_LINE.search(text, opening.end())
+        end = len(text) if answer is None else answer.start()
+        return end, end
     inner = len(re.findall(re.escape(opening[0]), text[opening.end() : closing.start()]))
     last = closing
     for _ in range(inner):

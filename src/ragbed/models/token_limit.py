@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
@@ -14,6 +15,7 @@ THINKING_LIMIT = 4_096  # the first limit for a model that has been seen to thin
 MAX_LIMIT = 16_384  # the highest limit to which a request is raised
 # Error kinds for a request whose limit exceeds what the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
+_LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
 
 
 class TokenLimit:
@@ -43,18 +45,25 @@ class TokenLimit:
         limit = min(self._highest, max(self.first, THINKING_LIMIT)) if self._thinks else self.first
         done = await call(limit)
         if limit > self.first and _is_not_allowed(done):
-            self._highest = limit = self.first
+            limit = self.first
+            self._learn(done, limit)
             done = _after(done, await call(limit))
         self._thinks = self._thinks or done.reasoning is not None
         higher = self._next(limit)
         if done.outcome == "truncated" and higher is not None:
             again = await call(higher)
             if _is_not_allowed(again):
-                self._highest = limit
+                self._learn(again, limit)
                 return replace(done, attempts=done.attempts + again.attempts)
             self._thinks = self._thinks or again.reasoning is not None
             limit, done = higher, _after(done, again)
         return done if limit == self.first else replace(done, max_tokens=limit)
+
+    def _learn(self, rejected: Completion, allowed: int) -> None:
+        """Lower the highest limit if an error is about the limit itself; a long prompt concerns only its case."""
+        kind, _, detail = (rejected.error or "").partition(":")
+        if kind != "too-long" and _LIMIT_PARAMETER.search(detail):
+            self._highest = allowed
 
     def _next(self, limit: int) -> int | None:
         if self._only_thoughts and not self._thinks:

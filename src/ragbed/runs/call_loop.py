@@ -153,7 +153,7 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases; parked cases are not included."""
+        """Return the maximum number of concurrent cases, including those that the model has parked."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:

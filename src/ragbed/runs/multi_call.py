@@ -72,7 +72,7 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the tokens of each call that was not cached; a call without usage has none."""
+    """Return the tokens of each call that was not cached; the dict is empty for a call without usage."""
     calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
     return [call.usage or {} for call in calls]
 

@@ -105,7 +105,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test of the changes)."""
+    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test on the changes)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))

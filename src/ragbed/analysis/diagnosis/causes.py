@@ -18,11 +18,11 @@ from ragbed.io.jsonl import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
 
 _PATH = Path(FOLDER, FILE)  # relative to the run folder
-NONE = "none"  # the type of unclassified errors, whose share is always shown
+NONE = "none"  # the type for unclassified errors, whose share is always shown
 
 
 class _StoredDiagnosis(Struct, frozen=True):
-    """The fields of a diagnosis that a report needs. The evidence is passed on unchanged."""
+    """The fields of a diagnosis that reports need. The evidence is passed on unchanged."""
 
     case: str
     model: str

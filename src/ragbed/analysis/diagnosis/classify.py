@@ -97,7 +97,7 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial; None if it is right on both tracks."""
+    """Return the diagnosis of a trial, or None if it is right on both tracks."""
     judged, values = None, {}
     if stored.completion.outcome == "ok":
         reply = stored.completion.reply or ""

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within
 _SAME = "other"  # key of the evidence text for a sentence about something else
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-# Words before a noun that do not change its meaning.
+# Words in front of a noun that do not change its meaning.
 _NEUTRAL_EN = """
     maximum minimum preliminary provisional
     total overall whole entire main actual final own same such its new current exact official reported following

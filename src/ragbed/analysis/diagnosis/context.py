@@ -42,7 +42,7 @@ class AnswerLocation(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Return the answer in the normalised text."""
+        """Return the answer as it appears in the normalised text."""
         return self.page.folded[self.mention.start : self.mention.end]
 
 
@@ -104,7 +104,7 @@ class TrialContext:
 
     @cached_property
     def reply(self) -> ParsedResponse:
-        """Return the response with its answers."""
+        """Return the parsed response with its answers."""
         if self.judged is None:
             raise ValueError(f"{self.case.case} has no response")
         return read_reply(self.case, self.stored.completion, self.judged, self.gold)

@@ -15,7 +15,7 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60  # minimum distance between name and answer; in Chinese, characters count as tokens
+FAR_TOKENS = 60  # maximum distance between name and answer that is still near; in Chinese, characters count as tokens
 FAR_SENTENCES = 2  # minimum distance in sentences; the next sentence is still near
 
 # Words that may refer to somebody who was named earlier.

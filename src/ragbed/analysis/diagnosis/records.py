@@ -12,7 +12,7 @@ ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "
 # and `none` if it is found nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
-# The paper's terms for E1 to E6. docs/reference/error-types.md has all definitions.
+# The paper's terms for E1 to E6, and ours for the others. All are defined in docs/reference/error-types.md.
 NAMES: dict[ErrorType, str] = {
     "E1": "long-distance information",
     "E2": "evidence uncertainty",
@@ -48,13 +48,13 @@ class Evidence(Record, frozen=True, kw_only=True):
     asked: str | None = None  # a qualifier in the question
     found: str | None = None  # the word that replaces it in the sentence
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
-    part: int | None = None  # the sub-question
+    part: int | None = None  # the sub-question concerned
     bound_to: int | None = None  # the sub-question for which its answer was given instead
     confirmed: bool | None = None  # whether a call without the cause gave the right result; None if there was no call
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """A wrong trial: a line of `RUN/diagnose/diagnosis.jsonl`."""
+    """A wrong trial, stored as a line in `RUN/diagnose/diagnosis.jsonl`."""
 
     case: str
     model: str

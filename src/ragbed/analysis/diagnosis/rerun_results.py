@@ -64,7 +64,7 @@ def count_dependence(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
 
 
 def summary_values(counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
-    """Return the summary of a diagnosis as plain values."""
+    """Return a summary of the diagnoses as plain values."""
     confirmed = [
         {"model": model, "testbed": testbed, "lang": lang, "type": name, "confirmed": yes, "asked": tested}
         for (model, testbed, lang, name), (yes, tested) in count_confirmed(diagnoses).items()

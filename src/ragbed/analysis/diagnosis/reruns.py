@@ -24,7 +24,7 @@ from ragbed.scoring.robust.gold import prepare
 from ragbed.scoring.robust.verdict import judge, trim_response
 from ragbed.testbeds import right_score
 
-FOLDER = "diagnose"  # in the folder of the diagnosed run
+FOLDER = "diagnose"  # inside the folder of the diagnosed run
 SAMPLING = ("temperature", "top_p", "max_tokens")
 _REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
 
@@ -103,7 +103,7 @@ def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult
 
 
 def hang(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """Return the diagnosis with the documents that the wrong answer depends on."""
+    """Return the diagnosis with the documents on which the wrong answer depends."""
     if not diagnosis.wrong or diagnosis.said is None:
         return diagnosis
     without = {number: knock_out(case, number) for number in range(len(case.documents))}
@@ -135,7 +135,7 @@ def _distinct(cases: Iterable[Case | None]) -> Iterator[Case]:
 
 
 def _bring_together(case: Case, evidence: Evidence) -> Case | None:
-    """E1: reduce the supporting documents to the sentence that names the subject and the one with the answer."""
+    """E1: reduce the supporting documents to the sentence naming the subject and the sentence with the answer."""
     if evidence.document is None or evidence.start is None:
         return None
     page = open_page(case.documents[evidence.document].text, case.lang)
@@ -158,7 +158,7 @@ def _bring_together(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
-    """E2: remove the sentence that hedges."""
+    """E2: remove the hedging sentence."""
     if evidence.document is None or evidence.start is None or evidence.end is None:
         return None
     text = case.documents[evidence.document].text

@@ -37,7 +37,7 @@ class TypeShare:
     share: Interval
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return the share as plain values."""
         value, low, high = (round(number, 6) for number in self.share)
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
@@ -59,7 +59,7 @@ class GroupSummary:
     paper_types: tuple[tuple[str, int], ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return the summary as plain values."""
         return self.group._asdict() | {
             "wrong": self.wrong,
             "paper_only": self.paper_only,

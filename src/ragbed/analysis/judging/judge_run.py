@@ -16,7 +16,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
 
-FOLDER = "judge"  # in the folder of the judged run
+FOLDER = "judge"  # inside the folder of the judged run
 
 
 @dataclass(frozen=True)

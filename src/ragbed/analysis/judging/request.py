@@ -1,4 +1,4 @@
-"""A stored response as a case for the judge, named by the hash of the prompt."""
+"""Turn a stored response into a case for the judge, named by the hash of the prompt."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class JudgedCell:
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
-        """Add a result."""
+        """Count a result."""
         name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
         self.asked += 1
@@ -90,7 +90,7 @@ class JudgedCell:
 def tabulate(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
-    """Return the cells of all judges."""
+    """Return the cells for all judges."""
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:

@@ -10,8 +10,8 @@ from ragbed.schema import Answer, Item, Lang
 
 SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # labels by length in characters; each includes the shorter lengths
 
-# Most Chinese names have three characters and no numeral. Unlike 三十人, they match by chance as rarely as a long
-# English word.
+# Most Chinese names have three characters and no numeral. They match by chance as seldom as a long English word does,
+# unlike e.g. 三十人.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
@@ -130,7 +130,7 @@ def unwinnable_slot(view: View) -> Iterator[Fault]:
     fix="Remove the white space.",
 )
 def edge_space(view: View) -> Iterator[Fault]:
-    """Check gold and false answers."""
+    """Find gold and false answers that start or end with white space."""
     for where, alias in _spelled(view):
         if alias != alias.strip():
             yield Fault(where, f"‘{alias}’ has white space at its start or end")

@@ -10,7 +10,7 @@ from ragbed.analysis.linting.rules import LintFinding, Severity
 
 @dataclass
 class RuleCount:
-    """The number of findings of a rule, in total or under one of its definitions."""
+    """The number of a rule's findings, in total or under one of its definitions."""
 
     rule: str
     severity: Severity

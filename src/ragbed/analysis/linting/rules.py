@@ -20,7 +20,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 PLAIN = "plain"  # both sides are lower-cased, as in the labelling of RGB's documents
 SPACELESS = (
-    "spaceless"  # the original scorer's view of Chinese: spaces are removed from the text, not from the gold answer
+    "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
 )
 BOUNDARY = "boundary"  # the gold answer stands alone, not only inside a longer number or word
 
@@ -138,7 +138,7 @@ Find: TypeAlias = Callable[[View], Iterable[Fault]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A check of items. `bind` returns the function that checks the items of one dataset."""
+    """A rule for checking items. `bind` returns the function that checks the items of one dataset."""
 
     name: str
     severity: Severity
@@ -175,7 +175,7 @@ def record(_: DatasetContext) -> Find:
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """Return a part of a text with some context, on one line."""
+    """Return part of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"

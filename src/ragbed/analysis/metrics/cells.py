@@ -47,7 +47,7 @@ class Cell:
     place: CellKey
 
     def as_json(self) -> dict[str, object]:
-        """Return the cell as a record of a JSON report."""
+        """Return the cell as a record for a JSON report."""
         return (
             {"table": self.table, **self.key._asdict(), "track": self.track, "scope": self.scope}
             | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
@@ -76,7 +76,7 @@ class CellBuilder:
         return replace(self, place=place)
 
     def score(self, name: str) -> Floats:
-        """Return a score of every trial."""
+        """Return a score for every trial."""
         return self.trials.score(name, self.track)
 
     def rate(self, metric: str, mask: Mask, values: Floats) -> Cell:

@@ -72,7 +72,7 @@ class QuestionCounts:
         return [_DECODER.decode(pattern) for pattern in self.patterns]
 
     def add(self, other: QuestionCounts) -> None:
-        """Add the questions of another part."""
+        """Add the questions from another part."""
         numbers = np.array(
             [self.patterns.setdefault(pattern, len(self.patterns)) for pattern in other.patterns], np.uint32
         )
@@ -188,7 +188,7 @@ def _count_questions(rows: NDArray[np.void], groups: list[QuestionCounts]) -> No
     """Count the questions in some rows, which must include all rows of each question."""
     rows = rows[np.lexsort((rows["condition"], rows["item"], rows["cluster"], rows["group"]))]
     starts = _changes(rows, ("group", "cluster", "item", "condition"))
-    is_single = starts & np.append(starts[1:], True)  # the only trial of its question and condition
+    is_single = starts & np.append(starts[1:], True)  # the only trial for its question and condition
     numbers = np.where(is_single, rows["bare"], rows["placed"]).astype("<u4")
     order = np.lexsort((numbers, rows["item"], rows["cluster"], rows["group"]))
     rows, packed = rows[order], numbers[order].tobytes()

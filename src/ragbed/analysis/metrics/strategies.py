@@ -55,7 +55,7 @@ def _gains(builder: CellBuilder, base: TrialColumns) -> Iterator[Cell]:
 
 
 def _by_condition(trials: TrialColumns, mask: Mask, values: Floats) -> dict[tuple[str, ...], float]:
-    """Return the mean score for each question and condition, over all document permutations."""
+    """Return the mean score for each question and condition, over all position permutations."""
     found: dict[tuple[str, ...], list[float]] = {}
     used = np.flatnonzero(mask & np.isfinite(values))
     conditions = [getattr(trials, name)[used].tolist() for name in ("noise", "correct", "k", "seed", "repeat")]

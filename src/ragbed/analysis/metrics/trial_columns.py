@@ -49,7 +49,7 @@ class TrialColumns:
     seed: Ints
     repeat: Ints
     asked: Mask  # False for infeasible cases
-    failed: Mask  # attempted, but without a response
+    failed: Mask  # attempted, but there is no response
     filtered: Mask  # failed because the provider's content filter rejected the request
     truncated: Mask  # the response is incomplete
     count: Ints  # number of equal trials that the entry represents (see partial_sums.py), otherwise 1
@@ -66,7 +66,7 @@ class TrialColumns:
             yield value, mask & (values == value)
 
     def has(self, name: str, track: str) -> bool:
-        """Return whether any trial has a score."""
+        """Return whether any trial has the given score."""
         return full_name(name, track) in self.scores
 
     @property

@@ -82,7 +82,7 @@ def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int6
     drawn = drawn[np.isfinite(drawn)]
     if not np.isfinite(value) or len(drawn) == 0 or drawn.min() == drawn.max():
         return Interval(value, np.nan, np.nan)
-    near = 1e-12 * max(1.0, abs(value))  # the order of summation changes the last digits
+    near = 1e-12 * max(1.0, abs(value))  # tolerance, because the order of summation affects the last digits
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
     bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
     # Resamples of a few questions vary too little, so quantiles further out are used (Hesterberg, 2015).

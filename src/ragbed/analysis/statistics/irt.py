@@ -46,7 +46,7 @@ class Items(NamedTuple):
 
 @dataclass
 class _Population:
-    """A normal distribution of an item parameter, with its prior."""
+    """A normal distribution for an item parameter, with its prior."""
 
     mean: float
     spread: float

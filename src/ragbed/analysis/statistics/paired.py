@@ -152,7 +152,7 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the mean, the mean and standard error with the two added questions, and the number of questions."""
+    """Return the mean, the mean and standard error after adding two questions, and the number of questions."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())

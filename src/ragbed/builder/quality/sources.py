@@ -11,7 +11,7 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # number of items from which a sentence counts as boilerplate; two items may share an event
+_REPEATED = 3  # minimum number of items with a sentence for it to be boilerplate; two items may share an event
 _MIN_CHARS = 12  # minimum length of a sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 

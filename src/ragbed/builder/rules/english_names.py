@@ -186,7 +186,7 @@ _WEB_WORDS = _words("Read More Post Photo Image Getty Subscribe Watch Credit Adv
 
 
 def _is_clear(name: str, rest: str, read: Sentences) -> bool:
-    """Check that a name is clear: it has no typical web-page words, and a single word must be used for a thing."""
+    """Check that a name is clear: it has no typical web-page words, and a single word must denote a thing."""
     if not _WEB_WORDS.isdisjoint(name.split()):
         return False
     return " " in name or (_ALONE.match(rest) is not None and read.full.count(name) > 1) or name[0].isdigit()

@@ -51,7 +51,7 @@ class Extracting(Protocol):
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """Fetch and read documents, up to `at_once` at a time; most of them are waiting for hosts."""
+    """A fetcher and reader of up to `at_once` documents at a time, most of which are waiting for hosts."""
 
     fetcher: Fetcher
     extractor: Extracting

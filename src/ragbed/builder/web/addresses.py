@@ -47,7 +47,7 @@ class ForbiddenAddress(OSError):
 
 @dataclass(frozen=True)
 class AddressFilter:
-    """Decides which connections are allowed.
+    """A filter that decides which connections are allowed.
 
     Args:
         loopback: Whether to also allow this machine at any port, for a server that the program itself started.

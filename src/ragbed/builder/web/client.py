@@ -44,7 +44,7 @@ class _Lane:
 
 
 class HostPacer:
-    """Allow one request per host at a time, with a pause between requests; hosts do not wait for each other.
+    """A pacer that allows one request per host at a time, with a pause in between; hosts are independent.
 
     Args:
         interval_s: Time from the start of one request to a host to the start of the next.
@@ -124,7 +124,7 @@ class Client:
 
 
 def lane_of(url: URL) -> str:
-    """Return the host and port, because each pair receives one request at a time."""
+    """Return the host and port of a URL; each pair receives one request at a time."""
     return f"{url.host}:{url.port}"
 
 

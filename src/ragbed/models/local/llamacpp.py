@@ -63,8 +63,9 @@ class LlamaModel:
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
-        """Return the request body without the seed, which depends on the repeat."""
-        return canonical(self._body(case, self._limit.first))
+        """Return the request body with the user's seed, to which a call adds the repeat."""
+        seed = self._config.sampling.seed
+        return canonical(self._body(case, self._limit.first) | ({} if seed is None else {"seed": seed}))
 
     def _body(self, case: Case, max_tokens: int) -> dict[str, object]:
         sampling = self._config.sampling

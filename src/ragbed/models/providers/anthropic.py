@@ -104,8 +104,9 @@ def parse_message(content: bytes) -> Completion:
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
+    is_redacted = any(block.type == "redacted_thinking" for block in message.content)
     # A turn that ends with neither text nor thoughts is an empty response; one that ends during thinking is truncated.
-    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts))):
+    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
         problem = f"the response has no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None

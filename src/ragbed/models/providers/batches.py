@@ -97,12 +97,16 @@ class BatchClient:
             try:
                 return await self._send_once(method, url, body, kind)
             except Failure as failure:
-                failure.detail = self._scrubber.clean(failure.detail)
+                failure.detail = self.clean(failure.detail)
                 may_repeat = failure.again and (repeats or failure.kind == "rate")
                 if not may_repeat or attempt >= self._policy.attempts:
                     raise
                 longest = min(self._policy.longest_pause_s, self._policy.first_pause_s * 3.0 ** (attempt - 1))
                 await asyncio.sleep(min(_MAX_PAUSE_S, failure.wait_s or longest))
+
+    def clean(self, message: str) -> str:
+        """Return a provider's message without secrets."""
+        return self._scrubber.clean(message)
 
     async def _send_once(self, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
         import aiohttp  # noqa: PLC0415 - takes a tenth of a second to load
@@ -174,6 +178,11 @@ class BatchService(ABC):
         base = self._client.base
         return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True).update_query(query)
 
+    def _clean(self, result: LineResult) -> LineResult:
+        if result.failure is not None:
+            result.failure.detail = self._client.clean(result.failure.detail)
+        return result
+
     async def _get(self, path: str, **query: str) -> dict[str, Any]:
         return _decode(await self._client.send("GET", self._url(path, **query)))
 
@@ -224,7 +233,9 @@ class OpenAIBatches(BatchService):
         counts, status = row.get("request_counts") or {}, row.get("status")
         files = tuple(row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str))
         done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
-        problem = msgspec.json.encode(row.get("errors")).decode()[:500] if status == "failed" else None
+        problem = (
+            self._client.clean(msgspec.json.encode(row.get("errors")).decode()[:500]) if status == "failed" else None
+        )
         is_over = status in ("completed", "failed", "expired", "cancelled")
         return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files)
 
@@ -233,7 +244,7 @@ class OpenAIBatches(BatchService):
         found = []
         for file in batch.files:
             content = await self._client.send("GET", self._url(f"files/{file}/content"))
-            found += [_openai_line(row) for row in _rows(content)]
+            found += [self._clean(_openai_line(row)) for row in _rows(content)]
         return found
 
 
@@ -287,7 +298,7 @@ class AnthropicBatches(BatchService):
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
         """Return the lines in the results."""
         content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
-        return [_anthropic_line(row) for row in _rows(content)]
+        return [self._clean(_anthropic_line(row)) for row in _rows(content)]
 
 
 def _form(name: str, content: bytes) -> tuple[bytes, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +21,11 @@ from ragbed.models.providers.negotiation import Negotiation
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
+from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
+_SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # these differ from case to case
 
 
@@ -71,7 +73,7 @@ class HttpModel(ABC):
         self._bases = [_read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.make_room: Callable[[], object] = lambda: None
-        keys = [*([] if service.key is None else [service.key]), *map(ApiKey, service.headers.values())]
+        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
@@ -149,14 +151,17 @@ class HttpModel(ABC):
 
     def parse(self, body: bytes, case: Case) -> Completion:
         """Return the outcome for a response body; see `Batching`."""
-        return self._transport.without_keys(self._parser(case)(body))
+        try:
+            return self._transport.without_keys(self._parser(case)(body))
+        except Failure as failure:
+            failure.detail = self._transport.scrubber.clean(failure.detail)
+            raise
 
     def batch_client(self) -> BatchClient:
         """Return the client that sends batch requests."""
-        service = self._service
-        scrubber = Scrubber([] if service.key is None else [service.key])
+        service, scrubber = self._service, self._transport.scrubber
         proxy = proxy_for(self._bases[0], service.environ)
-        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
+        return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
@@ -192,6 +197,11 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
+
+
+def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
+    """Return the values of headers; those that are not named like a secret may also be words of an answer."""
+    return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 
 def below(base: URL, path: str) -> URL:

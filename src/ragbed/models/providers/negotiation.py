@@ -3,7 +3,8 @@
 A request is first sent as configured. If the server rejects a parameter, it is left out, renamed or set, or the
 response is streamed, and every later request of the model is sent that way. Parameters that the user has set for the
 server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because leaving them out
-would evaluate something else.
+would evaluate something else. A temperature or top_p that is not the default is left out only if the server does not
+support the parameter, not if its value is out of range.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from ragbed.models.failures import REJECTED, Failure
 _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted, in this order if a message names several of them.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
+_DEFAULTS = {"temperature": 0, "top_p": 1}
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|only support|deprecated|un(?:known|recognized|expected)"
+    r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
+)
 _THINKING = re.compile(r"enable[ _]thinking")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -68,7 +74,7 @@ class Negotiation:
             if limit in named and (_names(message, other) or _is_unknown(failure)):
                 return self._change(limit, {"as": other})
         for name in _OPTIONAL:
-            if name in named:
+            if name in named and (sent[name] == _DEFAULTS.get(name, sent[name]) or _is_unsupported(failure)):
                 return self._change(name, None)
         return False
 
@@ -101,6 +107,11 @@ def _names(message: str, name: str) -> bool:
 def _is_unknown(failure: Failure) -> bool:
     codes = frozenset() if failure.error is None else failure.error.codes
     return not codes.isdisjoint({"unsupported_parameter", "unknown_parameter", "extra_forbidden"})
+
+
+def _is_unsupported(failure: Failure) -> bool:
+    message = "" if failure.error is None else failure.error.message.lower()
+    return failure.kind == "settings" or _UNSUPPORTED.search(message) is not None
 
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:

@@ -165,7 +165,10 @@ def parse_chat(content: bytes) -> Completion:
     text, thought = _answer_of(message)
     if not text and not (finish == "length" or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
-    return completed(text or "", finish, usage, thought, _served(completion))
+    done = completed(text or "", finish, usage, thought, _served(completion))
+    if done.outcome == "ok" and not done.reply and (text or thought):
+        raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+    return done
 
 
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:

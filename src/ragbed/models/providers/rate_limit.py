@@ -17,7 +17,7 @@ _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
 # Growth per second while the rate is below half of what it was before the refusals.
 _CATCH_UP = 1.0
-# The factor applied to the remembered rate before the refusals on each further refusal.
+# Each further refusal multiplies the remembered rate from before the refusals by this factor.
 _FORGET = 0.8
 # Calls per second to keep sending while all calls are refused, so that we notice when the server recovers.
 _MIN_RATE = 1.0

@@ -88,7 +88,9 @@ class Transport:
         self._servers = {url.origin(): Server(url.origin(), proxy, policy.connect_s) for url, proxy in proxies.items()}
         self._headers, self._pacer, self._policy = headers, pacer, policy
         urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
-        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
+        hidden = [*keys, *(key for url in urls for key in secrets_in(url))]
+        self.scrubber = Scrubber(hidden)
+        self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
         self._parked = 0
         self.when_parked: Callable[[], object] = lambda: None
         self.probe = _ServerProbe()
@@ -132,7 +134,7 @@ class Transport:
                     continue
                 self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
-                failure.detail = self._scrubber.clean(failure.detail)
+                failure.detail = self.scrubber.clean(failure.detail)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
@@ -221,14 +223,14 @@ class Transport:
     def without_keys(self, completion: Completion) -> Completion:
         """Return a completion with API keys removed."""
         # A server may quote the key in a response, and responses are stored.
-        if not self._scrubber.has_keys:
+        if not self._response_scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
         served = () if completion.served is None else astuple(completion.served)
         texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages))
-        if not self._scrubber.contains_key("\n".join([text for text in texts if text])):
+        if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
-        hide = self._scrubber.hide
+        hide = self._response_scrubber.hide
         return replace(
             completion,
             reply=hide(completion.reply) if completion.reply else completion.reply,

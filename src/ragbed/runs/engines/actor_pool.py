@@ -20,10 +20,8 @@ from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
 _MAX_ENDS = 5  # maximum consecutive times that a worker may die without finishing a job
-_RETRY_S, _WARN_AFTER_S = (
-    0.5,
-    60.0,
-)  # seconds between checks for a free node, and until the user is warned that there is none
+# Seconds between checks for a free node, and until the user is warned that there is none.
+_RETRY_S, _WARN_AFTER_S = 0.5, 60.0
 _HOLD_S = 0.02  # how long to hold a job for a busy worker so that it can be sent together with others
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # maximum characters of Ray's messages to show
@@ -58,7 +56,7 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs missing from it are lost and must be restarted.
+        """Process a worker's report; jobs missing from it fail with WorkerLost.
 
         Args:
             update: The report.

@@ -41,7 +41,7 @@ class ModelWorker:
 
     @property
     def room(self) -> int:
-        """The model's concurrency; parked cases are not included."""
+        """The model's concurrency plus the number of parked cases."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
     async def do(self, job: tuple[Case, int]) -> Completion:

@@ -18,7 +18,7 @@ from ragbed.models.local.hf.sequence import Batching, Sequence
 # Decoding batches are padded to a multiple of this, or to a power of two below it, so that each size has one CUDA
 # graph.
 _GRAPH_STEP = 64
-# The minimum share of a full batch that is worth reading at once; a smaller batch takes no longer than its launch.
+# The minimum share of a full batch that is worth reading at once; smaller batches are dominated by launch time.
 _MIN_BATCH = 0.25
 # Maximum number of steps for which a small batch waits for more sequences to join.
 _MAX_STEPS = 16
