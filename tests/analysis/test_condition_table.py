@@ -94,10 +94,10 @@ def test_early_scores_are_discarded_if_an_error_was_retried_since(tmp_path: Path
 
 
 def test_an_error_while_scoring_early_is_raised_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(case: Case, reply: str) -> dict[str, Any]:
+    def fail(case: Case, completion: Completion) -> dict[str, Any]:
         raise ValueError("broken scorer")
 
-    monkeypatch.setattr("ragbed.analysis.condition_table.score", fail)
+    monkeypatch.setattr("ragbed.analysis.condition_table.score_outcome", fail)
     early = EarlyTable(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=early), ask_nobody)
     with pytest.raises(ValueError, match="broken scorer"):

@@ -377,8 +377,8 @@ OPTIONS = [
         "RUN --strategies quot",
         "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
-    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number of at least 0."),
-    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number of at least 0."),
+    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number from 0 to 100."),
+    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number from 0 to 100."),
     Mistake(
         "RUN --top-p 2",
         "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
