@@ -165,7 +165,8 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
     few happen to agree.
 
     If all trials have the same result, the effect is unknown. Therefore a cluster that is entirely right and another
-    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result fills more clusters.
+    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result fills more
+    clusters.
     """
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     added = size / (1 + max(0.0, min(total, n - total)) / size)  # the number of trials in each added cluster
