@@ -1,18 +1,23 @@
-"""Run a benchmark by its name, or list all benchmarks.
+"""Run a benchmark by name, or list all benchmarks.
 
-python -m benches NAME [OPTION …]
+    python -m benches NAME [--record] [OPTION …]
+
+`--record` also writes the output to docs/project/data/NAME.txt, from which the figures in the docs are taken.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import os
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
+from typing import IO
 
 from benches import ROOT
 
-# Each module has a function `main`, and the first line of its docstring describes what it measures.
+# Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
     "aggregates": "benches.aggregates",
     "before_after": "benches.before_after",
@@ -33,13 +38,18 @@ MEMBERS = {
     "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
+    "planted_defects": "benches.planted_defects",
+    "build_promise": "benches.build_promise",
     "notebooks": "benches.notebooks",
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",
+    "release": "benches.release",
     "report": "benches.report",
+    "results_tables": "benches.results_tables",
     "run": "benches.run",
     "score": "benches.score",
+    "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",
     "structure": "benches.structure",
@@ -50,28 +60,51 @@ MEMBERS = {
     "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
-SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")  # CPU time must not depend on the cores
+RECORDS = ROOT / "docs" / "project" / "data"
+# Their CPU time must not depend on the number of cores.
+SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")
 
 
 def main() -> int | None:
-    """Run the benchmark that the command line names."""
+    """Run the benchmark named on the command line."""
     name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
+    record = "--record" in options
+    options = [option for option in options if option != "--record"]
     if name is None or name in {"-h", "--help"}:
-        print("usage: python -m benches NAME [OPTION …]\n")
+        print("usage: python -m benches NAME [--record] [OPTION …]\n")
         for known, module_name in MEMBERS.items():
             print(f"{known:20} {describe(module_name)}")
         return None
     if name not in MEMBERS:
         sys.exit(f"{name} is not a benchmark; choose from {', '.join(MEMBERS)}")
-    if name in SINGLE_THREADED:  # numpy reads it once, when it is imported
+    if name in SINGLE_THREADED:  # numpy reads this only once, when it is imported
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.argv = [f"python -m benches {name}", *options]
     try:
         module = import_module(MEMBERS[name])
     except ModuleNotFoundError as error:
         sys.exit(f"{name} needs the package {error.name}, which is not installed in this environment")
-    result: int | None = module.main()
-    return result
+    if not record:
+        result: int | None = module.main()
+        return result
+    with open(RECORDS / f"{name}.txt", "w", encoding="utf-8") as sink:
+        sink.write(f"$ {' '.join(sys.argv)}\n")
+        with redirect_stdout(_Tee(sys.stdout, sink)):
+            return module.main()  # type: ignore[no-any-return]  # every benchmark returns an exit code or None
+
+
+class _Tee(io.TextIOBase):
+    """A text stream that writes to several others."""
+
+    def __init__(self, *streams: IO[str]) -> None:
+        self._streams = streams
+
+    def write(self, text: str) -> int:
+        """Write a text to all streams."""
+        for stream in self._streams:
+            stream.write(text)
+            stream.flush()
+        return len(text)
 
 
 def describe(module: str) -> str:

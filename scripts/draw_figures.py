@@ -1,4 +1,4 @@
-"""Draw the paper's Figures 1 to 3 from our own examples, pipeline and instructions."""
+"""Draw counterparts of the paper's Figures 1 to 3 from our own examples, pipeline and instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 _LINE = 17
-_LETTER = 6.2  # width of a letter of 12-pixel text, slightly too large, so that lines fit into their boxes
+_LETTER = 6.2  # width of a letter in 12-pixel text, slightly overestimated so that lines fit into their boxes
 _MARKS = {"supports": ("✓", "s3"), "distracts": ("·", "s8"), "contradicts": ("✗", "s2")}
 _NEVER_FIRST = "，。、；：？！》）”"
 _NOISE = {"noise": Fraction(1, 2), "rejection": Fraction(1)}
@@ -29,7 +29,7 @@ def draw_figures() -> dict[str, str]:
 
 
 def write_figures(note: str) -> str:
-    """Return the page with the drawings."""
+    """Return the page that shows the drawings."""
     parts = ["# The paper's figures, from our own parts", note, _ABILITIES, _PIPELINE]
     rows = [
         f"| `{name}` | {', '.join(f'`{file}`' for file in step.reads) or '–'} | {_prompts(name)} |"
@@ -47,7 +47,7 @@ _ABILITIES = """
 ## Figure 1: four abilities
 
 Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
-`ragbed run -d figure1 --num-docs 2` asks a model about them.
+`ragbed run -d figure1 --num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
 
@@ -56,7 +56,7 @@ Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` 
 _PIPELINE = """
 ## Figure 2: how data is made
 
-The steps of [`ragbed build`](../how-to/build.md), in their order; those that ask a model are marked.
+The steps of [`ragbed build`](../how-to/build.md), in their order; those that call a model are marked.
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()
@@ -108,7 +108,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
     texts.append(("strong", expected_answer(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:
-        if marked is not None:  # separate, because a missing glyph would change the font of the whole text
+        if marked is not None:  # drawn separately, because a missing glyph would change the font of the whole text
             nodes.append(el("text", marked[0], class_=marked[1], x=10, y=y + _LINE))
         for line in _wrap(text, width - (36 if marked else 20)):
             y += _LINE
@@ -151,6 +151,7 @@ _MAKES = {
     "combinations": "two questions as one",
     "falsehoods": "a false answer put in",
     "rewrites": "made fluent again",
+    "checks": "every item verified",
     "items": "the benchmark",
 }
 _COLUMNS, _GAP, _ROW, _EDGE = 3, 20.0, 84.0, 14.0
@@ -173,14 +174,14 @@ def _draw_pipeline() -> Chart:
         if number + 1 < len(STEPS):
             marks.append(_arrow(x, y, last=column == _COLUMNS - 1))
     height = 40 + (-(-len(STEPS) // _COLUMNS)) * _ROW
-    legend = el("text", "asks a model", class_="note", x=WIDTH - 90, y=height - 22)
+    legend = el("text", "calls a model", class_="note", x=WIDTH - 90, y=height - 22)
     marks += [el("circle", class_="s1", cx=WIDTH - 100, cy=height - 26, r=5), legend]
     title, description = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
     return Chart("figure2", title, description, sheet(title, description, height, marks), Grid((), ()))
 
 
 def _arrow(x: float, y: float, *, last: bool) -> Node:
-    """Draw an arrow to the next box: to the right, or from the end of a row to the start of the next."""
+    """Draw an arrow to the next box, either to the right or from the end of a row to the start of the next."""
     if not last:
         start = x + _BOX
         return el("path", class_="axis", d=f"M{start + 3:g} {y + 26:g}h{_GAP - 6:g}m-5 -4l5 4l-5 4")

@@ -73,12 +73,12 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     assert 1 <= len(early) < _ASKED
     with _start(tmp_path / "run") as process:
         shown, said = process.communicate(timeout=120)
-    assert process.returncode == 0
+    assert process.returncode == 3  # six tokens are too few for most responses, so they are truncated
     assert "bundled/smollm2 on figure1" in shown
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED
     assert early.items() <= late.items()
-    assert all(line.startswith((_PROGRESS, "Run stored in")) for line in said.splitlines())
+    assert all(line.startswith((_PROGRESS, "Run stored in", "Incomplete: ")) for line in said.splitlines()), said
 
 
 def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
@@ -96,10 +96,13 @@ def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file; name a file of weights"),
-        ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file; models for llama.cpp are published as"),
+        ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file. Choose a .gguf file"),
+        ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file. Choose a .gguf file"),
         ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it is a base model"),
-        ("llamacpp/", "ragbed: --model llamacpp/: write llamacpp/<model>."),
+        (
+            "llamacpp/",
+            "ragbed: --model llamacpp/: the name of the model is missing after the provider. Write llamacpp/<model>.",
+        ),
         ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
     ],
 )

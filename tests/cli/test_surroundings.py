@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
     ("line", "problem"),
     [
         ("num-docs = true", "num-docs must be a string, a number, or a list of these"),
-        ("num-docs = 1.5", "'1.5' is not a valid integer"),
+        ("num-docs = 1.5", "'1.5' is not allowed. Use an integer."),
         ("seed = 2020-01-01", "seed must be a string, a number, or a list of these"),
         ("json = 1", "json must be true or false"),
         ("data = ['x']", "'data' is not an option of this command"),
@@ -177,7 +178,7 @@ def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Pat
     for done in (typed, configured):
         assert done.code == 2
         assert f"--{name}" in done.err
-        assert value != "nan" or "nan is not a finite number." in done.err
+        assert value != "nan" or re.search("'?nan'? is not a finite number", done.err)
 
 
 @pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("power", "--power"), ("synth", "--items")])

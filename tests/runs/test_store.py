@@ -26,20 +26,20 @@ def folder(tmp_path: Path) -> Path:
 def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = canonical(folder)
     with monkeypatch.context() as newer:
-        newer.setattr(database, "SCHEMA_VERSION", 2)
-        newer.setattr(database, "MIGRATIONS", {1: "ALTER TABLE intents ADD COLUMN remark TEXT"})
+        newer.setattr(database, "SCHEMA_VERSION", 3)
+        newer.setattr(database, "MIGRATIONS", database.MIGRATIONS | {2: "ALTER TABLE intents ADD COLUMN remark TEXT"})
         before = (folder / "run.sqlite").read_bytes()
         assert canonical(folder) == told
         assert (folder / "run.sqlite").read_bytes() == before
         with open_store(folder, create=True):
             pass
         assert canonical(folder) == told
-    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 2\)"):
+    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 3\)"):
         canonical(folder)
 
 
 def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no run"):
+    with pytest.raises(UsageError, match="contains no run"):
         open_store(tmp_path, create=False)
     (tmp_path / "run.sqlite").write_text("hello, this is no database, whatever its name may say " * 20)
     for create in (True, False):

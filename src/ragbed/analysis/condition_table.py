@@ -1,39 +1,42 @@
 """Tabulate a run by condition: the overview that `ragbed run`, `score` and `demo` print.
 
-The rates have the values and intervals of the cells of a report (`metrics/`). They are computed here from small counts,
-without numpy, because loading it takes longer than scoring a small run.
+The rates have the same values and intervals as the cells of a report (`metrics/`). They are computed here from small
+counts, without numpy, because loading it takes longer than scoring a small run.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import add
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
-from ragbed.scoring import score
+from ragbed.schema import Outcome
+from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled")
-_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
-_EARLY = 20_000  # Results that are scored during the run; an engine scores the rest in parallel.
-_READ = 64  # Results of earlier sessions that are read at a time.
-_STEP = 8  # Results that are scored in one step between responses: about a millisecond.
+_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored: 15 MB with RGB's documents.
+_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
+_READ = 64  # Number of results from earlier sessions to read at a time.
+_STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
 
 class Rate(NamedTuple):
-    """The mean of a score with its interval; `n` counts the responses that have the score, and failed calls as 0."""
+    """The mean of a score with its interval. `n` counts responses with the score and failed calls, which score 0."""
 
     value: float | None
     low: float | None
@@ -43,17 +46,18 @@ class Rate(NamedTuple):
 
 @dataclass
 class ConditionCounts:
-    """The outcome counts and rates of one model under one condition.
+    """The outcome counts and rates for one model under one condition.
 
-    `planned` exceeds `asked` while a run is unfinished. `unscored` responses have a gold answer that cannot be matched;
-    they are excluded from the robust accuracy.
+    `planned` exceeds `asked` while a run is unfinished. `unscored` is the number of responses whose gold answer cannot
+    be matched; they are excluded from the robust accuracy.
     """
 
     condition: Condition
     planned: int = 0
     asked: int = 0
     ok: int = 0
-    refused: int = 0
+    truncated: int = 0
+    filtered: int = 0
     error: int = 0
     unscored: int = 0
     rates: dict[str, Rate] = field(default_factory=dict)
@@ -64,8 +68,9 @@ class ConditionCounts:
         return (found.value or 0.0) if found else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return counts and rates as plain values."""
-        counts = {name: getattr(self, name) for name in ("planned", "asked", "ok", "refused", "error", "unscored")}
+        """Return the counts and rates as plain values."""
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
+        counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         rates = {name: round(self.rate(name), 6) for name in _NAMES}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
@@ -77,28 +82,29 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
     Args:
         folder: Folder of the run.
-        engine: Engine that scores the responses; this machine if None. The result does not depend on it.
+        engine: Engine that scores the responses; None to use this machine. The result does not depend on it.
     """
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            tally, rows, seals = _Tally(), 0, 0
-            for part in spread_results(store, folder, used, _tally):
+            tally, rows, seals, split = _Tally(), 0, 0, changed_models(store)
+            for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # Results that arrived meanwhile were read at different moments; one reader sees one moment.
+            # If results arrived in the meantime, the parts were read at different moments, so read everything again in
+            # one pass.
             is_complete = store.is_whole(rows, seals)
-            return _add_planned(tally if is_complete else _tally(store.results()), store)
+            return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
         if engine is None:
             used.close()
 
 
 class EarlyTable:
-    """Fills the table of a run while the next responses are awaited (a `Follower`). The stored results decide.
+    """Fills a run's table while further responses are awaited (a `Follower`). The stored results are authoritative.
 
-    The store is opened only to read: the last process that closes it moves its log into the file, and a reader that
-    kept it open would prevent that.
+    The store is opened only for reading. The last process to close it moves the log into the file, and a reader that
+    kept the store open would prevent that.
 
     Args:
         folder: Folder of the run.
@@ -106,17 +112,17 @@ class EarlyTable:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._before = folder, 0
-        self._queue: deque[tuple[StoredResult, int]] = deque()  # results of this session, with their checksums
+        self._queue: deque[tuple[StoredResult, int]] = deque()  # results from this session, with their checksums
         self._earlier: deque[tuple[StoredResult, int]] = deque()
-        self._tally: _Tally | None = _Tally()  # None after an error
+        self._tally: _Tally | None = _Tally()  # None if scoring failed
         self._last, self._rows, self._seals = 0, 0, 0
 
     def begin(self, store: RunStore) -> None:
-        """Note which results are stored already (see `Follower`)."""
+        """Record which results are already stored (see `Follower`)."""
         self._before = store.last_result()
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
+        """Queue a result (see `Follower`). If the queue is full, score some of the results now."""
         self._queue.append((result, seal))
         if len(self._queue) > _MAX_QUEUED:
             self.go_on()
@@ -132,18 +138,19 @@ class EarlyTable:
             for result, seal in batch:
                 self._tally.add(result)
                 self._rows, self._seals = self._rows + 1, self._seals + seal
-        except Exception:  # Paid responses must be stored. `finish` scores again and raises the error.
+        except Exception:  # Paid responses must be stored first. `finish` scores again and raises the error.
             self._tally = None
             return False
         return bool(batch)
 
     def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores all of it if it was not scored during the run."""
+        """Return the table of the finished run. The engine scores the whole run unless it was scored while running."""
         while self.go_on():
             pass
         if self._tally is not None:
             with open_store(self._folder, create=False) as store:
-                if store.is_whole(self._rows, self._seals):
+                # Results that were counted before the server changed its model are counted again, separately.
+                if store.is_whole(self._rows, self._seals) and not changed_models(store):
                     return _add_planned(self._tally, store)
         return tabulate_run(self._folder, engine)
 
@@ -156,33 +163,36 @@ class EarlyTable:
         return self._earlier
 
 
-_Sums: TypeAlias = tuple[float, ...]  # sums of all scores, then the number of responses with each, then failed calls
+# The sum of each score, then the number of responses with each score, then the number of failed calls.
+_Sums: TypeAlias = tuple[float, ...]
+_Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
-_OUTCOMES = ("ok", "refused", "error")
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
 class _Tally:
-    """Sums of the scores of each condition and question, from results that arrive one by one."""
+    """Sums scores by condition and question, from results that arrive one by one."""
 
     def __init__(self) -> None:
         self._sums: dict[Condition, dict[tuple[str, str | None], _Sums]] = defaultdict(dict)
         self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
-        self._shared: dict[_Sums, _Sums] = {}  # Most questions have the same few sums, which are kept once.
+        # Most questions have the same few sums, so each distinct tuple is stored once.
+        self._shared: dict[_Sums, _Sums] = {}
 
-    def add(self, result: StoredResult) -> None:
-        """Score a result and add it."""
+    def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
+        """Score a result and add it. Models in `split` are counted separately by the model that the server reports."""
         case, completion, sums = result.case, result.completion, _FAILED
-        if completion.outcome == "ok":
-            values = score(case, completion.reply or "")
+        values = score_outcome(case, completion)
+        if values is not None:
             marks = [values[name] for name in _NAMES]
             sums = (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
-        condition = condition_of(result.model, case)
+        condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
-        # Items of the same event are not independent. An event may have the same name as an item of another one.
+        # Items about the same event are not independent. An event may have the same name as an unrelated item.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:
-        """Add the results of another tally."""
+        """Add the results from another tally."""
         for condition, clusters in other._sums.items():
             self._outcomes[condition] += other._outcomes[condition]
             for cluster, sums in clusters.items():
@@ -194,20 +204,26 @@ class _Tally:
         total = sums if known is None else tuple(map(add, known, sums))
         clusters[cluster] = self._shared.setdefault(total, total)
 
-    def rows(self) -> Iterator[ConditionCounts]:
-        """Yield the counts and rates of each condition."""
+    def rows(self, interval: _Estimator) -> Iterator[ConditionCounts]:
+        """Yield the counts and rates for each condition.
+
+        Args:
+            interval: Function that returns a rate with its interval, given hits, trials and the number of equal
+                questions.
+        """
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
             outcomes = self._outcomes[condition]
-            names = _NAMES if outcomes["ok"] == 0 else scored[_group(condition)]
+            names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
             counts = Counter(clusters.values())
-            rates = {name: _rate(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
+            found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
+            rates = {name: _rate(parts, interval) for name, parts in found.items()}
             counted = {name: outcomes[name] for name in _OUTCOMES}
             asked = outcomes.total()
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
-        """Return the scores that any response of a model on a dataset has; only for them, failed calls count as 0."""
+        """Return the scores that any response by a model on a dataset has; failed calls count as 0 only for these."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for condition, clusters in self._sums.items():
             for sums in set(clusters.values()):
@@ -219,30 +235,43 @@ def _group(condition: Condition) -> tuple[str, ...]:
     return condition.model, condition.data, condition.lang, condition.profile
 
 
-def _rate(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> Rate:
-    """Return the rate of the score at a position, from the sums of all questions and how many questions have them."""
-    found = [
+def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
+    """Return hits and trials for the score at a position, and the number of questions with each combination."""
+    return [
         (sums[at], size, count)
         for sums, count in counts.items()
         if (size := sums[len(_NAMES) + at] + (sums[-1] if counts_failed else 0))
     ]
+
+
+def _rate(found: list[tuple[float, float, int]], interval: _Estimator) -> Rate:
     if not found:
         return Rate(None, None, None, 0)
     hits, trials, clusters = zip(*found, strict=True)
     n = sum(size * count for _, size, count in found)
-    return Rate(*clustered_wilson(hits, trials, counts=clusters), int(n))
+    return Rate(*interval(hits, trials, clusters), int(n))
 
 
-def _tally(results: Iterable[StoredResult]) -> _Tally:
+def _wilson(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    return clustered_wilson(hits, trials, counts=counts)
+
+
+def _sequence(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    from ragbed.analysis.statistics.sequential import rate_sequence  # noqa: PLC0415 - it loads numpy
+
+    return rate_sequence(hits, trials, counts)
+
+
+def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
     tally = _Tally()
     for result in results:
-        tally.add(result)
+        tally.add(result, split)
     return tally
 
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
-    """Return the rows of all conditions with the number of planned trials, including conditions without a result."""
-    rows = {row.condition: row for row in tally.rows()}
+    """Return the rows of all conditions with their numbers of planned trials, including conditions without results."""
+    rows = {row.condition: row for row in tally.rows(_sequence if store.is_monitored() else _wilson)}
     repeats = store.repeats()
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
@@ -252,14 +281,24 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
         for model in models if case.feasible else ():
             condition = condition_of(model, case)
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
+    for row in [] if is_complete else [*rows.values()]:
+        whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
+        if whole != row.condition:  # only some of the results, by the model that the server reported
+            row.planned = row.asked
+            rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
+
+
+def _base_model(model: str, models: Sequence[str]) -> str:
+    """Return the model string for a name in tables; see `split_by_served`."""
+    return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 
 
 def _order(row: ConditionCounts) -> tuple[str | float, ...]:
-    """Return the sort key of a row; testbeds of plug-ins come last."""
+    """Return the sort key for a row; plug-in testbeds come last."""
     at = row.condition
     testbed = _TESTBED_ORDER.get(at.testbed, len(_TESTBED_ORDER)), at.testbed
     return at.model, at.data, *testbed, at.lang, at.noise or 0, at.profile, at.arm, at.k, at.correct

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ragbed.api.calling import check_reader
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import CallKeywords, RunsLike, call_options, local_path, run_folder, several
+from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
 from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords
 from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.funnel import Delivery, Sample
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.builder.model_requests import Request
     from ragbed.builder.pipeline import Done
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from ragbed.builder.quality.drift import Drift
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
+    from ragbed.builder.survey import Forecast, Survey
     from ragbed.models.base import Sampling
     from ragbed.runs.budget import Budget
 
-DEFAULT_GENERATOR = "openai/gpt-4o-mini"
+DEFAULT_GENERATOR = "rules"
 _CALLS = Path("kept", "asked")
+_PAGE_STEPS = frozenset({"articles", "pages"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +42,9 @@ class BuildResult(TableResult):
     """A built dataset.
 
     Attributes:
-        folder: Folder of the build.
-        steps: Input, output and rejected records of each step.
-        files: Wanted and delivered items of each file, with the reason if there are fewer.
+        folder: The build's output folder.
+        steps: Number of input, output and rejected records in each step.
+        files: Requested and delivered items for each file, with the reason for any shortfall.
     """
 
     folder: Path
@@ -50,16 +53,27 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a page or a response could not be fetched. Call `build` again to retry."""
-        return [name for name, done in self.steps.items() if not done.stamp]
+        """Steps in which a search or a response failed. Call `build` again to retry."""
+        return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
+
+    @property
+    def unfetched(self) -> list[str]:
+        """Steps with pages that could not be fetched. The pages count as rejected; the next build tries them again."""
+        return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
     def complete(self) -> bool:
-        """Whether all steps are finished and all wanted items were built."""
-        return not self.unfinished and not any(file.reason for file in self.files)
+        """Whether all steps are finished and no items are missing, except those that `precision` drops."""
+        return not self.unfinished and not any(file.is_short for file in self.files)
+
+    def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
+        """Return examples of accepted and of rejected questions."""
+        from ragbed.builder.funnel import draw_samples
+
+        return draw_samples(self.folder, most)
 
     def records(self) -> Records:
-        """Return one row per file: wanted and delivered items."""
+        """Return one row per file with the requested and delivered items."""
         rows = [
             {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
             for file in self.files
@@ -75,19 +89,21 @@ def build(
     model: str | None = None,
     from_: str | None = None,
     since: str | None = None,
+    precision: float | None = None,
     locked: bool = False,
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> BuildResult:
-    """Build the benchmark that a recipe describes. A second call resumes a build that was stopped.
+    """Build the benchmark described by a recipe. A second call resumes a build that was stopped.
 
     Args:
-        recipe: The recipe, a TOML file; `build_init` writes one.
-        out: Folder of the build; by default builds/NAME.
+        recipe: The recipe, a TOML file such as `build_init` writes.
+        out: Output folder; by default, builds/NAME.
         model: Generator to use instead of the recipe's.
-        from_: Step to run again, with all later steps.
-        since: Use only articles from this day on, e.g. "2026-11-01".
-        locked: Rebuild the same bytes offline from stored pages and responses.
+        from_: Step to rerun, along with all later steps.
+        since: Use only articles published on or after this date, e.g. "2026-11-01".
+        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it.
+        locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.
 
@@ -95,7 +111,7 @@ def build(
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("1 English question", "texts", model="scripted/echo", out="hours.toml")
+        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml")
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
@@ -108,11 +124,18 @@ def build(
 
     path = local_path(recipe)
     read = read_recipe(path)
-    check_day(since, "--since")
-    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
+    check_day(since, "since:")
+    if precision is not None and not 0 < precision < 1:
+        raise UsageError(f"precision: {precision:g} is not a share between 0 and 1, e.g. 0.95.")
+    read = msgspec.structs.replace(
+        read,
+        generator=model or read.generator,
+        since=since or read.since,
+        precision=precision or read.precision,
+    )
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         if not locked:
             _check_models(plan, caller)
         client = open_client(folder / _CALLS, caller, locked=locked)
@@ -122,8 +145,10 @@ def build(
 
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
-    """Return the client with which the steps of a build call models; a folder keeps the responses."""
+    """Return the client that build steps use to call models; it stores the responses in a folder."""
+    from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
+    from ragbed.models.base import Sampling
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -137,13 +162,14 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
 
-    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked)
+    sampling = with_request_options(Sampling(raises_limit=True), caller.options)
+    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked, sampling=sampling)
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check keys, prices and corpora before hours of reading.
+    """Check keys, prices and corpora up front, before hours of processing.
 
-    A build that called models before may have all responses stored and need no key.
+    A resumed build may already have stored every response, in which case it needs no key.
     """
     from ragbed.builder.contamination import mark_corpora
     from ragbed.builder.recipe import models_of
@@ -153,7 +179,8 @@ def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
     has_responses = (plan.folder / _CALLS).is_dir()
     for model in models:
         parse_model(model) if has_responses else check_reader(model)
-    caller.budget(models)
+    if models:
+        caller.budget(models)
     mark_corpora(plan.home / place for place in plan.recipe.gate.corpora)
 
 
@@ -162,44 +189,53 @@ class RecipeResult:
     """A recipe that was written.
 
     Attributes:
-        path: File of the recipe.
+        path: The recipe file.
         recipe: Its content.
+        survey: Summary of the documents found; None if they are not in a folder.
+        forecast: Expected calls, cost and time of the build; None if the documents are not in a folder.
     """
 
     path: Path
     recipe: Mapping[str, Any]
+    survey: Survey | None = None
+    forecast: Forecast | None = None
 
 
 @checked
 def build_init(
-    brief: str, documents: str | Path, *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
+    documents: str | Path, brief: str = "", *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
 ) -> RecipeResult:
-    """Write a recipe for your documents. Nothing is built, and no model is called.
+    """Inspect your documents and write a recipe for them. Nothing is built, and no model is called.
 
     Args:
-        brief: How many questions of which kind to build and about what, in English or Chinese.
         documents: A folder, or a .jsonl, .warc or .txt file.
-        out: File of the recipe; by default named after `documents`.
-        model: Model that writes the questions.
+        brief: Number, kinds and topic of the questions to build, in English or Chinese. By default, about one
+            question per document.
+        out: Recipe file to write; by default, named after `documents`.
+        model: Model that writes the questions, or "rules" to write them without a model.
 
     Example:
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> ragbed.build_init("5 English questions about our office", "docs", out="office.toml").recipe["langs"]
+        >>> ragbed.build_init("docs", "5 English questions about our office", out="office.toml").recipe["langs"]
         ['en']
     """
     from ragbed.builder.brief import write_recipe
+    from ragbed.builder.recipe import read_recipe
+    from ragbed.builder.survey import forecast_build, survey_folder
     from ragbed.io.jsonl import write_whole
 
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{target} already exists. Choose another file with `out`, or remove it.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
-    return RecipeResult(target, tomllib.loads(text))
+    survey = survey_folder(source) if source.is_dir() else None
+    forecast = None if survey is None else forecast_build(read_recipe(target), survey)
+    return RecipeResult(target, tomllib.loads(text), survey, forecast)
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,7 +256,7 @@ class QualityResult(TableResult):
         return not self.quality.failed
 
     def records(self) -> Records:
-        """Return one row per measure: value with its interval, gate, result, and the value of RGB."""
+        """Return one row per measure: value with its interval, gate, result, and RGB's value."""
         names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
             {"family": family} | {name: getattr(measure, name) for name in names}
@@ -240,15 +276,15 @@ def build_quality(
     cutoff: Mapping[str, str] | str | Sequence[str] = (),
     corpus: str | Path | Sequence[str | Path] = (),
 ) -> QualityResult:
-    """Measure the quality of a dataset or of a built folder, next to the values of RGB.
+    """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Args:
-        data: A dataset, or the folder of a build.
+        data: A dataset, or a build's output folder.
         out: File for the report, .html or .json.
         against: Earlier edition to compare with.
         runs: Runs on this dataset, to measure how well its items separate models.
-        cutoff: Knowledge cutoffs of models of `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
-        corpus: Training texts, to find items that appear in them.
+        cutoff: Knowledge cutoffs of the models in `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
+        corpus: Training texts to search for the dataset's items.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
@@ -270,16 +306,16 @@ def build_quality(
 def _extra_measures(
     runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
 ) -> dict[str, MeasureFamily]:
-    """Return the measures that need runs on the dataset, or texts that models were trained on."""
+    """Return the measures that require either runs on the dataset or the texts that models were trained on."""
     from ragbed.builder.quality.models import ModelMeasures
     from ragbed.builder.quality.overlap import ContaminationMeasures
     from ragbed.builder.quality.reports import read_answers
     from ragbed.builder.recipe import check_day
 
     for model, day in cutoffs.items():
-        check_day(day, f"--cutoff {model}:")
+        check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("--cutoff needs --runs: the responses of the model.")
+        raise UsageError("`cutoff` needs `runs`: the responses of the model.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -295,14 +331,14 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"--cutoff {text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 
 
 @dataclass(frozen=True, repr=False)
 class RelabelResult(TableResult):
-    """Labels of a dataset, compared with the published ones.
+    """Recomputed labels of a dataset, compared with the published ones.
 
     Attributes:
         data: Name of the dataset.
@@ -315,7 +351,7 @@ class RelabelResult(TableResult):
     disagreements: Sequence[LabelDisagreement]
 
     def records(self) -> Records:
-        """Return one row per rule and published label: how many documents agree."""
+        """Return one row per rule and published label, with the number of documents on which they agree."""
         rows = [
             {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
         ]
@@ -324,7 +360,7 @@ class RelabelResult(TableResult):
 
 @checked
 def build_relabel(data: str | Path) -> RelabelResult:
-    """Label the documents of a dataset again, and compare with its labels. Nothing is written.
+    """Relabel the documents of a dataset and compare the result with its own labels. Nothing is written.
 
     Args:
         data: A dataset.

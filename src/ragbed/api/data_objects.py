@@ -1,4 +1,4 @@
-"""Data that is given as Python objects: lists of items and DataFrames."""
+"""Read datasets from Python objects: lists of items and DataFrames."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from ragbed.api.objects import brief, labelled
-from ragbed.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragbed.data import Dataset
+from ragbed.data import Dataset, Line
+from ragbed.errors import DataError, UsageError
 
 
 class DataFrame(Protocol):
-    """A DataFrame of pandas."""
+    """A pandas DataFrame."""
 
     def to_dict(self, orient: Literal["records"]) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -33,7 +31,7 @@ DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObjec
 
 
 def read_data(data: DataLike) -> list[Dataset]:
-    """Return the datasets that a parameter names.
+    """Return the datasets given by a parameter.
 
     Raises:
         UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
@@ -60,6 +58,19 @@ def read_data(data: DataLike) -> list[Dataset]:
     return datasets
 
 
+class _GivenItems(Dataset):
+    """Items given as Python objects; error messages name the item instead of the temporary file."""
+
+    def lines(self) -> Iterator[Line]:
+        """Yield each item, or its error."""
+        for line in super().lines():
+            if isinstance(error := line.content, DataError):
+                item = f"data={self.name!r}, item {line.number - 1}"
+                yield line._replace(content=DataError(item, error.problem, field=error.field))
+            else:
+                yield line
+
+
 def _is_rows(data: object) -> bool:
     """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
     if _is_frame(data) or hasattr(data, "to_dicts"):
@@ -68,16 +79,14 @@ def _is_rows(data: object) -> bool:
 
 
 def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
-    """Write items to a temporary file, which is deleted with the dataset."""
-    from ragbed.data import Dataset
-
+    """Write items to a temporary file that is deleted along with the dataset."""
     rows = _rows(value)
     if rows is None:
         raise UsageError(
             f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
         )
     folder = tempfile.mkdtemp(prefix="ragbed-")
-    dataset = Dataset(name, Path(folder) / f"{name}.jsonl")
+    dataset = _GivenItems(name, Path(folder) / f"{name}.jsonl")
     weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
     with open(Path(folder) / f"{name}.jsonl", "wb") as sink:
         sink.writelines(_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
@@ -85,7 +94,7 @@ def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked her
 
 
 def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - checked here
-    """Return the items of a list or a DataFrame of pandas or polars; empty cells are left out."""
+    """Return the items in a list or in a pandas or polars DataFrame, without empty cells."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()
     elif _is_frame(value):
@@ -99,12 +108,12 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether an object is a DataFrame of pandas; other objects with `to_dict` are iterated."""
+    """Return whether an object is a pandas DataFrame; other objects with `to_dict` are iterated over."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
 def _is_empty(cell: object) -> bool:
-    """Return whether a cell has no value: None, NaN, or the missing value of pandas."""
+    """Return whether a cell is empty: None, NaN or pandas' missing value."""
     return (
         cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and math.isnan(cell))
     )
@@ -118,8 +127,8 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
         raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
-    """Return an array or a scalar of numpy as a plain value."""
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
+    """Convert a NumPy array or scalar to a plain value."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a JSON type")

@@ -12,7 +12,7 @@ from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
-from ragbed.environment import data_dir
+from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class IncompleteDownload(DownloadError):
-    """A download that failed, or that found none of the files.
+    """A download failed, or none of the files were found.
 
     Attributes:
         result: The state of each file.
@@ -34,12 +34,12 @@ class IncompleteDownload(DownloadError):
 
 @dataclass(frozen=True, repr=False)
 class DownloadResult(TableResult):
-    """Files of a dataset or model.
+    """The downloaded files of a dataset or model.
 
     Attributes:
         name: Name in the catalog.
         folder: Folder of the files.
-        files: The state of each file: here (already), brought (now), missing or failed.
+        files: The state of each file: here (already present), brought (just downloaded), missing or failed.
     """
 
     name: str
@@ -57,22 +57,24 @@ def download(
 ) -> DownloadResult:
     """Download a published dataset or a small model, and check each file against its pinned checksum.
 
-    Files that are complete are not downloaded again, and an interrupted download is resumed.
+    Complete files are not downloaded again, and interrupted downloads are resumed.
 
     Args:
-        name: Name in `ragbed.datasets()`.
+        name: A name listed by `ragbed.datasets()`.
         from_: Copy the files from this folder, file or wheel instead.
-        mirror: Download from this URL of another server; the checksums stay the same.
+        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
+            verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
-        IncompleteDownload: A file could not be downloaded or is wrong; or none was found.
+        IncompleteDownload: A file could not be downloaded or has the wrong content, or no file was found.
 
     Example:
         >>> ragbed.download("figure1").records()[0]["state"]
         'here'
     """
     from ragbed.data.catalog import install
+    from ragbed.data.catalog.mirrors import mirrored_source
 
     entry, source = find_entry(name), None if from_ is None else local_path(from_)
     check_source(source, mirror)
@@ -82,11 +84,11 @@ def download(
         elif source is not None:
             arrivals = install.take(entry, data_dir(), source)
         else:
-            entry = entry if mirror is None else replace(entry, source=mirror.rstrip("/"))
-            arrivals = install.download(entry, data_dir(), _Transfers(shown))
+            source_url = mirrored_source(entry, mirror, variables().get("HF_ENDPOINT"))
+            arrivals = install.download(replace(entry, source=source_url), data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Run the same command again, or take files that you have: --from PATH."
+        advice = "Run the same command again, or use another server (`mirror`) or files that you have (`from_`)."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
         )
@@ -96,16 +98,18 @@ def download(
     return result
 
 
-class _Transfers:
-    """Passes the progress and the problems of a download on; the same problem once."""
+class Transfers:
+    """Forwards download progress and problems, reporting each distinct problem only once."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._seen = shown, set[str]()
 
     def advance(self, name: str, done: int, total: int | None) -> None:
+        """Show how many bytes of a file have been downloaded."""
         self._shown.count(name, done, total)
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
+        """Show a problem after which the download is retried."""
         if problem not in self._seen:
             self._seen.add(problem)
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
@@ -115,19 +119,21 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     """Check the parameters `from_` and `mirror` of `download`.
 
     Raises:
-        UsageError: Both are given, the path does not exist, or the mirror is not a URL.
+        UsageError: Both are given, the path does not exist, or the mirror is unknown.
     """
+    from ragbed.data.catalog.mirrors import check_mirror
+
     if source is not None and mirror is not None:
-        raise UsageError("--from and --mirror cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined.")
     if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
-    if mirror is not None and not mirror.startswith(("https://", "http://")):
-        raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
+        raise UsageError(f"from_={source}: no such folder or file. Check the path.")
+    if mirror is not None:
+        check_mirror(mirror)
 
 
 @checked
 def datasets() -> Records:
-    """Return the datasets and small models that can be downloaded or are included, with licence and folder.
+    """Return the datasets and small models that are bundled or can be downloaded, with licence and folder.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
@@ -140,14 +146,14 @@ def datasets() -> Records:
 
 @checked
 def data_path(name: str) -> Path:
-    """Return the folder of a downloaded set of files, or the file of one dataset.
+    """Return the folder of a downloaded catalog entry, or the file of a single dataset.
 
     Args:
-        name: Name in `ragbed.datasets()` or of one of its files; `lm-eval` is the folder of the tasks for
-            lm-evaluation-harness.
+        name: A name listed by `ragbed.datasets()`, or the name of one of its files. `lm-eval` stands for the folder
+            of the lm-evaluation-harness tasks.
 
     Raises:
-        RagbedError: It is not downloaded.
+        RagbedError: The files have not been downloaded.
 
     Example:
         >>> ragbed.data_path("figure1").name
@@ -167,10 +173,10 @@ def data_path(name: str) -> Path:
 
 
 def find_entry(name: str) -> CatalogEntry:
-    """Return an entry of the catalog.
+    """Return a catalog entry by name.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: The catalog has no entry with this name.
     """
     from ragbed.data.catalog import CATALOG, dataset_names
 
@@ -179,11 +185,11 @@ def find_entry(name: str) -> CatalogEntry:
     if name in dataset_names():
         owner = dataset_names()[name][0].name
         raise UsageError(f"{name} is one of the files of {owner}. Download them with: ragbed data get {owner}")
-    raise UnknownName("data", name, CATALOG)
+    raise UnknownName("dataset or model", name, CATALOG)
 
 
 def entry_folder(entry: CatalogEntry) -> Path:
-    """Return the folder that contains the files of an entry, or will contain them."""
+    """Return the folder that contains an entry's files, or will contain them once downloaded."""
     from ragbed.data.catalog import files_here, folder_of
 
     here = files_here(entry, data_dir())
@@ -191,7 +197,7 @@ def entry_folder(entry: CatalogEntry) -> Path:
 
 
 def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    """Return an entry of the catalog as plain values."""
+    """Return a catalog entry as plain values."""
     from ragbed.data.catalog import files_here
 
     here = files_here(entry, data_dir())

@@ -1,4 +1,4 @@
-"""Plan and run the model calls of a judgement, a diagnosis or a build."""
+"""Plan and run the model calls for a judgement, a diagnosis or a build."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import CallOptions, open_engine, open_model, open_object, open_reader, read_budget
+from ragbed.api.calling import open_engine, open_model, open_object, open_reader, read_budget
 from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
 from ragbed.api.runs import execute
+from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UsageError
 
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """Calls to make, stored as a run of their own that can be resumed and grows with new cases.
+    """Planned calls, stored as a separate run that can be resumed and extended with new cases.
 
     Attributes:
         folder: Folder of the run.
         settings: Settings that must be the same when the run is resumed.
-        cases: Returns the cases.
+        cases: Function that returns the cases.
         models: Model strings or model objects.
         sampling: Sampling parameters.
-        repeats: Calls per case.
-        budget: Budget that these calls share with others.
-        reads_prompt: Whether the models must follow a prompt, e.g. of a judge; a RAG system is refused then.
+        repeats: Number of calls per case.
+        budget: Budget shared with other calls.
+        reads_prompt: Whether the models must accept a prompt, e.g. a judge's. If so, RAG systems are rejected.
     """
 
     folder: Path
@@ -49,17 +50,17 @@ class CallPlan:
 
 
 class ModelCaller:
-    """Makes the calls of one API function, with one engine, one cache and one display of progress."""
+    """Makes the model calls of one API function, with one engine, one cache and one progress display."""
 
-    def __init__(self, options: CallOptions, engine: Engine, progress: Progress) -> None:
+    def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
 
     def budget(self, models: ModelLike) -> Budget | None:
-        """Return a new budget, if a limit is set; every model then needs a known price."""
-        return read_budget((source.name for source in read_models(models)), self.options["budget"])
+        """Return a new budget if a limit is set. In that case, every model needs a known price."""
+        return read_budget((source.name for source in read_models(models)), self.options.budget)
 
     def plan(self, plan: CallPlan) -> Job:
-        """Return the job of a plan, with its models opened."""
+        """Open the models of a plan and return its job."""
         from ragbed.runs.execution import Job
 
         return Job(
@@ -69,7 +70,7 @@ class ModelCaller:
             models=[self._open(source, plan) for source in read_models(plan.models)],
             repeats=plan.repeats,
             grows=True,
-            cache=None if self.options["no_cache"] else cache_file(),
+            cache=None if self.options.no_cache else cache_file(),
             budget=plan.budget,
             tell=self.progress.message,
         )
@@ -80,18 +81,18 @@ class ModelCaller:
             return open_named(source.name, plan.sampling, self.options, self.engine)
         if plan.reads_prompt and isinstance(source.value, System):
             raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
-        return open_object(source.value, self.options, {})
+        return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
-        """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""
+        """Make the planned calls that have no stored response yet; `label` turns a model's name into a title."""
         job = self.plan(plan)
         execute(job, lambda model, state: self.progress.calls(label(model), state))
         return job
 
 
 @contextmanager
-def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCaller]:
-    """Open the engine for calls, and close it at the end of the block."""
+def open_caller(options: RunSpec, progress: Progress) -> Iterator[ModelCaller]:
+    """Open the engine for model calls, and close it at the end of the block."""
     engine = open_engine(options, progress.message)
     try:
         yield ModelCaller(options, engine, progress)

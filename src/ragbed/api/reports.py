@@ -1,10 +1,10 @@
-"""Reports and leaderboards of runs."""
+"""Write reports on runs and build leaderboards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -26,13 +26,13 @@ RunOrSums: TypeAlias = Run | str | Path | Url
 
 @dataclass(frozen=True, repr=False)
 class ReportResult(TableResult):
-    """A report on runs.
+    """A report on one or more runs.
 
     Attributes:
         report: Tables, findings and cells.
         text: The report in the chosen format; None for HTML and figures, which are files.
         paths: Files that were written.
-        has_cases: Whether the report is on runs, not on sums, which have no cases.
+        has_cases: Whether the report covers runs; aggregate files contain no cases.
     """
 
     report: Report
@@ -40,8 +40,11 @@ class ReportResult(TableResult):
     paths: Sequence[Path] = ()
     has_cases: bool = True
 
+    def __str__(self) -> str:
+        return super().__str__() if self.text is None else self.text
+
     def records(self) -> Records:
-        """Return one row per cell: table, condition, metric, value with its 95 % interval, n and errors."""
+        """Return one row per table cell: table, condition, metric, value with its 95 % interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
 
 
@@ -49,19 +52,19 @@ class ReportResult(TableResult):
 def report(
     runs: RunOrSums | Sequence[RunOrSums],
     *,
-    format: ReportFormat = "text",  # noqa: A002 - the name of the option
+    format: ReportFormat = "text",  # noqa: A002 - must match the option's name
     track: str = "robust",
     out: str | Path | None = None,
     words: Literal["en", "zh"] | None = None,
 ) -> ReportResult:
-    """Write tables, figures and a summary of runs, with the paper's values alongside.
+    """Write tables, figures and a summary of one or more runs, alongside the paper's values.
 
     Args:
-        runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
-        format: Format of the report. Text is Markdown here.
-        track: Scoring track of the tables; CSV and JSON have all tracks.
-        out: File for the report, or folder for figures; by default report.html for HTML, else none.
-        words: Language of figures, and in which HTML opens.
+        runs: Runs, folders of runs, or aggregate files (`score(…, sums=FILE)`).
+        format: Report format. A text report is written as Markdown.
+        track: Scoring track shown in the tables; CSV and JSON contain all tracks.
+        out: File for the report, or folder for the figures; by default, report.html for HTML and no file otherwise.
+        words: Language of the figures, and the initial language of HTML reports.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -75,12 +78,12 @@ def report(
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 
-    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs)])
+    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs")])
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError("html has the cases, which sums do not contain; use text, md, latex, csv, json or figures.")
     if format in PICTURES and target is None:
-        raise UsageError(f"Figures are files: name a folder for them (-f {format} -o figures).")
+        raise UsageError("Figures are files: name a folder for them, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
@@ -95,20 +98,20 @@ def report(
 
 
 def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
-    """Return the folders of runs and the files of sums; only one of both may be given.
+    """Separate run folders from aggregate files; the two cannot be mixed.
 
     Raises:
-        UsageError: There are both, or a run is given as a URL.
+        UsageError: Both are given, or a run is given as a URL.
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder; name it without file://.")
+            raise UsageError(f"{place}: a run is a local folder. Write its path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
-            f"{files[0]} is a file of sums and {folders[0]} a run; name only one kind, or sum the run up first: "
-            f"ragbed score {folders[0]} --sums FILE"
+            f"{files[0]} is a file of sums, but {folders[0]} is a run. Use only files of sums or only runs; this "
+            f"command writes the sums of a run: ragbed score {folders[0]} --sums FILE"
         )
     return folders, files
 
@@ -116,29 +119,30 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
 def read_report(
     runs: Sequence[Path], names: Sequence[str], track: str, labels: Mapping[str, str] | None = None
 ) -> Report:
-    """Return the report of some runs.
+    """Return the report on a set of runs.
 
     Args:
         runs: Folders of the runs.
         names: Names of the runs.
         track: Scoring track of the tables.
-        labels: Names under which models are shown, if they must be unique among more runs than these.
+        labels: Display names of the models, if they must be unique across more runs than these.
     """
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.analysis.run_cells import is_monitored, read_report_cells
     from ragbed.reporting.tables import make_report
     from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
     tracks = list(dict.fromkeys([*TRACKS, track]))
     cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
-    return make_report(names, cells, track, read_causes(runs), shown)
+    report = make_report(names, cells, track, read_causes(runs), shown)
+    return replace(report, is_monitored=any(map(is_monitored, runs)))
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
-    """Write the report as one HTML file; return its size in bytes."""
+    """Write the report as a single HTML file, and return its size in bytes."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
     from ragbed.ui.viewer.judged import has_votes, read_votes
@@ -161,8 +165,9 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
     from ragbed.analysis.partial_sum_files import read_sums
     from ragbed.reporting.tables import make_report
 
-    cells = list(read_sums(files).cells(list(dict.fromkeys([*TRACKS, track]))))
-    return make_report([str(file) for file in files], cells, track)
+    sums = read_sums(files)
+    cells = list(sums.cells(list(dict.fromkeys([*TRACKS, track]))))
+    return replace(make_report([str(file) for file in files], cells, track), is_monitored=sums.is_monitored)
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:
@@ -186,8 +191,8 @@ class LeaderboardResult(TableResult):
     """A leaderboard site.
 
     Attributes:
-        path: Its start page.
-        entries: The runs on it.
+        path: The site's start page.
+        entries: The runs listed on the site.
         left_out: Runs that could not be read, with the reason.
     """
 
@@ -196,7 +201,7 @@ class LeaderboardResult(TableResult):
     left_out: Sequence[LeftOut]
 
     def records(self) -> Records:
-        """Return one row per run: its name, and the problem if it is left out."""
+        """Return one row per run with its name and, if it was left out, the reason."""
         rows = [{"run": entry.name, "problem": None} for entry in self.entries]
         rows += [{"run": entry.name, "problem": entry.reason} for entry in self.left_out]
         return Records(rows, f"Runs on {self.path}")
@@ -209,10 +214,10 @@ def leaderboard(
     """Build a static leaderboard site from all runs in a folder.
 
     Args:
-        folder: Folder with runs.
+        folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Language in which the site opens; by default that of the browser.
+        words: Initial language of the site; by default, the browser's.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")
@@ -241,12 +246,12 @@ def leaderboard(
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
-    """Return the names of the models of all runs that can be read, unique among them."""
+    """Return unique display names for the models of all readable runs."""
     from ragbed.runs.display_names import read_names
 
     readable = []
     for run in runs:
-        with suppress(RagbedError):  # the leaderboard lists it with the reason
+        with suppress(RagbedError):  # the leaderboard lists the unreadable run with the reason
             read_names([run])
             readable.append(run)
     return read_names(readable)

@@ -1,4 +1,4 @@
-"""Run models on data from Python, in scripts, notebooks and event loops."""
+"""Run models on data from Python: in scripts, notebooks and event loops."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
+from ragbed.api.parameters import checked
 from ragbed.api.planning import plan_run, read_floors
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records, Run
 from ragbed.api.spec import RunOptions, RunSpec, make_spec
-from ragbed.errors import RagbedError
+from ragbed.errors import DataError, RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
+    from ragbed.analysis.stopping import Decision, MonitoringRule
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
     from ragbed.runs.call_loop import CallProgress
@@ -29,21 +31,22 @@ _T = TypeVar("_T")
 
 
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
-    """Evaluate a model, or several, on data. A run in `out` that was stopped is resumed.
+    """Evaluate one or more models on data. If `out` contains a run that was stopped, it is resumed.
 
-    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or where an event
-    loop is running, the run uses a separate thread; `arun` uses the running loop.
+    A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
+    already running, the run uses a separate thread; `arun` uses the running loop.
 
     Args:
-        model: Model string such as `openai/gpt-4o-mini`, a function from a prompt to a response, a `ragbed.system`, an
-            object with the `Model` protocol, a list of these, or a dictionary with display names as keys.
+        model: Model string such as `openai/gpt-4o-mini`, a function that maps a prompt to a response, a
+            `ragbed.system`, an object that implements the `Model` protocol, a list of these, or a dictionary with
+            display names as keys.
         data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
             names as keys.
-        progress: Whether to show bars in terminals and notebooks; or a `Progress` that receives updates.
+        progress: Whether to show bars in terminals and notebooks, or a `Progress` object that receives updates.
         options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
 
     Raises:
-        UsageError: A parameter is wrong. Nothing was sent.
+        UsageError: A parameter is invalid. Nothing was sent.
         RagbedError: The model cannot be called at all, or the run cannot be stored. Finished cases are kept.
 
     Example:
@@ -58,15 +61,15 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
     spec = make_spec(model, data, options)
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
-    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+    return _finished(spec, job)
 
 
 async def arun(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
 ) -> Run:
-    """Evaluate a model in the running event loop; cancel the task to stop it.
+    """Evaluate one or more models in the running event loop. Cancel the task to stop the run.
 
-    It takes the parameters of `run`. Async functions are awaited in this loop, so they can use clients of the caller.
+    Takes the same parameters as `run`. Async functions are awaited in this loop, so they can use the caller's clients.
 
     Example:
         >>> import asyncio
@@ -83,11 +86,12 @@ async def arun(
             await execution.arun(job, _named(job, shown.calls))
         except RagbedError as error:
             raise _with_folder(error, job)  # noqa: B904 - it is the same error
-    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+    return _finished(spec, job)
 
 
+@checked
 def open_run(folder: str | Path) -> Run:
-    """Open a run that was made before.
+    """Open an existing run.
 
     Raises:
         RagbedError: The folder contains no run.
@@ -104,10 +108,10 @@ def open_run(folder: str | Path) -> Run:
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Run a job; in a separate thread where an event loop is running, as in a notebook.
+    """Run a job, using a separate thread if an event loop is already running, as in a notebook.
 
     Args:
-        job: What to run.
+        job: The job to run.
         watch: Called with the short name of a model and its progress.
     """
     from ragbed.runs import execution
@@ -122,7 +126,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+            except BaseException:  # Ctrl-C is raised here. Without this, the thread would keep calling the model.
                 ending.end()
                 raise
     except RagbedError as error:
@@ -132,9 +136,9 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 def forecast(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
 ) -> Records:
-    """Evaluate five cases with each model and forecast calls, tokens, cost and time, as `ragbed run --dry-run` does.
+    """Evaluate five cases with each model, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
-    It takes the parameters of `run`, and stores nothing.
+    Takes the same parameters as `run`, and stores nothing.
 
     Example:
         >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
@@ -146,35 +150,41 @@ def forecast(
 
 
 def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate five cases with each model and return what the run will take."""
+    """Evaluate five cases with each model of a job, and forecast calls, tokens, cost and time."""
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats)) for model in job.models]
+    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
-    """Check the gates of `fail_under` and write them to the file of `junit`."""
+    """Check the `fail_under` gates, and write the results to the `junit` file."""
     floors = read_floors(spec.gates)
     if not floors:
         return []
-    from ragbed.analysis.gates import as_junit, check_floors
-    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.analysis.gates import as_junit, check_run
     from ragbed.io.jsonl import write_whole
 
-    checked = check_floors(floors, read_report_cells([folder], ["robust"]))
+    checked = check_run(floors, folder)
     if spec.junit is not None:
         with write_whole(Path(spec.junit)) as sink:
             sink.write(as_junit(str(folder), checked))
     return checked
 
 
-def _gate_records(gates: list[GateResult]) -> Records:
-    return Records([{"name": gate.name, "state": gate.state, "message": gate.message} for gate in gates], "Gates")
+def read_decisions(job: Job) -> list[Decision]:
+    """Return the results of the `until` conditions after a job has run."""
+    return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
+
+
+def _finished(spec: RunSpec, job: Job) -> Run:
+    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
+    conditions = [decision._asdict() for decision in read_decisions(job)]
+    return Run(job.folder, Records(gates, "Gates"), Records(conditions, "Conditions"))
 
 
 def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
-    """Return a callback that gets the short names of models."""
+    """Wrap a callback so that it receives the models' short names."""
     from ragbed.runs.display_names import short_names
 
     names = short_names([model.name for model in job.models], job.names)
@@ -182,7 +192,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
-    if (job.folder / "run.sqlite").exists():
+    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
         error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
     return error
 
@@ -196,15 +206,15 @@ def _loop_is_running() -> bool:
 
 
 def _finish(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end, also where an event loop is running."""
+    """Run a coroutine to completion, even if an event loop is already running."""
     if not _loop_is_running():
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
-def _show_options(function: Any) -> None:  # noqa: ANN401 - a function, which has attributes
-    """Add the options to the signature of a function, for `help` and tab completion."""
+def _show_options(function: Any) -> None:  # noqa: ANN401 - attributes are set on the function
+    """Add the options to a function's signature, for `help` and tab completion."""
     signature = inspect.signature(function)
     own = [param for param in signature.parameters.values() if param.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [

@@ -24,14 +24,14 @@ _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 @dataclass(frozen=True, repr=False)
 class DoctorResult(TableResult):
-    """What works in this installation.
+    """The results of checking this installation.
 
     Attributes:
         versions: Versions of ragbed and Python.
-        models: Checks of the model providers, by prefix of the model string.
+        models: Checks of the model providers, by model-string prefix.
         extras: Checks of the optional extras.
-        presets: Presets of the paper's systems.
-        plugins: Plug-ins of other packages.
+        presets: Presets for the systems in the paper.
+        plugins: Plug-ins from other packages.
     """
 
     versions: Mapping[str, str]
@@ -41,7 +41,7 @@ class DoctorResult(TableResult):
     plugins: Sequence[Mapping[str, str]]
 
     def records(self) -> Records:
-        """Return one row per provider and extra: whether it works, what was found, and how to fix it."""
+        """Return one row per provider and extra: whether it works, what was detected, and how to fix it."""
         rows = [
             {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
@@ -74,7 +74,7 @@ def doctor() -> DoctorResult:
 
 
 def _check_plugins() -> list[dict[str, str]]:
-    """Import each plug-in once; one that fails is listed with its problem."""
+    """Import each plug-in once, and list those that fail with the problem."""
     from ragbed import plugins
     from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS
@@ -98,22 +98,22 @@ def _check_plugins() -> list[dict[str, str]]:
 
 @dataclass(frozen=True, repr=False)
 class CacheContents(TableResult):
-    """Responses in the cache.
+    """The contents of the response cache.
 
     Attributes:
-        contents: Path, size and number of responses, in total and by model.
+        contents: Path, size and number of responses, both in total and by model.
     """
 
     contents: Contents
 
     def records(self) -> Records:
-        """Return one row per model: responses, megabytes, and the days of the oldest and the newest."""
+        """Return one row per model: number of responses, megabytes, and dates of the oldest and newest response."""
         return Records(map(asdict, self.contents.parts), f"{self.contents.path}: {self.contents.entries:,} responses")
 
 
 @checked
 def cache() -> CacheContents:
-    """Return how many responses of which models are cached.
+    """Return the number of cached responses per model.
 
     Example:
         >>> ragbed.cache().contents.entries >= 0
@@ -126,10 +126,10 @@ def cache() -> CacheContents:
 
 @checked
 def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
-    """Remove responses from the cache; return how many.
+    """Remove responses from the cache, and return how many were removed.
 
     Args:
-        older_than: Remove responses of this age, e.g. 12h, 30d or 8w.
+        older_than: Remove responses older than this, e.g. 12h, 30d or 8w.
         all_: Remove all responses.
 
     Example:
@@ -139,8 +139,8 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     from ragbed.runs.cache_admin import prune
 
     if (older_than is None) is not all_:
-        raise UsageError("Use either --older-than AGE or --all.")
+        raise UsageError("Use either older_than=AGE or `all_`.")
     age = re.fullmatch(r"([0-9]+)([hdw])", (older_than or "0h").strip())
     if age is None:
-        raise UsageError(f"--older-than {older_than!r}: write a number and h, d or w, e.g. 30d.")
+        raise UsageError(f"older_than={older_than!r}: write a number and h, d or w, e.g. 30d.")
     return prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))

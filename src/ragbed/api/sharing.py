@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import read_layout
-from ragbed.api.options import LayoutKeywords, layout_options, local_path, only_path, several, to_place
+from ragbed.api.options import local_path, only_path, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.reports import split_runs
 from ragbed.api.results import Run
+from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
 
 if TYPE_CHECKING:
@@ -27,17 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """An export that was written.
+    """The result of an export.
 
     Attributes:
-        out: Path or URL.
-        to: Format.
-        unit: What `count` counts: items, passages, cases or trials.
+        out: Path or URL of the export.
+        to: Export format.
+        unit: The unit of `count`: items, passages, cases or trials.
         count: Number of exported records.
         infeasible: Number of cases that could not be generated, by reason.
         failed: Trials without a response.
-        leaves_out: Whether the format has no place for trials without a response.
-        notes: Further facts in words.
+        leaves_out: Whether the format cannot represent trials without a response.
+        notes: Additional messages about the export.
     """
 
     out: str
@@ -51,7 +52,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the export is complete."""
         return not (self.failed and self.leaves_out)
 
 
@@ -67,16 +68,16 @@ def export(
     progress: bool | Progress = True,
     **layout: Unpack[LayoutKeywords],
 ) -> ExportResult:
-    """Export a dataset, its test cases or a run in the format of another tool.
+    """Export a dataset, its test cases or a run in another tool's format.
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Format. Items: native, rgb, parquet, corpus, withheld-corpus, records. Test cases: jsonl, inspect, lm-eval,
-            hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
+        to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus, records. For test cases: jsonl,
+            inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
-        shards: Write a folder with this many parts with checksums: native, parquet, jsonl, records.
-        canonical: Runs: sort the trials and leave out times and attempts, so that equal runs give equal bytes.
-        model: Runs: export the trials of this model only.
+        shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
+        canonical: For runs, sort the trials and omit times and attempts, so that equal runs give identical bytes.
+        model: For runs, export only this model's trials.
         progress: Show messages, or an object that receives them.
         layout: Options that choose the test cases, as in `run`.
 
@@ -115,7 +116,7 @@ def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords
     datasets = read_data(sources)
     if has_items:
         return export_items(datasets, target, list(layout))
-    names, settings = read_layout(layout_options(layout))
+    names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
     return export_cases(Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message), target)
 
@@ -126,8 +127,8 @@ class ImportResult:
 
     Attributes:
         run: The run.
-        counts: Planned, matched, missing and failed cases, and further counts by name.
-        problems: Entries that belong to no case, with the reason.
+        counts: Numbers of planned, matched, missing and failed cases, and other counts by name.
+        problems: Entries that match no case, with the reason.
     """
 
     run: Run
@@ -136,7 +137,7 @@ class ImportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry belongs to a case, and every case has an answer."""
+        """Whether every entry matches a case and every case has an answer."""
         return not (self.problems or self.counts.get("missing") or self.counts.get("failed"))
 
 
@@ -150,14 +151,14 @@ def import_results(
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
-    """Import results of the original code or of another harness, answers produced elsewhere, or a cassette, as a run.
+    """Import results from the original code or another harness, external answers, or a cassette as a run.
 
     Args:
-        files: The files.
+        files: The files to import.
         from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
         out: New folder for the run.
-        data: Datasets as in `run`, or the folder of an exported testbed; not for a cassette.
-        model: Model that gave the answers (jsonl, lm-eval), or another name for it (inspect).
+        data: Datasets as in `run`, or the folder of an exported testbed. Not used for a cassette.
+        model: Model that gave the answers (for jsonl and lm-eval), or a different name for it (for inspect).
         layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
@@ -171,12 +172,15 @@ def import_results(
 
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"--from {from_}: name the dataset with -d.")
+        raise UsageError(f"from_={from_} needs the dataset of the answers. Add data=DATA.")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
@@ -191,7 +195,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
         if value:
             raise UnusedOption(name, "a cassette contains the data and the model")
     if len(paths) > 1:
-        raise UsageError("--from cassette: name one file.")
+        raise UsageError("from_=cassette: name one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
@@ -201,9 +205,9 @@ def _match(
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
-    options = layout_options(layout)
+    options = with_defaults(layout)
     if answers.form == "rgb" and "profile" not in layout:
-        options["profile"] = "code-2024"
+        options = replace(options, profile="code-2024")
     names, settings = read_layout(options)
     folder = only_path(data)
     if folder is not None and is_frozen(folder):
@@ -213,13 +217,13 @@ def _match(
 
 @dataclass(frozen=True)
 class MergeResult:
-    """Runs, or sums of runs, that were combined.
+    """The result of combining runs or aggregate files.
 
     Attributes:
         out: Path or URL of the result.
-        run: The combined run; None for sums.
-        counts: Cases, results and duplicates; for sums trials and questions.
-        description: The counts in words.
+        run: The combined run; None for aggregate files.
+        counts: Numbers of cases, results and duplicates; for aggregate files, of trials and questions.
+        description: The counts as a phrase.
     """
 
     out: str
@@ -230,11 +234,11 @@ class MergeResult:
 
 @checked
 def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> MergeResult:
-    """Combine shards, or runs from several machines, into one run; or files of sums into one file.
+    """Combine shards, or runs from several machines, into one run, or several aggregate files into one.
 
     Args:
-        runs: Runs with the same settings apart from `shard`, or files of sums (`score(…, sums=FILE)`).
-        out: New folder for the run; file or URL for sums.
+        runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).
+        out: New folder for the run, or file or URL for the aggregates.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}
@@ -246,7 +250,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     from ragbed.runs.merging import merge as merge_runs
     from ragbed.text import counted
 
-    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in runs)
+    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
     folders, files = split_runs(list(places))
     target = to_place(out)
     if files:
@@ -254,7 +258,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         text = f"{write_sums(sums, target)} of {len(files)} files"
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
-        raise UsageError(f"--out {target}: a run is a local folder; export it, or its sums, to a URL.")
+        raise UsageError(f"out={target}: a run is a local folder; export it, or its sums, to a URL.")
     merged = merge_runs(folders, target)
     text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}

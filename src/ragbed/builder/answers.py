@@ -1,4 +1,4 @@
-"""Verify the answers of questions: by enough sources, and by a model that reads the passages."""
+"""Verify the answers to questions: enough sources must support them, and a model must find them in the passages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragbed.builder.build_context import Build, Problem, reject
+from ragbed.builder.labelling import is_stated
 from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
-from ragbed.builder.recipe import RecipePools
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
+from ragbed.builder.recipe import RecipePools, reader_of
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
@@ -17,38 +18,42 @@ from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score
 
 STEP = "answers"
-_SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has documents
+_SHOWN = 5  # maximum number of supporting passages in the reader's prompt, equal to the number of documents in a case
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough varied passages whose supporting passages lead a reader to the answer."""
+    """Yield the questions that have enough varied passages and whose answer a reader finds in them."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
-        draft, passages = drafts[pool.question], limit_sources(pool.passages, build.recipe.pools.per_source)
+        draft = drafts[pool.question]
+        passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
         if problem := _find_shortage(passages, build.recipe.pools) or _find_hedge(passages, draft):
             yield reject(STEP, draft.question, *problem)
         else:
             complete.append((draft, passages, _case(draft, passages)))
-    reader = build.recipe.pools.reader or build.recipe.generator
+    reader = reader_of(build.recipe)
     cases = unique_cases(case for _, _, case in complete)
-    responses = build.ask(Request(STEP, reader, cases)) if cases else {}
+    responses = build.ask(Request(STEP, reader, cases)) if cases and reader else {}
     for draft, passages, case in complete:
-        completion = responses[case.case][0]
-        reply = (completion.reply or "").strip()
-        if completion.outcome == "error":
-            yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
+        completion = responses[case.case][0] if reader else None
+        reply = (completion.reply or "").strip() if completion else ""
+        if completion is None:
+            yield _verified(draft, passages)
+        elif completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(STEP, draft.question, completion.outcome, f"the call of the reader failed: {reason}")
         elif score(case, reply)["correct"] is not True:
             reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)
         else:
-            supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
-            yield Verified(
-                question=draft.id,
-                supports=len(supports),
-                distracts=len(distracts),
-                sources=len(set(map(source_of, supports))),
-            )
+            yield _verified(draft, passages)
+
+
+def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
+    supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+    sources = len(set(map(source_of, supports)))
+    return Verified(question=draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
 
 
 def source_of(passage: Passage) -> str:
@@ -58,7 +63,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages of each source and stance, in order; 0 means no limit."""
+    """Keep at most this many passages per source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -69,14 +74,20 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
     return tuple(kept)
 
 
+def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+    """Return an item's passages: only a few per source, and no supporting passages that merely mention the answer."""
+    stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
+    return limit_sources(stated, most)
+
+
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Return the passages with a stance."""
+    """Return the passages with the given relevance label."""
     return [passage for passage in passages if passage.stance == stance]
 
 
 @dataclass(frozen=True)
 class VerifiedQuestions:
-    """The records of verified questions, by the id of the question."""
+    """The records of verified questions, keyed by question id."""
 
     drafts: dict[str, Draft]
     probes: dict[str, Probe]
@@ -85,17 +96,18 @@ class VerifiedQuestions:
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
-    """Read the records of the questions that passed this step, with at most `per_source` passages of a source."""
+    """Read the records of the questions that passed this step, with at most `per_source` passages per source."""
     verified = {record.question for record in build.read(STEP, Verified)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
-    pools = {name: limit_sources(read[name], build.recipe.pools.per_source) for name in drafts}
+    most = build.recipe.pools.per_source
+    pools = {name: usable_passages(draft, read[name], most) for name, draft in drafts.items()}
     probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
     return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
 
 
 def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
-    """Return the event of each question, named after the first question about it."""
+    """Map each question to its event, which is named after the first question about it."""
     by_page: dict[str, str] = {}
     events = {}
     for name, passages in pools.items():
@@ -121,7 +133,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that all sources give as a guess or a first count."""
+    """Find answers that every source states only as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

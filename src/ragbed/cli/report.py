@@ -1,4 +1,4 @@
-"""`ragbed report`: tables, figures and a summary of runs."""
+"""`ragbed report`: write tables, figures and a summary of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import Report, ReportTable
     from ragbed.schema import Lang
 
-_MOST_EVIDENCE = 2  # Rows of a claim that are printed.
+_MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
 
 
 @click.command()
@@ -87,13 +87,29 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 
 
 def _print(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.reporting.numbers import FEW
 
+    if report.is_monitored:
+        say(read_words("en")("page.monitored"))
     _print_summary(report)
     print_tables(report.tables)
     say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    if report.has_printed:
+        say(read_words("en")("page.printed"))
+    _print_errors(report)
     _print_claims(report)
+
+
+def _print_errors(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
+    from ragbed.cli.console import print_table
+    from ragbed.reporting.error_texts import error_columns, tell_errors
+
+    words = read_words("en")
+    if report.errors:
+        print_table(words("error_table.heading"), error_columns(words), tell_errors(report.errors, words))
 
 
 def _print_summary(report: Report) -> None:
@@ -109,7 +125,7 @@ def _print_summary(report: Report) -> None:
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Print tables of a report."""
+    """Print a report's tables."""
     from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 
@@ -121,7 +137,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
                 row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
-                show_asked(row.asked, row.errors),
+                show_asked(row.asked, row.errors, row.truncated),
                 *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
             )
             for row in table.rows

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
 
@@ -13,16 +15,60 @@ _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
-    """Return the number of infeasible cases, and the message of the first error."""
+    """Return the number of infeasible cases and the first error's message."""
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
         return store.infeasible(), store.an_error()
 
 
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
+    """Exit with code 3 if a case failed, was truncated, or has no result although the run may not stop early.
+
+    Args:
+        folder: Folder of the run.
+        cells: The run's counts by condition.
+        limit: The responses' token limit.
+        may_stop: Whether the run may stop early.
+    """
+    from ragbed.cli.console import say
+
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and not may_stop:
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
+        raise click.exceptions.Exit(3)
+    errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if errors:
+        say(f"The first error: {read_rest(folder)[1]}")
+        cases = "case" if errors == 1 else "cases"
+        rerun = f"Rerun the same command with --out {folder} to retry."
+        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+    if truncated:
+        say(f"{tell_truncated(truncated, limit)} Use another --out.")
+    if errors or truncated:
+        raise click.exceptions.Exit(3)
+
+
+def tell_truncated(count: int, limit: str) -> str:
+    """Return a message with the number of truncated responses and the option that avoids truncation."""
+    from ragbed.text import counted
+
+    if limit == "auto":
+        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        limit = "highest limit of --max-tokens auto"
+    else:
+        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+    return (
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
+        f"To get complete responses, add {fix}."
+    )
+
+
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
-    """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
-    from ragbed.cli.console import print_table, say
+    """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
+    from ragbed.cli.console import console, print_table, say
+    from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
@@ -35,24 +81,28 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", "score", "code %", "paper %", "robust %")
+        cut = ["truncated"] if any(cell.truncated for cell in shown) else []
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *cut, "score", "code %", "paper %", "robust %")
         rows = [
-            _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
+            _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
+            for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if any(cell.asked < FEW for cell in cells):
+        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.")
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
 
 def headline_of(testbed: str) -> tuple[str, str]:
-    """Return the title and the key of a testbed's headline score."""
+    """Return the title and key of a testbed's headline score."""
     from ragbed.testbeds import headline_score
 
     counted = headline_score(testbed)
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
@@ -65,7 +115,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
         cell.condition.lang,
         *mix,
         n,
-        cell.error + cell.refused,
+        cell.error + cell.filtered,
+        *truncated,
         title,
         *rates,
         show(cell.rates.get(score)),
@@ -73,7 +124,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:
-    """Return the properties of a condition beside its noise ratio, as far as its testbed has them."""
+    """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
     at = cell.condition
     if at.noise is None:
         return {}

@@ -97,7 +97,7 @@ def _read_share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--target {text}: allowed are 0.001 to less than 1, e.g. 0.05.") from None
+        raise UsageError(f"--target {text} is not a fraction. Use a number from 0.001 to 0.999, e.g. 0.05.") from None
 
 
 def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:

@@ -69,10 +69,10 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @options.option(
     "--temperature",
-    type=click.FloatRange(0),
+    metavar="N|none",
     show_default="0",
     group=help_groups.SAMPLING,
-    help="Sampling temperature.",
+    help="Sampling temperature; none leaves it out of requests.",
 )
 @options.option(
     "--top-p",
@@ -83,10 +83,11 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @options.option(
     "--max-tokens",
-    type=click.IntRange(1),
-    show_default="256",
+    metavar="N|auto",
+    show_default="auto",
     group=help_groups.SAMPLING,
-    help="Maximum tokens per response.",
+    help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
+    "response once more with up to 16,384.",
 )
 @options.option(
     "--trust-remote-code",
@@ -109,6 +110,20 @@ _DEFAULT_MODEL = "bundled/smollm2"
     help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
 )
 @junit_option
+@options.option(
+    "--until",
+    multiple=True,
+    metavar="CONDITION",
+    group=help_groups.REQUESTS,
+    help="Stop when this is decided, e.g. 'noise.accuracy@0.8 ± 3' (percentage points), 'compare:runs/base:drop 5%', "
+    "or decided for the gates. Repeatable.",
+)
+@options.option(
+    "--batch",
+    is_flag=True,
+    group=help_groups.REQUESTS,
+    help="Send the requests as provider batches (OpenAI, Anthropic): half the price, results within a day.",
+)
 @options.option(
     "--dry-run",
     is_flag=True,
@@ -142,30 +157,34 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.forecasts import print_forecasts
+    from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
-        chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
+        chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
     spec = RunSpec(model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
-            _print_forecasts(job, to_json=json)
+            print_forecasts(job, to_json=json)
             return
         cells = _evaluate(job)
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
-    _exit_if_incomplete(job, cells)
+    _print_decisions(job)
+    exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
-    """Run a job with bars, and return the counts of all its conditions."""
+    """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
@@ -199,7 +218,7 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables that compare prompting strategies or end-to-end RAG, which counts do not show."""
+    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
     if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
         return
     from ragbed.api.reports import read_report
@@ -211,42 +230,12 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     )
 
 
-def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
+def _print_decisions(job: Job) -> None:
+    """Print the results of the --until conditions."""
+    from ragbed.api.runs import read_decisions
     from ragbed.cli.console import say
-    from ragbed.cli.results import read_rest
 
-    if pending := sum(cell.planned - cell.asked for cell in cells):
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
-        say(f"The first error: {read_rest(job.folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {job.folder} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
-        raise click.exceptions.Exit(3)
-
-
-def _print_forecasts(job: Job, *, to_json: bool) -> None:
-    from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table
-    from ragbed.runs.display_names import short_names
-
-    forecasts = forecast_job(job)
-    names = short_names([model.name for model in job.models], job.names)
-    rows = [
-        (
-            names[row.model],
-            row.calls,
-            row.tokens_in,
-            row.tokens_out,
-            "–" if row.dollars is None else f"{row.dollars:.2f} $",
-            f"{row.minutes:.1f}",
-        )
-        for row in forecasts
-    ]
-    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
-    print_table("Forecast", columns, rows, to_stderr=to_json)
-    if to_json:
-        print_json({"forecasts": forecasts})
+    if job.rule is not None:
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
+    for decision in read_decisions(job):
+        say(f"until {decision.state}: {decision.name}: {decision.message}")

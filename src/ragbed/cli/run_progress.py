@@ -1,4 +1,4 @@
-"""Progress of a run: a bar for each model on a terminal, a line from time to time elsewhere."""
+"""Show the progress of a run: one bar per model on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
-from ragbed.cli.console import console, say
+from ragbed.cli.console import console, say, with_options
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
-_LINE_EVERY_S = 10.0  # How often a line is printed where there is no terminal, e.g. in a CI log.
-_ANNOUNCE_AFTER = 3  # Finished cases from which the duration is announced: seconds after the start.
+_LINE_EVERY_S = 10.0  # How often to print a line if there is no terminal, e.g. in a CI log.
+_ANNOUNCE_AFTER = 3  # Announce the expected duration after this many finished cases, seconds into a run.
 _WORTH_ANNOUNCING_S = 60.0
 
 
 class RunProgress(TerminalBars):
-    """Shows on standard error how far the evaluation of each model is.
+    """A display of each model's progress on standard error.
 
     Args:
-        clock: Seconds that only go forwards.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,10 +37,10 @@ class RunProgress(TerminalBars):
         if self._bars is None:
             say(text)
         else:
-            self._bars.print(text)
+            self._bars.print(with_options(text))
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Move the bar of a model, or print a line from time to time."""
+        """Update a model's bar, or print occasional lines if there is no terminal."""
         self._announce(model, state)
         if self._on_terminal:
             self._console = self._console or console(to_stderr=True)

@@ -1,4 +1,4 @@
-"""Find the test cases that imported answers belong to."""
+"""Match imported answers to test cases."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """Files with answers, their format, and the model whose answers they are, if the files do not name it."""
+    """Files with answers, their format, and the model that gave the answers if the files do not name it."""
 
     paths: Sequence[Path]
     form: str
     model: str | None = None
 
     def open(self, cases: Callable[[], Iterator[Case]]) -> Sequence[AnswerSource]:
-        """Return the answers with the cases that they are matched to.
+        """Return the answers with the cases they are matched against.
 
         Raises:
-            UsageError: The format needs a model name, or does not fit an exported testbed.
+            UsageError: The format needs a model name, or cannot be used with an exported testbed.
         """
         if self.form == "rgb":
-            raise UsageError("--from rgb: name a dataset by -d, not an exported testbed.")
+            raise UsageError("from_=rgb: name a dataset by `data`, not an exported testbed.")
         if self.form == "inspect":
             return open_inspect(self.paths, self.model, cases)
         if self.model is None:
-            raise UsageError(f"--from {self.form}: name the model that gave the answers with -m.")
+            raise UsageError(
+                f"from_={self.form} needs the name of the model that produced the answers. Add model=NAME."
+            )
         if self.form == "lm-eval":
             return [LmEvalSamples(self.paths, self.model, self.form, cases)]
         return [PlainFiles(self.paths, self.model, "imported", cases)]
@@ -47,14 +49,14 @@ class AnswerFiles:
 def match_frozen(
     answers: AnswerFiles, folder: Path, names: Sequence[str] | None, langs: Sequence[str], options: Sequence[str]
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    """Return answers to the cases of an exported testbed, and the settings of the run.
+    """Return the answers to an exported testbed's cases, and the run's settings.
 
     Args:
         answers: The files.
         folder: The exported testbed.
         names: Testbeds to import; None for all.
         langs: Languages to import.
-        options: Options for test cases that were given; most do not apply.
+        options: The test-case options that were given, most of which do not apply.
     """
     if fixed := sorted(set(options) - {"testbeds", "lang"}):
         raise UnusedOption(fixed[0], f"the cases of {folder} were fixed when it was exported")
@@ -75,11 +77,11 @@ def match_frozen(
 def match_datasets(
     answers: AnswerFiles, datasets: Sequence[Dataset], names: list[str] | None, settings: Settings
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    """Return answers to the cases of datasets, and the settings of the run."""
+    """Return the answers to the cases of datasets, and the run's settings."""
     stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     if answers.form == "rgb":
         if settings.original is None:
-            raise UsageError(f"--profile {settings.profile}: files of the original code need code-2024 or code-2023.")
+            raise UsageError(f"profile={settings.profile}: files of the original code need code-2024 or code-2023.")
         stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
         return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)

@@ -1,17 +1,20 @@
-"""The protocol of a model: one call for each case."""
+"""The model protocol: one call per case."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragbed.schema import Case, Completion, Lang
+from ragbed.models.thoughts import split_response
+from ragbed.schema import Case, Completion, Lang, Served
 
-_THINK, _END_THINK = "<think>", "</think>"
-# The codes of a language in model cards.
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import BatchService
+
+# Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
     "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
@@ -19,16 +22,46 @@ _CODES: dict[Lang, frozenset[str]] = {
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """Sampling parameters; `choices` are the only allowed responses, if the model can enforce them."""
+    """The request parameters other than the model and the messages.
 
-    temperature: float = 0.0
+    Attributes:
+        temperature: Sampling temperature; None to omit it.
+        top_p: Nucleus sampling probability.
+        max_tokens: Maximum tokens in a response.
+        choices: The only allowed responses, if the model can enforce them.
+        raises_limit: Whether to request a truncated response again with a higher limit.
+        seed: Seed for the model's random number generator.
+        reasoning_effort: How much the model thinks, in its provider's words.
+        thinking: Whether the model thinks, or its thinking budget in tokens; None for its default.
+        extra_body: Extra request fields.
+    """
+
+    temperature: float | None = 0.0
     top_p: float = 1.0
     max_tokens: int = 256
     choices: tuple[str, ...] = ()
+    raises_limit: bool = False
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    thinking: bool | int | None = None
+    extra_body: dict[str, Any] | None = None
+
+    def key(self) -> str:
+        """Return a text that is the same for settings that give the same responses; folder names are derived from it.
+
+        A raised limit is not included, because a complete response is the same with any limit.
+        """
+        always = ("temperature", "top_p", "max_tokens", "choices")
+        given = {name: getattr(self, name) for name in always}
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in always and field.name != "raises_limit" and value != field.default:
+                given[field.name] = value
+        return f"Sampling({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
 class WorkerLost(Exception):
-    """The worker that was calling a model has ended; the response is lost, and the case is not the cause."""
+    """The worker that was calling a model has died. The response is lost, but the case did not cause this."""
 
 
 class Model(Protocol):
@@ -36,7 +69,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: How many cases it accepts at a time. May grow; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases. It may grow; see `Parking.make_room`.
         advice: What a user can check if no call succeeds.
 
     Example:
@@ -63,26 +96,26 @@ class Model(Protocol):
     advice: str
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call the model for a case, with all retries; every case ends in an outcome.
+        """Call the model for a case, retrying as needed; every case gets an outcome.
 
-        A model that samples with our random generator uses another seed for each repeat.
+        A model that samples with our random number generator uses a different seed for each repeat.
 
         Raises:
             WorkerLost: It is unknown whether the model was called; call it again.
         """
 
     def request(self, case: Case) -> bytes:
-        """Return the complete request as canonical bytes: the key of the response cache."""
+        """Return the complete request as canonical bytes, which are the key in the response cache."""
 
     async def identity(self) -> str:
-        """Return what identifies the model beyond its name, e.g. the hash of its weights."""
+        """Return what identifies the model beyond its name, e.g. a hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
 
 
 class StatelessModel:
-    """The common part of models without resources, e.g. baselines."""
+    """Base class for models without resources, e.g. baselines."""
 
     concurrency = 64
     advice = ""
@@ -93,7 +126,7 @@ class StatelessModel:
 
 @runtime_checkable
 class Parking(Protocol):
-    """A model that sets cases aside while its server asks to wait, so that other cases can be sent.
+    """A model that sets cases aside while its server requires a pause, so that other cases can be sent.
 
     Otherwise a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
     Check `isinstance` once per model: the check takes longer than all other work for a call.
@@ -106,40 +139,55 @@ class Parking(Protocol):
 
     @property
     def parked(self) -> int:
-        """How many cases are set aside and do not count as running."""
+        """The number of cases that are set aside and do not count as running."""
 
 
 @runtime_checkable
 class Posting(Protocol):
-    """A model that sends the bytes of `request` unchanged, so that they are not built a second time."""
+    """A model that sends the bytes from `request` unchanged, so that they need not be built twice."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Do what `complete` does, with the result of `request` for the case; the runner prefers this method."""
+        """Call the model with the bytes from `request`; the runner prefers this method to `complete`."""
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model whose provider accepts batches."""
+
+    def open_batches(self) -> BatchService:
+        """Return the provider's batch service."""
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for a response body.
+
+        Raises:
+            Failure: The response cannot be used.
+        """
 
 
 @runtime_checkable
 class PrefixReusing(Protocol):
-    """A model that does not read a common prefix of consecutive prompts again: the runner sorts the cases for it."""
+    """A model that reuses the common prefix of consecutive prompts, so the runner sorts the cases for it."""
 
     reuses_prefixes: Literal[True]
 
 
 @runtime_checkable
 class AnsweringAfresh(Protocol):
-    """A model whose responses must not come from the cache, e.g. a RAG system under development."""
+    """A model whose responses must not be read from the cache, e.g. a RAG system under development."""
 
     answers_afresh: Literal[True]
 
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model whose description lists its languages as codes, e.g. `en`; empty if they are unknown."""
+    """A model whose description lists its languages as codes, e.g. `en`; the list is empty if they are unknown."""
 
     languages: tuple[str, ...]
 
 
 def lacks_language(model: Model, lang: Lang) -> bool:
-    """Return whether a model lists its languages and a language is not among them."""
+    """Return whether a model lists its languages and the given language is not among them."""
     listed = model.languages if isinstance(model, ForLanguages) else ()
     codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
@@ -150,14 +198,28 @@ def canonical(body: object) -> bytes:
     return msgspec.json.encode(body, order="sorted")
 
 
-def split_thinking(text: str) -> tuple[str | None, str]:
-    """Return the reasoning and the answer of a response that starts with `<think>`.
+def completed(
+    text: str,
+    finish: str | None,
+    usage: dict[str, int] | None,
+    thought: str | None = None,
+    served: Served | None = None,
+) -> Completion:
+    """Return a completion with the model's thoughts separated from its answer.
 
-    Some chat templates put the opening tag into the prompt, so that a response may have only the closing tag.
-    Reasoning without a closing tag was truncated; the answer is then empty.
+    Args:
+        text: The text, which may contain thoughts.
+        finish: Why the response ended; `length` if it reached the token limit.
+        usage: Token counts.
+        thought: The thoughts that the server reports in a separate field.
+        served: What the server reports about the call.
     """
-    start = text.lstrip()
-    if not start.startswith(_THINK) and (_THINK in text or _END_THINK not in text):
-        return None, text
-    thought, _, answer = start.removeprefix(_THINK).partition(_END_THINK)
-    return thought.strip() or None, answer.lstrip()
+    inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
+    return Completion(
+        outcome="truncated" if finish == "length" or not is_complete else "ok",
+        reply=answer,
+        reasoning="\n\n".join(filter(None, (thought, inline))) or None,
+        finish=finish,
+        usage=usage,
+        served=served,
+    )

@@ -1,6 +1,6 @@
-"""A case with the responses of models, as `pages/static/case.js` draws it: texts, and the spans to highlight.
+"""Prepare a case and its responses for `pages/static/case.js`: texts, and the spans to highlight.
 
-The viewer sends it as JSON, and the single-file report contains it.
+The viewer sends this data as JSON, and the single-file report contains it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ragbed.reporting.response_spans import find_repeated
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Step
-from ragbed.scoring import score_and_explain
+from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Served, Step
+from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
@@ -22,7 +22,7 @@ _MOST_SPANS = 64
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):
-    """A highlighted span of a text, with the rule that found it as its title."""
+    """A highlighted span in a text, whose title is the rule that found it."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class TextSpan(Struct, frozen=True, omit_defaults=True):
 
 
 class ShownDocument(Struct, frozen=True, omit_defaults=True):
-    """A document of a case."""
+    """A document in a case."""
 
     text: str
     stance: str
@@ -43,9 +43,9 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
 class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A response and its scores.
 
-    `verdict` is that of the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
+    `verdict` is from the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
     the spans of each document that the response repeats. `retrieved` is None unless an end-to-end system reports it,
-    and `steps` are the calls of a prompting strategy.
+    and `steps` are the calls made by a prompting strategy.
     """
 
     model: str
@@ -65,10 +65,12 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     predicted: list[list[TextSpan]]
     retrieved: tuple[Retrieved, ...] | None = None
     steps: tuple[Step, ...] = ()
+    max_tokens: int | None = None
+    served: Served | None = None
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case; `dial` is what was perturbed in an item of a minimal pair, and `twin` the other item."""
+    """A case for an item. In a minimal pair, `dial` names the perturbation, and `twin` is the other item."""
 
     case: str
     data: str
@@ -106,9 +108,11 @@ def show_case(case: Case) -> ShownCase:
 def show_trial(stored: StoredResult) -> ShownTrial:
     """Return a response with the reasons for its verdict highlighted."""
     case, completion = stored.case, stored.completion
-    has_response = completion.outcome == "ok"
+    has_response = completion.outcome in ("ok", "truncated")
     reply = completion.reply or ""
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
+    if scores is not None and completion.outcome == "truncated":
+        scores = without_credit(scores)
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
@@ -127,6 +131,8 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
         retrieved=completion.retrieved,
         steps=completion.steps,
+        max_tokens=completion.max_tokens,
+        served=completion.served,
     )
 
 
@@ -134,7 +140,7 @@ def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
     return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
 
 
-@lru_cache(maxsize=1_024)  # A document is in many cases of its question.
+@lru_cache(maxsize=1_024)  # A document occurs in many cases of its question.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))

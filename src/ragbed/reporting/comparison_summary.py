@@ -1,4 +1,4 @@
-"""Summarise a comparison in sentences: one comparison per testbed, over all its noise ratios."""
+"""Summarise a comparison in sentences, with one comparison per testbed over all its noise ratios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.testbeds import headline_score
 from ragbed.text import counted
 
-_ABILITIES = {
+ABILITIES = {
     "noise": "noise robustness",
     "rejection": "negative rejection",
     "integration": "information integration",
@@ -28,13 +28,14 @@ _ABILITIES = {
     "own-retrieval": "end-to-end RAG",
     "own-rejection": "end-to-end rejection",
 }
-_METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
+METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """The comparison of a testbed, pooled over its conditions, and those of the single conditions.
+    """The comparison on a testbed, pooled over its conditions, and the comparisons under the individual conditions.
 
-    Each question has its mean over the conditions that both sides have, so the pooled condition has no noise ratio.
+    Each question's score is its mean over the conditions that both sides have, so the pooled condition has no noise
+    ratio.
     """
 
     comparison: Comparison
@@ -42,19 +43,24 @@ class Summary(NamedTuple):
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides per testbed; each question counts once, whatever the number of its conditions.
+    """Compare two sides by testbed. Each question counts once, regardless of its number of conditions.
 
     Args:
         first: Baseline A.
         second: Side B.
-        rows: Comparisons of the single conditions.
-        least: Smallest fall that counts as a decline.
+        rows: Comparisons under the individual conditions.
+        least: Smallest drop that counts as a decline.
     """
     groups: dict[ComparedCondition, list[Comparison]] = {}
     for row in rows:
         groups.setdefault(row.condition._replace(noise=None, correct=0.0), []).append(row)
     pooled = [
-        compare_questions(condition, *_pool(first, second, [row.condition for row in found]), least)
+        compare_questions(
+            condition,
+            *_pool(first, second, [row.condition for row in found]),
+            least,
+            is_monitored=first.is_monitored or second.is_monitored,
+        )
         for condition, found in groups.items()
     ]
     return [Summary(one, tuple(found)) for one, found in zip(adjust(pooled), groups.values(), strict=True)]
@@ -76,7 +82,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences on the significant and the insignificant differences."""
+    """Return sentences about the significant and the insignificant differences."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
@@ -92,7 +98,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield sentences on conditions that differ although their testbed does not, or in the other direction."""
+    """Yield sentences about conditions that differ although their testbed does not, or in the other direction."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
@@ -103,7 +109,7 @@ def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondit
 
 def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
-    metric = _METRICS[headline_score(row.condition.testbed)]
+    metric = METRICS[headline_score(row.condition.testbed)]
     return (
         f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
         f"({_numbers(row, with_p=True)})."
@@ -117,7 +123,7 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
 
 
 def signed(points: float) -> str:
-    """Return a difference in points, with its sign."""
+    """Return a difference in points with its sign."""
     return f"{points:+.1f}".replace("-", "−")
 
 
@@ -126,10 +132,10 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return the name of a comparison, unique among all comparisons."""
+    """Return a name for a comparison that is unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
-    name = _ABILITIES.get(condition.testbed, condition.testbed)
+    name = ABILITIES.get(condition.testbed, condition.testbed)
     if len({other.data for other in others}) > 1:
         name += f" in {condition.data}"
     elif len({other.lang for other in others}) > 1:
@@ -141,7 +147,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:
-    """Return the noise ratios and shares of true documents that are averaged."""
+    """Return the noise ratios and shares of true documents over which scores are averaged."""
     if headline_score(rows[0].condition.testbed) == "refused":
         return ""
     noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})

@@ -1,16 +1,16 @@
-"""Write a report as LaTeX: the paper's four tables with our rows below its own, and then all our tables."""
+"""Write a report as LaTeX: the paper's four tables with our rows below the paper's, followed by all our tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_number
+from ragbed.reporting.numbers import FEW, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped, because \\ and \midrule would take one that follows as an argument.
+# Brackets and stars are wrapped in braces, because \\ and \midrule would take a following one as an argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -30,27 +30,29 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
-_LONG_HEADING = 12  # Longest heading on one line; a number with its interval is about as wide.
+_LONG_HEADING = 12  # Maximum length of a heading on one line, about the width of a number with its interval.
 
 
 def write(report: Report) -> str:
-    """Return all tables; they need the packages booktabs and graphicx."""
+    """Return all tables. They need the LaTeX packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
-    ours = ("\n".join(_table(table)) for table in report.tables)
+    note = " Intervals are valid at any stopping time." if report.is_monitored else ""
+    ours = ("\n".join(_table(table, note)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
 
 
-def _table(table: ReportTable) -> Iterator[str]:
+def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield r"\begin{table}\centering\small"
-    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}{note}}}\par\smallskip"
     yield FIT
     yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
     yield r"\toprule"
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        yield from _ours(ours, table)
+        if not ours.printed:  # The paper's rows are in the paper's tables.
+            yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table}"
@@ -63,13 +65,13 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
     yield _line(
         [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
     )
-    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    under = [small(_text(data)), "", small(show_incomplete(row.errors, row.truncated))]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
     yield SPACE
 
 
 def _heading(heading: str) -> str:
-    """Return a heading, on two lines if it is long."""
+    """Return a heading, split over two lines if it is long."""
     words = heading.split()
     if len(heading) <= _LONG_HEADING or len(words) == 1:
         return _text(heading)

@@ -1,30 +1,33 @@
-"""A cost limit, which is exceeded at most by the calls in flight."""
+"""Enforce a cost limit, which can be exceeded only by the calls in flight."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from decimal import Decimal
 
 from ragbed.errors import RagbedError
-from ragbed.runs.multi_call import calls_made, usage_made
-from ragbed.runs.prices import Price, find_price
+from ragbed.runs.multi_call import calls_made
+from ragbed.runs.prices import Price, cost_of, find_price
 from ragbed.schema import Completion
 
 
 class BudgetSpent(RagbedError):
-    """The budget is spent; all results are stored."""
+    """The budget has been spent; all results are stored."""
 
 
 class Budget:
-    """Add up the cost of responses and say when to stop.
+    """Add up the cost of responses and stop at the limit.
 
     Args:
-        limit: Dollars for this run, including earlier sessions.
-        prices: Price of each model, by name. Models of earlier sessions that are not included have the listed price.
+        limit: Maximum cost of this run in dollars, including earlier sessions.
+        prices: Prices by model name. Models from earlier sessions that are not included use the listed price.
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
-        self._limit, self._spent, self._denied = limit, 0.0, False
-        self._cost: defaultdict[str, float] = defaultdict(float)
+        self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
+        self._reserved = Decimal(0)  # the maximum cost of the batches in progress
+        self._abandoned = Decimal(0)  # the same, for batches that this session does not collect
+        self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
 
@@ -34,7 +37,7 @@ class Budget:
         return not self._denied
 
     def check(self) -> None:
-        """Check at the end whether a call was denied.
+        """Check at the end of a run whether a call was denied.
 
         Raises:
             BudgetSpent: A call was denied.
@@ -42,33 +45,68 @@ class Budget:
         if self._denied:
             raise BudgetSpent(
                 f"the budget of {self._limit:g} $ is spent ({self._spent:.4f} $); all results are stored. To resume, "
-                "rerun the command with the same output folder and a larger --budget."
+                "rerun the command with the same output folder and a larger `budget`."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:
-        """Count the cost of a response; return False if the price is unknown, so that it counts as 0."""
+        """Add the cost of a response; return False if the price is unknown, in which case the cost counts as 0."""
         if model not in self._prices:
             self._prices[model] = find_price(model)
-        price, usage = self._prices[model], usage_made(completion) or {}
-        if price is None:
+        cost = cost_of(completion, self._prices[model])
+        if cost is None:
             return False
-        self.charge(model, price(usage.get("in", 0), usage.get("out", 0)), calls_made(completion))
+        self.charge(model, cost, calls_made(completion))
         return True
 
-    def charge(self, model: str, dollars: float, calls: int) -> None:
+    def charge(self, model: str, dollars: Decimal, calls: int) -> None:
         """Add the cost of calls to a model."""
         self._spent += dollars
         self._cost[model] += dollars
         self._calls[model] += calls
 
-    def spending(self) -> dict[str, tuple[float, int]]:
-        """Return the dollars and the calls so far, by model."""
+    def reserve(
+        self, model: str, usage: dict[str, int], *, is_last_chance: bool = False, is_forced: bool = False
+    ) -> bool:
+        """Reserve the maximum cost of a request in a batch, and return whether it fits in the budget.
+
+        Args:
+            model: The model's name.
+            usage: The maximum tokens that the request can use.
+            is_last_chance: Whether no more reservations will be released, so that a denial ends the run.
+            is_forced: Whether the request was already submitted.
+        """
+        price = self._prices.get(model)
+        cost = Decimal(0) if price is None else price(usage)
+        if not is_forced and self._spent + self._reserved + self._abandoned + cost > self._limit:
+            self._denied = self._denied or (is_last_chance and not self._reserved)
+            return False
+        self._reserved += cost
+        return True
+
+    def abandon(self, model: str, usage: dict[str, int]) -> None:
+        """Keep room for a request of a batch that this session will not collect, so that nothing waits for it."""
+        price = self._prices.get(model)
+        self.release(model, usage)
+        self._abandoned += Decimal(0) if price is None else price(usage)
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the budget has ended the run."""
+        return self._denied
+
+    def release(self, model: str, usage: dict[str, int]) -> None:
+        """Release the amount reserved for a request."""
+        price = self._prices.get(model)
+        self._reserved -= Decimal(0) if price is None else price(usage)
+
+    def spending(self) -> dict[str, tuple[Decimal, int]]:
+        """Return the dollars spent and the number of calls so far, by model."""
         return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 
     def suspect(self, model: str, calls: int) -> bool:
-        """Count calls without a response, which may have been billed, at the average cost of the model's calls.
+        """Charge calls without a response, which may have been billed, at the average cost of the model's calls.
 
-        Return False if the model has no other calls, so that the cost is unknown.
+        Return False if the model has no other calls, in which case the cost is unknown.
         """
         if not self._calls[model]:
             return False

@@ -1,13 +1,15 @@
-"""The call loop: call a model once for every pending case, and store each result before the next call."""
+"""Call a model once for every pending case, and store each result before the next call."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -15,6 +17,7 @@ from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixR
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of
+from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
@@ -24,14 +27,14 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # workers of a cluster that may end during one case; then the case is the cause
+_MAX_WORKERS_LOST = 10  # maximum cluster workers that may die during one case before the case is considered the cause
 
 
 @dataclass
 class CallProgress:
-    """The progress of a model.
+    """The progress of a model's calls.
 
-    `finished` counts the cases of this session whose responses are not cached. `seconds_left` is estimated; it is None
+    `finished` counts this session's cases whose responses were not cached. `seconds_left` is an estimate; it is None
     before the first case is finished.
     """
 
@@ -45,7 +48,7 @@ class CallProgress:
     seconds_left: float | None = None
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Add one result."""
+        """Count one result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -67,9 +70,22 @@ class _PendingResult(NamedTuple):
     size: int
 
 
+class StoppingRule(Protocol):
+    """Decides when a model has been called often enough."""
+
+    def begin(self, store: RunStore, model: int) -> None:
+        """Start from the results that a model already has in the store."""
+
+    def take(self, result: StoredResult) -> None:
+        """Receive a result that is stored on disk."""
+
+    def is_over(self, model: str) -> bool:
+        """Return whether no more calls to a model are needed."""
+
+
 @dataclass(frozen=True)
 class Session:
-    """What the models of a run share; `kept` is called with each durable result and its checksum."""
+    """The state shared by all models in a run; `kept` is called with each stored result and its checksum."""
 
     store: RunStore
     writer: Writer
@@ -78,11 +94,13 @@ class Session:
     budget: Budget | None
     repeats: int
     kept: Callable[[StoredResult, int], None] | None = None
+    rule: StoppingRule | None = None
+    tell: Callable[[str], None] = logging.getLogger("ragbed").warning
 
 
 @dataclass
 class CallLoop:
-    """The calls of one model.
+    """Make the calls to one model.
 
     Attributes:
         number: The model's number in the store.
@@ -103,15 +121,20 @@ class CallLoop:
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
+        self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
+        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome or the budget is spent.
+        """Make all pending calls; return when every case has an outcome, the rule is met or the budget is spent.
 
-        Calls in flight are completed in any case, because they are billed.
+        Calls in flight are always completed, because they are billed.
         """
-        by_prompt = isinstance(self.model, PrefixReusing)
-        store, repeats = self.session.store, self.session.repeats
-        pending = store.pending(self.number, repeats, by_prompt=by_prompt)
+        store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
+        by_prompt = isinstance(self.model, PrefixReusing) and rule is None
+        pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
+        if rule is not None:
+            rule.begin(store, self.number)
+            pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
         self._time_left = TimeLeft(*store.work(self.number, repeats, by_prompt=by_prompt))
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
@@ -130,11 +153,11 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the number of concurrent cases; those that the model has parked are additional."""
+        """Return the maximum number of concurrent cases, including those that the model has parked."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """Make one call after the other; rows are written in order, so a durable intent implies a durable result."""
+        """Make calls in turn; rows are written in order, so a stored intent implies a stored prior result."""
         last: _PendingResult | None = None
         for request in pending:
             flow = flow_of(request.case)
@@ -160,9 +183,9 @@ class CallLoop:
         await self._settle(last)
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the calls of a case with several; after the first billed call the budget allows all others.
+        """Return the function that makes a case's calls; once one call is billed, the budget allows the others.
 
-        Otherwise a spent budget would end cases half-way, and their cost would not appear anywhere.
+        Otherwise a spent budget would stop cases half-way, and their cost would not be recorded.
         """
         is_started = False
 
@@ -175,7 +198,7 @@ class CallLoop:
         return call
 
     async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
-        """Call until there is an outcome; a call whose worker ended is recorded, because it may have been billed."""
+        """Call until there is an outcome; if a worker dies, its call is recorded, because it may have been billed."""
         for lost in range(_MAX_WORKERS_LOST):
             try:
                 if self._posting is not None:
@@ -186,6 +209,9 @@ class CallLoop:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
+                # A model object may not report truncation itself.
+                if completion.outcome == "ok" and completion.finish == "length":
+                    completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
         return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
@@ -196,14 +222,13 @@ class CallLoop:
     async def _call(
         self, request: CallRequest, case: Case, last: _PendingResult | None = None, *, is_started: bool = False
     ) -> Called:
-        """Return the cached response, or make a call whose intent is on disk first.
+        """Return the cached response, or make a call after storing its intent on disk.
 
         Raises:
             _NotAllowed: The budget is spent.
         """
         body = self.model.request(case)
-        key = key_of(self.model.name, self.identity, body, request.repeat)
-        found = self._cache.find(key) if self._cache is not None else None
+        found, key = self._find_cached(body, request.repeat)
         if found is not None:
             return Called(found, key, cached=True)
         if self.session.budget is not None and not is_started and not self.session.budget.allows():
@@ -211,10 +236,24 @@ class CallLoop:
         await self.session.writer.put(INTEND, self._intent(request))
         await self._settle(last)
         completion = await self._complete(request, case, body)
+        if completion.max_tokens is not None:
+            key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
+        self._call_log.add(completion)
         return Called(self._account(key, completion), key)
 
+    def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
+        """Return the cached response to a request, which may have used a raised token limit, and its key."""
+        first = key_of(self.model.name, self.identity, body, repeat)
+        if self._cache is not None:
+            for limit in (None, *self._raised):
+                key = first if limit is None else key_of(self.model.name, self.identity, body, repeat, limit)
+                found = self._cache.find(key)
+                if found is not None:
+                    return found, key
+        return None, first
+
     def _account(self, key: str, completion: Completion) -> Completion:
-        """Cache and pay a response; return it as it can be stored."""
+        """Cache a response, add its cost to the budget and return it in a form that can be stored."""
         if self._cache is not None:
             try:
                 self._cache.keep(key, self.model.name, completion)
@@ -247,12 +286,14 @@ class CallLoop:
         self.progress.count(completion, cached=cached)
         self.progress.seconds_left = self._time_left.seconds(self._workers)
         self.watch(self.progress)
+        if self.session.rule is not None:
+            self.session.rule.take(last.result)
         if self.session.kept is not None:
             self.session.kept(last.result, last.seal)
 
 
 def _without_surrogates(completion: Completion) -> Completion:
-    """Replace surrogates, which cannot be encoded, by the replacement character."""
+    """Replace surrogates, which cannot be encoded, with the replacement character."""
     return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
 
 

@@ -1,13 +1,14 @@
-"""Short names of models for tables, charts and pages; stored and exported data have the full model string."""
+"""Short model names for tables, charts and pages; stored and exported data use the full model string."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ragbed.runs.store import open_store
+from ragbed.runs.rows import StoredResult
+from ragbed.runs.store import RunStore, open_store
 
 _REVISION = re.compile(r"(?<=@)([0-9a-f]{7})[0-9a-f]{33}$")
 _PART = re.compile(r"[\w.@:+~ -]+")
@@ -18,12 +19,12 @@ def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -
     """Return a unique display name for each model.
 
     A model is shown under the name it was given (`--model NAME=…`). Otherwise a path or a repository is shortened to
-    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names get as many of
+    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names keep as many of
     the preceding parts as are needed to distinguish them.
 
     Args:
         models: Model strings.
-        given: Names by model string.
+        given: User-defined names by model string.
     """
     known = dict.fromkeys(models)
     names = {model: [given[model]] if given and model in given else _candidates(model) for model in known}
@@ -39,7 +40,7 @@ def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -
 
 
 def _candidates(model: str) -> list[str]:
-    """Return names for a model from short to long; the last is the model string."""
+    """Return candidate names for a model, from short to long; the last one is the model string."""
     provider, _, rest = model.partition("/")
     if provider == "http":
         return [rest.partition("://")[2].rstrip("/") or rest.rstrip("/") or model, model]
@@ -50,11 +51,35 @@ def _candidates(model: str) -> list[str]:
 
 
 def read_names(folders: Sequence[Path]) -> dict[str, str]:
-    """Return unique display names for all models of some runs."""
+    """Return unique display names for all models in the given runs."""
     models: list[str] = []
     given: dict[str, str] = {}
+    served: dict[str, list[str]] = {}
     for folder in folders:
         with open_store(folder, create=False) as store:
             models += [name for name, _ in store.models().values()]
             given = store.names() | given
-    return short_names(models, given)
+            served |= store.served()
+    names = short_names(models, given)
+    for model, several in served.items():
+        if model in names and len(several) > 1:
+            names |= {served_name(model, one): served_name(names[model], one) for one in several}
+    return names
+
+
+def served_name(model: str, served: str) -> str:
+    """Return a model's name in tables if its server served several models."""
+    return f"{model} ({served})"
+
+
+def split_by_served(result: StoredResult, split: Collection[str]) -> str:
+    """Return the name under which to count a result; it includes the served model if the server served several."""
+    served = result.completion.served
+    if result.model not in split or served is None or served.model is None:
+        return result.model
+    return served_name(result.model, served.model)
+
+
+def changed_models(store: RunStore) -> frozenset[str]:
+    """Return the models whose servers served several models during the run."""
+    return frozenset(model for model, several in store.served().items() if len(several) > 1)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import threading
@@ -23,7 +24,7 @@ from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
@@ -34,23 +35,24 @@ from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
-# Endings of the folder to which a deleted run is saved, if the first name is taken.
+# Suffixes for the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
-_CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
+_CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
 
 
 class Follower(Protocol):
-    """Process results while the run waits for others."""
+    """Process results while the run waits for more."""
 
     def begin(self, store: RunStore) -> None:
-        """Start; the store has the results of earlier sessions."""
+        """Start from a store that already has results from earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """Take a durable result with its checksum."""
+        """Receive a stored result with its checksum."""
 
     def go_on(self) -> bool:
-        """Work for about a millisecond; return whether there was any work."""
+        """Work for about a millisecond, and return whether there was any work to do."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,10 @@ class Job:
     """A run to execute.
 
     Attributes:
-        settings: Everything that determines cases and calls; a run is resumed only with the same settings.
-        cases: Generates the cases; called only if the run is new or grows.
+        settings: Everything that determines cases and calls; a run can be resumed only with the same settings.
+        cases: Generates the cases; called only if the run is new or is being extended.
         names: Display names by model string.
-        grows: Whether cases are added that are not in the plan, as for a judge whose run was continued.
+        grows: Whether to add cases that are not in the plan, e.g. for a judge whose run was continued.
         tell: Called with messages for the user.
     """
 
@@ -75,11 +77,13 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
+    batch: bool = False  # whether to make the calls in provider batches
+    rule: StoppingRule | None = None  # decides when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
-    engine: Engine | None = None  # where the models were opened; `close` ends it
+    engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
-        """End the engine."""
+        """Close the engine."""
         if self.engine is not None:
             self.engine.close()
 
@@ -90,10 +94,10 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
     Args:
         job: The run.
         watch: Called with the progress of each model.
-        ending: Lets another thread end the run.
+        ending: Lets another thread stop the run.
 
     Raises:
-        UsageError: The folder has a run with other settings, or the identity of a model has changed.
+        UsageError: The folder has a run with different settings, or a model's identity has changed.
         RagbedError: The store cannot be written, or a model cannot be called.
         KeyboardInterrupt: The user interrupted the run; all responses are stored.
         Stopped: The system stopped the run; all responses are stored.
@@ -107,16 +111,28 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Do the same in the running event loop; cancelling the task ends the run, and finished cases are stored."""
+    """Like `run`, but in the running event loop; cancelling the task stops the run, and finished cases are stored."""
     with _opened(job) as (store, held):
         await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
 
 
 @contextmanager
+def _remove_if_unplanned(folder: Path) -> Iterator[None]:
+    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run behind."""
+    is_new = not folder.exists()
+    try:
+        yield
+    except RagbedError:
+        if is_new and not noted_commits(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
-    """Open a new or an existing run and plan its cases."""
+    """Open a new or existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
@@ -133,8 +149,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
             raise _save_beside(store, gone) from gone
 
 
-# Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
-_SAME_SETTING = {("docs", "5", "default")}
+# Name, old value and new value of settings that earlier versions stored differently, so that their runs can be resumed.
+_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -148,7 +164,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another --out."
+                "another `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -173,7 +189,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy the open file to a new folder beside the lost one, where the run can be resumed."""
+    """Copy the open file to a new folder next to the lost one, from which the run can be resumed."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -188,7 +204,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with --out {folder}."
+        f"the command with out={folder}."
     )
 
 
@@ -199,16 +215,15 @@ async def _run_models(
     opened: list[CircuitOpen] = []
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_models, job.models)
-        # A model that has changed stops the run here, before it costs anything.
+        # If a model has changed, the run stops here, before it incurs any cost.
         identities = await asyncio.gather(*(model.identity() for model in job.models))
         names = [model.name for model in job.models]
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
         session = _open_session(store, job, session_number, held, stack)
         total = store.size(job.repeats)
+        make = _loop_maker(job, store)
         loops = [
-            CallLoop(
-                session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name)
-            )
+            make(session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name))
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
@@ -218,9 +233,29 @@ async def _run_models(
         job.budget.check()
 
 
+def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
+    """Return the function that creates a model's call loop.
+
+    Raises:
+        UsageError: Batches from an earlier session are in progress, but single calls are requested.
+    """
+    if job.batch:
+        from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
+
+        return partial(BatchLoop, tell=job.tell)
+    if open_batches := store.batches():
+        cases = sum(batch.count for batch in open_batches)
+        raise UsageError(
+            f"{job.folder} has batches in progress with {cases:,} cases, which would be paid twice. Set `batch` to "
+            "collect them."
+        )
+    return CallLoop
+
+
 def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
-    """Open everything that the models share; the stack closes it."""
-    with naming(store.path, "opened"):  # a second connection, so that readers of pending cases never see half a commit
+    """Open everything that the models share; the exit stack closes it."""
+    # A second connection, so that readers of pending cases never see a partial commit.
+    with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
     cache = None if job.cache is None else Cache(job.cache, job.tell)
     if cache is not None:
@@ -230,7 +265,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:
@@ -240,14 +275,14 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in the gaps; responses are handled first, in every iteration of the loop."""
+    """Let the follower work when the loop is idle; responses are handled first in every iteration."""
     follower.begin(store)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
-    """Run the calls of one model; if it stops responding, the other models continue."""
+    """Make one model's calls; if it stops responding, the other models continue."""
     try:
         await loop.run()
     except* CircuitOpen as several:
@@ -257,7 +292,7 @@ async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> Non
 
 
 async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
-    """Run parts concurrently; the first error ends the others and is raised without a group."""
+    """Run coroutines concurrently; the first error cancels the others and is raised without an exception group."""
     try:
         async with asyncio.TaskGroup() as group:
             for part in parts:
@@ -269,7 +304,7 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
         if ours is None or defects is not None:
             raise
         errors = list(_leaves(ours))
-        # If the disk fails, all workers fail; the error of the disk is the cause.
+        # If the disk fails, all workers fail; the disk error is the cause.
         raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
 
 
@@ -282,7 +317,7 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
 
 
 class ShutdownHandler:
-    """End a run at a signal: submitted rows are still written, calls in flight are abandoned."""
+    """Stop a run on a signal: submitted rows are still written, and calls in flight are abandoned."""
 
     def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None
@@ -292,28 +327,32 @@ class ShutdownHandler:
         self._is_over = self._is_cancelled = False
 
     def listen(self) -> None:
-        """Handle signals while the loop runs; only the main thread gets signals."""
+        """Handle signals while the loop runs; only the main thread receives signals."""
         self._task = asyncio.current_task()
         if self._is_over:
             self._cancel()
         if self._handles_signals and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
+            loop = asyncio.get_running_loop()
+            for number in _SIGNALS:
+                try:
+                    loop.add_signal_handler(number, self._handle, number)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
-        """End the run from another thread, before or while it runs, as a signal does."""
+        """Stop the run from another thread, before or during its execution, as a signal would."""
         self._is_over = True
         if self._task is not None:
             with suppress(RuntimeError):  # the loop is already closed
                 self._task.get_loop().call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
-        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the last rows
+        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the final rows
             self._is_cancelled = True
             self._task.cancel()
 
     def _handle(self, number: int) -> None:
-        # A second signal arrives during the last commit and is ignored; the third ends the process.
+        # A second signal that arrives during the last commit is ignored; the third one kills the process.
         self._signals += 1
         if self._signals > 2:
             os._exit(128 + number)
@@ -323,7 +362,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back."""
+    """Raise Stopped on SIGTERM, so that planning is rolled back; restore both signal handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -331,8 +370,10 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Stopped("stopped by a signal.")
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""The lock of a run folder: one process at a time writes a run."""
+"""Lock a run folder, so that only one process at a time writes a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
 from ragbed.runs.database import NAME, is_open_elsewhere
 
@@ -16,11 +16,11 @@ _NAME = "lock"
 
 
 class RunLock:
-    """The lock of a run folder that this process has.
+    """A lock on a run folder, held by this process.
 
     Args:
         path: The lock file.
-        file: The same file, open and locked.
+        file: The lock file, open and locked.
     """
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
@@ -40,7 +40,7 @@ class RunLock:
 
 
 def is_same_file(path: Path, known: os.stat_result) -> bool:
-    """Return whether a path still names the file that was opened under it."""
+    """Return whether a path still refers to the file that was opened at that path."""
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), known)
     except OSError:
@@ -49,13 +49,15 @@ def is_same_file(path: Path, known: os.stat_result) -> bool:
 
 @contextmanager
 def hold(folder: Path) -> Iterator[RunLock]:
-    """Lock a run folder; the lock ends with the process, even if it is killed.
+    """Lock a run folder; the lock is released when the process exits, even if it is killed.
 
     Raises:
-        RagbedError: Another process has the lock; the message names that process.
+        RagbedError: Another process holds the lock; the message names that process.
         UsageError: The lock file is a link, a pipe or a device.
     """
     path = folder / _NAME
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file, but a run is a folder. Choose another `out`.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -63,7 +65,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
     except LockHeld as error:
         raise RagbedError(f"{folder} is being written by process {error.owner}; wait for it, or stop it.") from None
     except OSError as error:
-        raise RagbedError(f"{path} cannot be written: {error.strerror}.") from error
+        raise RagbedError(f"{path} cannot be written: {explain_failed_write(error)}.") from error
     try:
         if is_new and is_open_elsewhere(folder / NAME):
             path.unlink(missing_ok=True)
@@ -76,5 +78,5 @@ def hold(folder: Path) -> Iterator[RunLock]:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing a run, or None."""
+    """Return the ID of the process that is writing a run, or None if there is none."""
     return find_owner(folder / _NAME)

@@ -1,4 +1,4 @@
-"""Trials as JSON lines: each case with a model's response and its scores."""
+"""Write trials as JSON lines: each case with a model's response and its scores."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import msgspec
 
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Step
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.value import Value
 
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
+_BILLING = ("cached", "written", "cost", "batch")
+# Encoders for `canonical` and other output.
+_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
+# Lines in case files omit the same defaults.
+_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
     """Yield one JSON line per result.
 
     Args:
-        results: Results of a run; sorted by name if equal runs shall give equal bytes.
-        canonical: Leave out what differs between equal runs: times, attempts and the text of errors.
+        results: Results of a run, sorted by name if equal runs must give equal bytes.
+        canonical: Whether to omit what differs between equal runs: times, attempts and error messages.
     """
     for result in results:
         yield trial_line(result, canonical=canonical)
@@ -48,7 +51,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": without_cached_tokens(completion.usage) if canonical else completion.usage,
+        "usage": without_billing(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -57,29 +60,34 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
-    # Only a response can be scored: a failure is an outcome, not a wrong answer.
-    fields["scores"] = _all_scores(result.case, completion) if completion.outcome == "ok" else None
+        for name in ("max_tokens", "served"):
+            if getattr(completion, name) is not None:
+                fields[name] = getattr(completion, name)
+    fields["scores"] = _all_scores(result.case, completion)
     return fields
 
 
-def _all_scores(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values of all tracks, of retrieval and of citations."""
-    values = score(case, completion.reply or "") | score_retrieval(case, completion)
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
+    """Return the scores for all tracks, retrieval and citations, or None if there is no response."""
+    values = score_outcome(case, completion)
+    if values is None:
+        return None
+    values |= score_retrieval(case, completion)
     return values | score_citations(case, completion, refused=values.get("refused") is True)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return fields | {"usage": without_cached_tokens(step.usage)}
+        return fields | {"usage": without_billing(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def without_cached_tokens(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """Return usage without cached prompt tokens, which depend on earlier calls and differ between equal runs."""
-    return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
+def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
+    """Return usage without the counts that differ between equal runs, since prompt caching depends on earlier calls."""
+    return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
 
 
 def kind_of_error(completion: Completion) -> str | None:
-    """Return the kind of an error `kind: message`."""
+    """Return the kind of an error in the form `kind: message`."""
     return None if completion.error is None else completion.error.partition(":")[0]

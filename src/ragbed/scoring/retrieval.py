@@ -1,6 +1,6 @@
-"""Score the passages that a RAG system retrieved for an end-to-end case, independent of its answer.
+"""Score the passages that a RAG system retrieved for an end-to-end case, independently of its answer.
 
-These values belong to no track. A response that does not list its passages has only `retrieval_told`.
+These values belong to no track. If a response does not list its passages, only `retrieval_told` is returned.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values by name, or none for a case with given documents."""
-    if case.corpus is None or completion.outcome != "ok":
+    """Return the values by name, or nothing for a case with given documents."""
+    if case.corpus is None or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
     if completion.retrieved is not None:

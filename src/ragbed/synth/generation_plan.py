@@ -1,4 +1,4 @@
-"""Options of the generator: check them, and turn them into one specification per language."""
+"""Check the generator's options and convert them to one specification per language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
-# The generator cannot make many more documents for one item that are all different and true.
+# The generator cannot create many more documents for one item that are all different and true.
 _RANGES = {"num_docs": (2, 200), "parts": (2, 5), "tokens": (60, 1500)}
 
 
@@ -40,18 +40,18 @@ class GenerationPlan:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise UsageError(f"--{name.replace('_', '-')} {value}: allowed are {low} to {high}.")
+                raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
                 raise UsageError(
-                    f"--perturbations {','.join(self.perturbations)}: {name} cannot be combined with other names."
+                    f"perturbations={','.join(self.perturbations)}: {name} cannot be combined with other names."
                 )
             if name not in (MIX, NONE, *PERTURBATIONS):
                 raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
 
     @property
     def specs(self) -> tuple[SynthSpec, ...]:
-        """The specification of each language."""
+        """The specification for each language."""
         kind = self.perturbations[0] if len(self.perturbations) == 1 else ""
         return tuple(
             SynthSpec(
@@ -81,13 +81,16 @@ class GenerationPlan:
         }
         for name, size in sizes.items():
             if size < 0:
-                raise UsageError(f"--{name} {size}: allowed are 0 and more.")
+                raise UsageError(f"{name}={size} is negative. Use 0 or a positive number.")
         if not any(sizes.values()):
-            raise UsageError("--items, --integration and --counterfactual are all 0: nothing to write.")
+            raise UsageError(
+                "`items`, `integration` and `counterfactual` are all 0, so there is nothing to write. Set at least one "
+                "of them."
+            )
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
     def check_folder(self, folder: Path) -> None:
-        """Accept a folder with the same generated files, and refuse to overwrite any others."""
+        """Accept a folder that contains the same generated files, and refuse to overwrite any others."""
         wanted = {
             f"{lang}_{kind}.jsonl": count for lang in self.langs for kind, count in self.counts().items() if count
         }

@@ -1,16 +1,18 @@
-"""Counts of feasible and infeasible cases per condition, with the reasons."""
+"""Count feasible and infeasible cases per condition, with the reasons."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
+from ragbed.errors import UsageError
 from ragbed.schema import Case
 
 
 @dataclass
 class FeasibilityRow:
-    """The counts of one condition of one testbed on one dataset."""
+    """The counts for one condition of one testbed on one dataset."""
 
     data: str
     testbed: str
@@ -26,11 +28,13 @@ class FeasibilityRow:
 
 
 class FeasibilityCounts:
-    """Count cases by condition."""
+    """Counts cases by condition."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
-        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0, 0])  # sum and count
+        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
+            lambda: [0.0, 0]
+        )  # sum and number of the noise ratios
 
     def add(self, case: Case) -> None:
         """Count one case."""
@@ -47,7 +51,7 @@ class FeasibilityCounts:
 
     @property
     def rows(self) -> list[FeasibilityRow]:
-        """All conditions, in the order of their first case."""
+        """The counts for all conditions, in the order of their first case."""
         return list(self._rows.values())
 
     def summary(self) -> dict[str, object]:
@@ -57,3 +61,25 @@ class FeasibilityCounts:
             "infeasible": sum(row.infeasible for row in self.rows),
             "conditions": [asdict(row) for row in self.rows],
         }
+
+
+def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
+    """Yield the cases, then check that not all cases with documents are infeasible.
+
+    Raises:
+        UsageError: All of them are infeasible; the message gives the most frequent reason.
+    """
+    feasible, reasons = 0, Counter[str]()
+    for case in cases:
+        if not case.feasible:
+            reasons[case.reason or ""] += 1
+        elif case.noise is not None:
+            feasible += 1
+        yield case
+    if reasons and not feasible:
+        reason, count = reasons.most_common(1)[0]
+        raise UsageError(
+            f"No case can be constructed. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose "
+            "other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
+            "counts the feasible cases."
+        )

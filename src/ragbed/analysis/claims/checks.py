@@ -1,4 +1,4 @@
-"""Checks of the paper's claims C1 to C10: one pure function per claim."""
+"""Check the paper's claims C1 to C10, with one pure function per claim."""
 
 from __future__ import annotations
 
@@ -16,57 +16,49 @@ from ragbed.analysis.claims.base import (
     is_below,
     panels,
 )
-from ragbed.analysis.diagnosis.causes import share_types
+from ragbed.analysis.diagnosis.causes import type_share
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.strategies import WANTED
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, read_tables
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.paired import mcnemar, paired_difference
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, wilson
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL
+from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
 EARLY = 0.4  # the noise ratio at which the paper reports a decline for questions with several parts
-ADHERENT = 0.9  # the format is followed if at least this share of refusals uses the required sentence
+ADHERENT = 0.9  # minimum share of refusals with the required sentence for the format to count as followed
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
-# Our error types by the names under which the paper prints their shares.
+# Our error types, keyed by the names that the paper uses when it prints their shares.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
-# The strategies that the paper suggests: matching question and document, reasoning steps, long documents.
+# The strategies suggested by the paper: matching question and document, reasoning steps, and long documents.
 _SUGGESTED = ("quote", "decompose", "isolate")
 
 
 def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C1: documents improve accuracy, even at the highest noise ratio (exact McNemar test, closed book)."""
+    """Check C1: documents improve on closed-book accuracy even at the highest noise ratio (sign-flip test)."""
     ends = [
         cell
-        for group in panels(inputs.of("transitions", "helped_by_documents"))
+        for group in panels(inputs.of("transitions", "gain_by_documents"))
         for cell in (group if len(group) == 1 else (group[0], group[-1]))
     ]
-    rows, tests = [], []
-    for cell in ends:
-        helped, harmed = cell.estimate, inputs.beside(cell, "harmed_by_documents")
-        if harmed is not None:
-            won, lost = (round((estimate.value or 0.0) * estimate.n) for estimate in (helped, harmed))
-            moved = [1.0] * won + [-1.0] * lost + [0.0] * (helped.n - won - lost)
-            rows.append((cell, paired_difference(moved)))
-            tests.append(mcnemar(won, lost))
+    tests = [inputs.beside(cell, "gain_p") for cell in ends]
+    adjusted = holm([1.0 if test is None or test.value is None else test.value for test in tests]).tolist()
     return conclude(
         "C1",
         (
-            ClaimEvidence(
-                cell.key, "gain", *gain, cell.estimate.questions, _is_gain(gain.value, p), p, cell.place.get("noise")
-            )
-            for (cell, gain), p in zip(rows, holm(tests).tolist(), strict=True)
+            evidence(cell, "gain", _is_gain(cell.estimate.value or 0.0, p), p=p)
+            for cell, p in zip(ends, adjusted, strict=True)
         ),
     )
 
 
 def refuse_less_than_without(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C9: models refuse less often with irrelevant documents than without documents (z test of the two rates).
+    """Check C9: models refuse less often with irrelevant documents than without documents (z test of both rates).
 
-    The run without documents that uses the same instruction is preferred, because the instruction says how to refuse.
+    A run without documents but with the same instruction is preferred, because the instruction says how to refuse.
     """
     closed = {
         cell.key: cell.estimate
@@ -92,7 +84,7 @@ def decline_only_late(inputs: ClaimInputs) -> ClaimFinding:
     """Check C2: accuracy declines with noise, significantly at 0.8 and not before.
 
     A decline is a drop of more than 3 points in the minimum-effect test, adjusted over the ratios (`decline_holm`).
-    A decline before 0.8 contradicts the claim, and so does an equivalent accuracy at 0.8 (`same_holm`).
+    A decline before 0.8 contradicts the claim, and so does equivalent accuracy at 0.8 (`same_holm`).
     """
     rows = []
     for group in panels(inputs.of("noise", "change")):
@@ -113,7 +105,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test of the changes)."""
+    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test on the changes)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))
@@ -143,20 +135,25 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
     return conclude(
         "C3",
         (
-            evidence(cell, "refusal_recall", is_below(cell.estimate, _best(table, "Rej*", cell)))
+            evidence(cell, "refusal_recall", _exceeds(cell.estimate, _best(table, "Rej*", cell)))
             for cell in inputs.of("rejection", "refusal_recall")
         ),
     )
 
 
+def _exceeds(estimate: Estimate, bound: float) -> Verdict:
+    """Return whether a rate contradicts an upper bound for all models. No single model can support such a bound."""
+    return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
+
+
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
-    """Return the best rate of a column of the paper in the language of a cell."""
+    """Return the best rate in one of the paper's columns, in the cell's language."""
     place = table.columns.index(column)
     return max(values[place] for lang, _, values in table.rows() if lang == cell.key.lang) / 100
 
 
 def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C4: a clear share of the refusals does not use the required sentence."""
+    """Check C4: a substantial share of the refusals does not use the required sentence."""
     return conclude(
         "C4",
         (
@@ -167,12 +164,12 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best, without noise (60 and 67 %) and at 0.4 (43 and 55 %)."""
+    """Check C5: no model beats the paper's best rates, without noise (60 and 67 %) and at 0.4 (43 and 55 %)."""
     table = read_tables().integration
     return conclude(
         "C5",
         (
-            evidence(cell, "accuracy", is_below(cell.estimate, _best(table, column, cell)))
+            evidence(cell, "accuracy", _exceeds(cell.estimate, _best(table, column, cell)))
             for cell in inputs.of("integration", "accuracy")
             for column in ("0", "0.4")
             if math.isclose(float(column), cell.place.get("noise") or 0.0, abs_tol=1e-9)
@@ -181,7 +178,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C7: integration errors without noise have the paper's shares of error types (38, 28, 28 and 6 %).
+    """Check C7: without noise, integration errors have the paper's shares of error types (38, 28, 28 and 6 %).
 
     The paper's shares come from a sample (`ragbed paper`, S-4), so each is compared with an interval that is adjusted
     for four comparisons.
@@ -197,18 +194,18 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
         own = [cause for cause in here if (cause.model, cause.case.data) == (model, data)]
         if len({cause.case.item for cause in own}) < MIN_QUESTIONS:
             continue
-        counts, key = share_types(own), TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
+        key = TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
         for name, share in shares.items():
-            interval = wilson(counts.get(_TYPES[name], 0), len(own), 1 - (1 - LEVEL) / len(shares))
+            interval = type_share(own, _TYPES[name], 1 - (1 - LEVEL) / len(shares))
             verdict: Verdict = "supported" if interval.low <= share / 100 <= interval.high else "contradicted"
             rows.append(ClaimEvidence(key, _TYPES[name], *interval, len(own), verdict))
     return conclude("C7", rows)
 
 
 def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C8: models repeat the false answer for most of the questions that they answer without documents.
+    """Check C8: models repeat the false answer for most of the questions that they can answer without documents.
 
-    The rate covers known questions only, with all documents false and the warning in the instruction.
+    The rate covers only known questions, with only false documents and the warning in the instruction.
     """
     rows = []
     for cell in inputs.of("counterfactual", "override_of_known"):
@@ -221,7 +218,7 @@ def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:
 def help_as_hoped(inputs: ClaimInputs) -> ClaimFinding:
     """Check C10: a prompting strategy beats the plain prompt on the same questions and documents (sign-flip test).
 
-    The paper only expects that such strategies help, so one counterexample does not contradict the claim: gains and
+    The paper only expects such strategies to help, so one counterexample does not contradict the claim. Gains and
     losses count equally, and a mix of both is inconclusive.
     """
     cells = [

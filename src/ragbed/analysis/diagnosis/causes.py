@@ -1,4 +1,4 @@
-"""The diagnoses that `ragbed diagnose` stored in a run: `RUN/diagnose/diagnosis.jsonl`."""
+"""Read the diagnoses that `ragbed diagnose` stored in a run: `RUN/diagnose/diagnosis.jsonl`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from msgspec import Struct
 
 from ragbed.analysis.diagnosis.classify import FILE
 from ragbed.analysis.diagnosis.reruns import FOLDER
+from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
 
-_PATH = Path(FOLDER, FILE)  # in the folder of the run
-NONE = "none"  # the type of unclassified errors, whose share is always shown
+_PATH = Path(FOLDER, FILE)  # relative to the run folder
+NONE = "none"  # the type for unclassified errors, whose share is always shown
 
 
 class _StoredDiagnosis(Struct, frozen=True):
-    """The fields of a diagnosis that a report needs. The evidence is passed on unchanged."""
+    """The fields of a diagnosis that reports need. The evidence is passed on unchanged."""
 
     case: str
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    wrong: bool = True  # false if only the paper's scoring counts the response as wrong; not counted here
+    # False if only the paper's scoring counts the response as wrong; such responses are not counted here.
+    wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
 
 
@@ -44,7 +46,7 @@ class Cause(NamedTuple):
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
-    """Return the diagnoses of all runs that have any.
+    """Return the diagnoses from all runs that have any.
 
     Raises:
         DataError: A line is not a diagnosis.
@@ -55,6 +57,17 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
     """Return the number of wrong answers by type, including unclassified ones."""
     return dict(Counter(name for cause in causes for name in dict.fromkeys(cause.types or (NONE,))))
+
+
+def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
+    """Return the share of wrong answers with an error type, with an interval clustered by item."""
+    hits: Counter[tuple[str, str]] = Counter()
+    trials: Counter[tuple[str, str]] = Counter()
+    for cause in causes:
+        item = (cause.case.data, cause.case.item)
+        trials[item] += 1
+        hits[item] += name in (cause.types or (NONE,))
+    return clustered_wilson([hits[item] for item in trials], list(trials.values()), level)
 
 
 def _read(folder: Path) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""Human labels of responses: read from a file with one label per line, and combined to one value per response."""
+"""Read human labels for responses from a file with one label per line, and combine them into one value per response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.schema import Record
 
 
 class Label(Record, frozen=True, kw_only=True):
-    """A line of a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
+    """A line in a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
 
     criterion: str
     model: str
@@ -24,7 +24,7 @@ class Label(Record, frozen=True, kw_only=True):
     repeat: int = 0
     label: bool | None = None
     rater: str = ""
-    probability: float | None = None  # with which the response was chosen; None if all were equally likely
+    probability: float | None = None  # probability that the response was drawn; None if all were equally likely
     question: str | None = None
     answer: str | None = None
     documents: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Label(Record, frozen=True, kw_only=True):
 
 
 class LabelledUnit(NamedTuple):
-    """The response that a label belongs to."""
+    """The response to which a label refers."""
 
     criterion: str
     model: str
@@ -41,21 +41,22 @@ class LabelledUnit(NamedTuple):
 
 
 class AgreedLabel(NamedTuple):
-    """The label of most raters."""
+    """The majority label of the raters."""
 
     value: bool
     probability: float | None
+    raters: frozenset[str] = frozenset()
 
 
 @dataclass
 class Labels:
-    """The combined labels of a file, and the number of unused labels by reason."""
+    """The combined labels from a file, and the number of unused labels by reason."""
 
     agreed: dict[LabelledUnit, AgreedLabel] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[LabelledUnit]) -> None:
-        """Drop labels of responses that are not in the run, or not judged now."""
+        """Drop labels for responses that are not in the run or are not judged in this session."""
         criteria = {unit.criterion for unit in known}
         for unit in self.agreed.keys() - known:
             del self.agreed[unit]
@@ -83,9 +84,9 @@ def read_labels(path: Path) -> Labels:
 
 
 def settle_labels(lines: Iterable[Label]) -> Labels:
-    """Return the label of most raters for each response.
+    """Return the majority label for each response.
 
-    A rater counts once. Raters who gave both labels do not count, and a tie gives no label.
+    Each rater counts once. Raters who gave both labels do not count, and a tie gives no label.
     """
     by_unit: dict[LabelledUnit, dict[str, set[bool]]] = {}
     probabilities: dict[LabelledUnit, float | None] = {}
@@ -105,5 +106,5 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
         if votes[True] == votes[False]:
             labels.left_out["on which raters disagree"] += 1
         else:
-            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit])
+            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit], frozenset(raters))
     return labels

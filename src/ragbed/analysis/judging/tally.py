@@ -1,4 +1,4 @@
-"""Counts of judgements by condition: every response is in exactly one column."""
+"""Count judgements by condition; every response is counted in exactly one column."""
 
 from __future__ import annotations
 
@@ -14,24 +14,29 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
-_COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "too-long": "too_long"}
+_COLUMNS: dict[Verdict, str] = {
+    True: "yes",
+    False: "no",
+    "too-long": "too_long",
+    **dict.fromkeys(("truncated", "filtered", "error"), "failed"),
+}
 
 
 @dataclass
 class JudgedCell:
-    """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
+    """The counts of one condition of one model under one judge; `asked` is the sum of all other counts.
 
     Attributes:
-        errors: The judged model gave no response.
-        empty: The part of `no` with empty responses, which need no judge.
+        errors: The judged model gave no complete response.
+        empty: The part of `no` that is due to empty responses, which need no judge.
         none: There was nothing to judge.
         unparsed: The judge's response has no verdict.
-        failed: The call of the judge failed, or its provider declined.
+        failed: The judge's call failed or was filtered, or its response was truncated.
         too_long: The prompt was too long for the judge.
         pending: Not judged yet.
-        then: The part of `yes` with the right answer: corrections of detected errors (CR).
-        by_cluster: Trials, `yes` and `then` of each question or event, for intervals.
-        unanswered: Failed calls of the judged model, also if the criterion does not need its response.
+        then: The part of `yes` that has the right answer: corrections of detected errors (CR).
+        by_cluster: Numbers of trials, `yes` and `then` for each question or event, for intervals.
+        unanswered: Failed calls of the judged model, even if the criterion does not need its response.
     """
 
     judge: str
@@ -58,7 +63,7 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes among all attempted; None if the judge decided nothing."""
+        """Return the share of yes verdicts among all attempted cases; None if nothing was decided."""
         return self.yes / self.asked if self.judged else None
 
     @property
@@ -67,13 +72,13 @@ class JudgedCell:
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:
-        """Return counts and rate as plain values."""
+        """Return the counts and the rate as plain values."""
         internal = ("condition", "by_cluster", "unanswered")
         counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
-        """Add a result."""
+        """Count a result."""
         name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
         self.asked += 1
@@ -85,7 +90,7 @@ class JudgedCell:
 def tabulate(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
-    """Return the cells of all judges."""
+    """Return the cells for all judges."""
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:

@@ -1,4 +1,4 @@
-"""Validation of a judge: its agreement with human labels, and rates corrected with them."""
+"""Validate a judge: measure its agreement with human labels, and correct its rates with them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8  # Cohen's kappa from which a judge's rates may be published without correction
+TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for publishing a judge's rates without correction
+MIN_LABELS = 150  # minimum number of labels; with fewer, the bound itself is too uncertain
 
 
 @dataclass(frozen=True)
 class JudgedResult:
     """A result with the judge's verdict and the human label.
 
-    `is_settled` is set if there is no response: it is a no without a judge.
+    `is_settled` is set if there is no response, which counts as a no without a judge.
     """
 
     condition: Condition
@@ -33,15 +34,17 @@ class JudgedResult:
 
     @property
     def as_number(self) -> float:
-        """Return 1 for a yes. Undecided results count as no; the correction accounts for them."""
+        """Return 1 for a yes, otherwise 0. Undecided results count as no; the correction accounts for them."""
         return float(self.verdict is True)
 
 
 @dataclass(frozen=True)
 class JudgeValidation:
-    """The agreement of a judge with human labels, by criterion and language.
+    """A judge's agreement with human labels, by criterion and language.
 
-    `undecided` labelled responses have no verdict and are not part of the agreement.
+    `undecided` is the number of labelled responses without a verdict, which the agreement excludes. `raters` is the
+    number of raters behind the labels. With a single rater, the intervals do not include the disagreement between
+    people.
     """
 
     judge: str
@@ -49,16 +52,22 @@ class JudgeValidation:
     lang: str
     undecided: int
     agreement: Agreement
+    raters: int
 
     @property
-    def is_trusted(self) -> bool:
-        """Return whether the judge's rates may be published without correction."""
-        return self.agreement.kappa.value >= TRUSTED
+    def distrust(self) -> str | None:
+        """Return why the judge's rates need a correction, or None if they may be published as they are."""
+        n, kappa = self.agreement.n, self.agreement.kappa
+        if n < MIN_LABELS:
+            return f"{n} of at least {MIN_LABELS} labels"
+        if not math.isfinite(kappa.low):
+            return "kappa is undefined, because all labels are equal"
+        return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, not {TRUSTED}"
 
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A corrected rate. `check` is Rogan and Gladen's estimate of it."""
+    """A corrected rate. `check` is Rogan and Gladen's estimate of the same rate."""
 
     corrected: Corrected
     check: float
@@ -67,11 +76,11 @@ class CorrectedRate:
 def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
-    """Return the results with the verdicts of a judge and the human labels."""
+    """Return the results with a judge's verdicts and the human labels."""
     return [
         JudgedResult(
             condition_of(stored.model, stored.case),
-            (stored.case.data, stored.case.item),
+            (stored.case.data, stored.case.event or f"item {stored.case.item}"),
             verdict_on(scope.criterion, stored, judgements),
             labels.agreed.get(LabelledUnit(scope.criterion.name, stored.model, stored.case.case, stored.repeat)),
             is_settled=not needs_judge(scope.criterion, stored),
@@ -81,7 +90,7 @@ def join_labels(
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
-    """Return one validation for each language in which a judge gave verdicts on labelled responses."""
+    """Return one validation for each language in which the judge gave verdicts on labelled responses."""
     by_lang: dict[str, list[_Labelled]] = {}
     for labelled in _labelled(results):
         by_lang.setdefault(labelled.result.condition.lang, []).append(labelled)
@@ -95,12 +104,14 @@ def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) 
                 _numbered(labelled.result.question for labelled in decided),
                 [1 / labelled.probability for labelled in decided],
             )
-            validations.append(JudgeValidation(judge, criterion, lang, len(group) - len(decided), compared))
+            raters = {rater for labelled in decided for rater in labelled.raters}
+            undecided = len(group) - len(decided)
+            validations.append(JudgeValidation(judge, criterion, lang, undecided, compared, len(raters)))
     return validations
 
 
 def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedRate]:
-    """Return the corrected rate of every condition in which two questions or more have labels."""
+    """Return the corrected rate for each condition in which at least two questions have labels."""
     cells: dict[Condition, list[JudgedResult]] = {}
     for result in results:
         cells.setdefault(result.condition, []).append(result)
@@ -113,24 +124,26 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedR
 
 
 class _Labelled(NamedTuple):
-    """A labelled response, and the probability with which it was chosen."""
+    """A labelled response and the probability with which it was chosen."""
 
     result: JudgedResult
     value: bool
     probability: float
+    raters: frozenset[str]
 
 
 def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
-    # Labels without a probability are assumed to be drawn uniformly.
+    # Labels without a probability are assumed to have been drawn uniformly.
     judgeable = [result for result in results if not result.is_settled]
     uniform = sum(result.label is not None and result.label.probability is None for result in judgeable)
     for result in judgeable:
         if result.label is not None:
-            yield _Labelled(result, result.label.value, result.label.probability or uniform / len(judgeable))
+            label = result.label
+            yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response are labelled no with certainty."""
+    """Correct the rate of one cell. Results without a response count as labelled no with certainty."""
     by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(
@@ -146,7 +159,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Return Rogan and Gladen's estimate for the judged responses, as a share of all."""
+    """Return Rogan and Gladen's estimate for the judged responses as a share of all responses."""
     seen = [result.as_number for result in cell if not result.is_settled]
     sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):

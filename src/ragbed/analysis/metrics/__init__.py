@@ -1,7 +1,7 @@
-"""Metrics: from scored trials to the cells of a report, one file per ability.
+"""Compute the cells of a report from scored trials, with one module per ability.
 
-To add a table, write a module with `measure(builder)` and add a line to METRICS. docs/reference/metrics.md defines
-them.
+To add a table, write a module with `measure(builder)` and add a line to METRICS. The metrics are defined in
+docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-# By the name of the table.
+# The function that computes each table, by table name.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,
@@ -45,42 +45,57 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# Tables that are also computed for the questions that a model does, and does not, answer without documents.
+# Tables that are also computed separately for questions that a model can and cannot answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
-def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterator[Cell]:
-    """Yield the cells of all models and datasets, including those that compare several of them."""
-    return measure_groups(group_trials(trials), tracks)
+def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None) -> Iterator[Cell]:
+    """Yield the cells of all models and datasets, including cells that compare several of them.
+
+    Args:
+        trials: The trials.
+        tracks: The tracks whose scores are used.
+        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
+    """
+    return measure_groups(group_trials(trials), tracks, alpha=alpha)
 
 
-def measure_groups(groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True) -> Iterator[Cell]:
-    """Yield the cells of groups of trials.
+def measure_groups(
+    groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True, alpha: float | None = None
+) -> Iterator[Cell]:
+    """Yield the cells of several groups of trials.
 
     Args:
         groups: The trials of all models and datasets.
         tracks: The tracks whose scores are used.
-        by_name: Whether groups have the names of questions, which comparisons by question need.
+        by_name: Whether groups contain the question names, which question-level comparisons need.
+        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
     """
     for track in tracks:
         scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
         plain = {trials.key for trials in scored if MARK not in trials.key.profile}
         tests: list[Cell] = []
         for trials in scored:
-            for cell in _measure_group(trials, track):
+            for cell in _measure_group(trials, track, alpha):
                 yield cell
                 if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
                     tests.append(cell)
         if len(scored) > 1 and by_name:
-            yield from strategies.measure(scored, track)
-        if len(plain) > 1:  # strategies do not change the numbers of the plain prompt
+            yield from strategies.measure(scored, track, alpha)
+        if len(plain) > 1:  # strategies do not affect the numbers for the plain prompt
             yield from _adjust(tests)
         if len(scored) > 1 and by_name:
-            yield from _measure_common(scored, track)
+            yield from _measure_common(scored, track, alpha)
+
+
+def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
+    """Yield the robust-track cells of one table for a run that is being monitored."""
+    builder = CellBuilder(table, trials, "robust", alpha=alpha)
+    return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
 
 
 def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
-    """Adjust the p values over all models, datasets and ratios (Benjamini and Hochberg)."""
+    """Adjust p values across all models, datasets and ratios (Benjamini and Hochberg)."""
     for metric in _TESTS:
         cells = [cell for cell in tests if cell.estimate.metric == metric]
         values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])
@@ -88,8 +103,8 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
             yield replace(cell, estimate=structs.replace(cell.estimate, metric=f"{metric[:-2]}_bh", value=value))
 
 
-def _measure_common(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
-    """Yield counterfactual cells of several models on the questions that all of them know, for a fair comparison."""
+def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
+    """Yield the counterfactual cells of several models on questions that all of them know, for a fair comparison."""
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
     for trials in groups:
         together.setdefault(trials.key[1:], []).append(trials)
@@ -97,26 +112,26 @@ def _measure_common(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell
         common = common_items(same_data, track) if len(same_data) > 1 else set()
         for trials in same_data if common else ():
             part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
-            yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common"))
+            yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common", alpha=alpha))
 
 
-def _measure_group(trials: TrialColumns, track: str) -> Iterator[Cell]:
-    """Yield the cells of one model on one dataset: for all questions, the known and the unknown ones."""
+def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:
+    """Yield the cells of one model on one dataset, for all questions and for known and unknown ones separately."""
     for table, measure_table in METRICS.items():
-        yield from measure_table(CellBuilder(table, trials, track))
+        yield from measure_table(CellBuilder(table, trials, track, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
-        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track))
+        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track, alpha=alpha))
     accuracy = gate_accuracy(trials, track)
     scopes: dict[Scope, Mask] = {"known": accuracy > 0.5, "unknown": accuracy <= 0.5}
     for scope, items in scopes.items():
         if items.any() and not items.all():
             part = trials.restricted(items[trials.item])
             for table in _ADJUSTED:
-                yield from METRICS[table](CellBuilder(table, part, track, scope))
+                yield from METRICS[table](CellBuilder(table, part, track, scope, alpha=alpha))
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of a plug-in's testbed, in a table of its name, by number of documents."""
+    """Yield the cells of a plug-in's testbed, in a table named after it, by number of documents."""
     for k, mask in builder.trials.split(builder.trials.of(builder.table), "k"):
         for metric, name in _PLUGIN_SCORES.items():
             yield builder.at(k=k).rate(metric, mask, builder.score(name))

@@ -1,4 +1,4 @@
-"""Noise robustness: accuracy by noise ratio, kind of distractor and position of the documents."""
+"""Noise robustness: accuracy by noise ratio, distractor type and document position."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Yield accuracy by the delivered noise ratio if it differs from the requested one (`code-*`)."""
+    """Yield accuracy by the actual noise ratio if it differs from the requested one (`code-*`)."""
     trials = builder.trials
     known = mask & trials.asked & np.isfinite(trials.noise_real)
     if not np.allclose(trials.noise[known], trials.noise_real[known], atol=1e-3):
@@ -35,7 +35,7 @@ def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
 
 
 def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
-    """Yield related minus random distractors at the same ratio: the harm of related content."""
+    """Yield the difference between related and random distractors at the same ratio: the harm of related content."""
     trials, correct = builder.trials, builder.score("correct")
     for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
         yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)
@@ -45,7 +45,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the effects of noise and of mere length, against one supporting document alone."""
+    """Yield the effects of noise and of length alone, compared with a single supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     fixed, control = trials.of("noise", "fixed"), trials.of("noise", "control")
     alone = fixed & (trials.k == 1)
@@ -62,11 +62,11 @@ def _fixed(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield accuracy by position, Cochran's Q and order robustness, for each ratio with all positions measured.
+    """Yield accuracy by position, Cochran's Q and order robustness for each ratio at which all positions were measured.
 
-    The plain difference between the best and the worst position is mostly chance. Order robustness counts the questions
-    that get the same verdict at every position. A question counts once per seed, because each seed chooses other
-    documents. A question with a single position, in an unfinished run, is left out.
+    The raw difference between the best and the worst position is mostly due to chance. Order robustness counts
+    questions that get the same verdict at every position. A question counts once per seed, because each seed chooses
+    different documents. Questions with only one position, as in an unfinished run, are omitted.
     """
     trials, correct = builder.trials, builder.score("correct")
     for k, mask in trials.split(trials.of("noise") & (trials.repeat == 0) & (trials.slot >= 0), "k"):
@@ -76,17 +76,21 @@ def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
             verdicts = np.column_stack([trials.per_layout(slot, correct) for slot in slots])
             complete = np.asarray(np.isfinite(verdicts).all(axis=1))
             if k > 1 and complete.any():
-                counts = trials.counts(trials.layouts, len(complete))[complete]
-                yield from _position_cells(builder, slots, verdicts[complete] > 0.5, counts, ratio)
+                clusters = trials.clusters_of(trials.layouts, len(complete))[complete]
+                yield from _position_cells(builder, slots, verdicts[complete] > 0.5, clusters, ratio)
 
 
 def _position_cells(
-    builder: CellBuilder, slots: list[Mask], verdicts: Mask, counts: Ints, ratio: float
+    builder: CellBuilder, slots: list[Mask], verdicts: Mask, clusters: Ints, ratio: float
 ) -> Iterator[Cell]:
-    k, n, everywhere = len(slots), int(counts.sum()), np.logical_or.reduce(slots)
+    k, everywhere, trials = len(slots), np.logical_or.reduce(slots), builder.trials
     for slot, mask in enumerate(slots):
         yield builder.at(noise=ratio, k=k, slot=slot).rate("accuracy_by_slot", mask, builder.score("correct"))
     here = builder.at(noise=ratio, k=k)
-    yield here.number("position_p", cochran_q(verdicts, counts), n, everywhere)
-    alike = (verdicts == verdicts[:, :1]).all(axis=1)
-    yield here.share("order_robustness", int(counts[alike].sum()), n, everywhere)
+    robustness = here.share("order_robustness", (verdicts == verdicts[:, :1]).all(axis=1), clusters, everywhere)
+    present, number, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    sums = np.column_stack([np.bincount(number, weights=column) for column in verdicts.T])
+    counts = trials.counts(trials.cluster, trials.clusters)[present]
+    p = cochran_q(sums / sizes[:, None], counts)
+    yield here.number("position_p", p, robustness.estimate.n, everywhere)
+    yield robustness

@@ -1,4 +1,4 @@
-"""Write a quality report as one HTML page with a table per family, without scripts or remote content."""
+"""Write a quality report as a single HTML page with one table per family, without scripts or remote content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = {
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Measure", "Value", "95 % interval", "n", "Gate", "", "RGB", "Note")
 _NUMBERS = {"Value", "95 % interval", "n"}
-# Tables with long texts need more than the shared style sheet.
+# Tables with long texts need additional styles.
 _STYLE = """
 .figures { table-layout: fixed; width: 100%; min-width: 64rem; }
 .figures th:nth-child(1) { width: 30%; }
@@ -47,13 +47,22 @@ def show_value(measure: Measure) -> str:
         return f"{measure.value:.1%}"
     if measure.unit == "count":
         return f"{measure.value:,.0f}"
-    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"  # a year has no comma
+    # Years are written without a comma.
+    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
     """Return the page as HTML."""
     names = ", ".join(quality.data)
-    body = el("main", _head(quality, names), *_tables(quality), _yield(quality), _drift(drift), class_="page")
+    body = el(
+        "main",
+        _head(quality, names),
+        *_tables(quality),
+        _yield(quality),
+        _samples(quality),
+        _drift(drift),
+        class_="page",
+    )
     style = read_static("look.css") + _STYLE
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -124,6 +133,16 @@ def _yield(quality: Quality) -> Node | None:
     ]  # fmt: skip
     return el("section", el("h2", "Yield of each step"), _table(("Step", "In", "Out", "Yield"), rows),
               el("p", "RGB's yield was not published.", class_="quiet small"))  # fmt: skip
+
+
+def _samples(quality: Quality) -> Node | None:
+    if not quality.samples:
+        return None
+    rows = [
+        el("tr", el("td", check, class_="gate"), el("td", question), el("td", text, class_="small"))
+        for check, question, text in quality.samples
+    ]
+    return el("section", el("h2", "Samples"), _table(("Check", "Question or source", "Answer or reason"), rows))
 
 
 def _drift(drift: Drift | None) -> Node | None:

@@ -1,7 +1,7 @@
 """Freeze a testbed: fix its documents, their order and the prompts, and record their hashes.
 
-A frozen testbed is a folder. `testbed.json` describes its origin, and `cases/en_noise.jsonl` etc. have the cases of one
-language and testbed. Other harnesses read prompts and scoring data from these lines only.
+A frozen testbed is a folder. `testbed.json` describes its origin, and files such as `cases/en_noise.jsonl` contain the
+cases of one language and testbed. Other harnesses read prompts and scoring data only from these files.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
+from ragbed.testbeds.feasibility import require_feasible
 from ragbed.testbeds.selection import generate_cases
 from ragbed.testbeds.settings import Settings
 
@@ -41,7 +42,7 @@ class Layout:
     """The datasets, testbeds and settings of the cases to generate.
 
     Attributes:
-        named: Whether the user named the testbeds; a named testbed without a suitable item is an error.
+        named: Whether the user named the testbeds. A named testbed without suitable items is an error.
         tell: Called with a message for each testbed that has no items in a dataset.
     """
 
@@ -52,20 +53,26 @@ class Layout:
     tell: Callable[[str], None] = lambda _: None
 
     def cases(self) -> Iterator[Case]:
-        """Yield all cases, including infeasible ones."""
-        return generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
-
-    def need_documents(self, to: str) -> None:
-        """Refuse end-to-end testbeds, whose cases have no documents.
+        """Yield all cases, including infeasible ones.
 
         Raises:
-            UsageError: The system under test searches a corpus in one of the testbeds.
+            UsageError: No case is feasible.
+        """
+        return require_feasible(
+            generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
+        )
+
+    def need_documents(self, to: str) -> None:
+        """Reject end-to-end testbeds, because their cases have no documents.
+
+        Raises:
+            UsageError: In one of the testbeds, the system under test searches a corpus.
         """
         for testbed in self.testbeds:
             if isinstance(testbed, EndToEnd):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
-                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use --to jsonl."
+                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."
                 )
 
 
@@ -74,9 +81,9 @@ class TestbedPart(Record, frozen=True, kw_only=True):
 
     Attributes:
         name: The name of the task, configuration or file, e.g. `en_noise`.
-        sha256: Hash of the lines of its file.
-        conditions: The varying settings of its cases, e.g. `noise=0.4`; a single empty string if nothing varies.
-        infeasible: Number of infeasible cases by reason; they are in no file.
+        sha256: Hash of the lines in its file.
+        conditions: The settings that vary between its cases, e.g. `noise=0.4`; a single empty string if none do.
+        infeasible: Number of infeasible cases by reason. These cases are not written to any file.
     """
 
     name: str
@@ -89,11 +96,11 @@ class TestbedPart(Record, frozen=True, kw_only=True):
 
 
 class Frozen(Record, frozen=True, kw_only=True):
-    """The origin and the parts of a frozen testbed: `testbed.json`.
+    """The origin and parts of a frozen testbed, as stored in `testbed.json`.
 
     Attributes:
-        ragbed: The version that generated the cases.
-        scorers: Hash of the scorers of that version.
+        ragbed: The ragbed version that generated the cases.
+        scorers: Hash of that version's scorers.
         data: The sha256 of each dataset, by name.
     """
 
@@ -143,7 +150,7 @@ class PartCounts:
         return line
 
     def part(self) -> TestbedPart:
-        """Return the part of the cases so far."""
+        """Return the part with the cases added so far."""
         found = sorted(self.conditions)
         varying = [name for at, name in enumerate(_Condition._fields) if len({each[at] for each in found}) > 1]
         return TestbedPart(
@@ -167,7 +174,7 @@ def condition_of(case: Case, part: TestbedPart) -> str:
 
 
 def part_name(lang: str, testbed: str) -> str:
-    """Return the name of the part of a language and testbed."""
+    """Return the name of the part for a language and testbed."""
     return f"{lang}_{testbed.replace('-', '_')}"
 
 
@@ -195,15 +202,13 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
         settings=layout.settings.as_options(),
         parts=tuple(part.part() for part in counts.values()),
     )
-    if not any(part.cases for part in frozen.parts):
-        reasons = sorted({reason for part in frozen.parts for reason in part.infeasible})
-        raise UsageError(f"no case is feasible: {'; '.join(reasons)}.")
+
     (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
     return frozen
 
 
 def is_frozen(folder: Path) -> bool:
-    """Tell whether a folder is a frozen testbed."""
+    """Return whether a folder is a frozen testbed."""
     return (folder / MANIFEST).is_file()
 
 
@@ -240,7 +245,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
 
 
 def find_part(folder: Path, name: str) -> TestbedPart:
-    """Return a part by its name, and warn if the scorers differ from those of the export.
+    """Return a part by name, and warn if the scorers differ from those used for the export.
 
     Raises:
         UnknownName: The testbed has no such part.
@@ -260,7 +265,7 @@ def find_part(folder: Path, name: str) -> TestbedPart:
 
 @cache
 def scorers_hash() -> str:
-    """Return a hash of the source files of the scorers; equal hashes mean equal scores."""
+    """Return a hash of the scorers' source files; equal hashes mean equal scores."""
     digest = hashlib.sha256()
     folder = Path(str(files("ragbed") / "scoring"))
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with the scorers of ragbed.
+"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with ragbed's scorers.
 
 Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio,
 because an average over ratios is not meaningful.
@@ -46,7 +46,7 @@ from ragbed.interop.harnesses.lm_eval import load_frozen
 def load(part, condition="", **_):
     return load_frozen(Path(__file__).parent, part, condition)
 '''
-# The metrics that harnesses average.
+# The metrics that the harnesses average.
 METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
@@ -59,7 +59,7 @@ def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
     parts = [part.name for part in frozen.parts if part.cases]
     tasks = [_INSPECT_TASK.format(name=part) for part in parts]
     text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=parts[0]) + "".join(tasks)
-    (folder / _INSPECT_FILE).write_text(text, "utf-8")
+    (folder / _INSPECT_FILE).write_text(text, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(f"To run a task: inspect eval {name}/{_INSPECT_FILE}@{parts[0]} --model openai/gpt-4o-mini")
     return written
@@ -75,8 +75,8 @@ def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
             names.append(f"{prefix}_{part.name}")
             metadata = f', ragbed: "{frozen.ragbed}", scorers: "{frozen.scorers}", cases: "{part.sha256}"'
             text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
-            (folder / f"{names[-1]}.yaml").write_text(text, "utf-8")
-    (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8")
+            (folder / f"{names[-1]}.yaml").write_text(text, "utf-8", newline="\n")
+    (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(
         f"To run a task: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "
@@ -100,7 +100,7 @@ class Loader(NamedTuple):
 
 
 def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
-    """Return the file that registers a part with lm-evaluation-harness as a task or group of that name."""
+    """Return the task file that registers a part with lm-evaluation-harness as a task or group with that name."""
     metadata = f"metadata: {{version: 1{loader.metadata}}}"
     if len(conditions) == 1:
         head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"

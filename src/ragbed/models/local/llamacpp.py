@@ -19,21 +19,22 @@ from ragbed.models.failures import Failure, failed, from_status
 from ragbed.models.local.gguf import read_weights
 from ragbed.models.local.llama_process import LlamaProcess, LlamaProcessFailed, LlamaSetup
 from ragbed.models.providers.openai import parse_chat
+from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion, Message
 
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
-# Concurrent cases by default. Two would share the work of writing, but read common prefixes twice.
+# Default number of concurrent cases. Two would decode together, but read common prefixes twice.
 _SLOTS = 1
-# The run ends after this many processes in a row that end without a response.
+# Maximum number of consecutive processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
-# An invisible character that breaks the text of a control token in a document.
+# An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"
 
 
 class LlamaModel:
-    """A GGUF file as a model; it is loaded at once, unless the settings say otherwise.
+    """A model in a GGUF file; the constructor loads it unless `loads` is False.
 
     Args:
         name: The model string.
@@ -58,35 +59,53 @@ class LlamaModel:
             self._engine = _start(self._setup)
         self._session: aiohttp.ClientSession | None = None
         self._starting = asyncio.Lock()
+        self._limit = TokenLimit(config.sampling, only_thoughts=True)
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
-        """Return the body of the request, without the seed, which depends on the repeat."""
-        return canonical(self._body(case))
+        """Return the request body with the user's seed, to which a call adds the repeat."""
+        seed = self._config.sampling.seed
+        return canonical(self._body(case, self._limit.first) | ({} if seed is None else {"seed": seed}))
 
-    def _body(self, case: Case) -> dict[str, object]:
+    def _body(self, case: Case, max_tokens: int) -> dict[str, object]:
         sampling = self._config.sampling
         body: dict[str, object] = {
             "messages": [self._escape(message) for message in case.messages],
-            "max_tokens": sampling.max_tokens,
-            "temperature": sampling.temperature,
+            "max_tokens": max_tokens,
             "top_p": sampling.top_p,
-            # The defaults of llama.cpp would exclude tokens.
+            # llama.cpp's defaults would exclude tokens.
             "top_k": 0,
             "min_p": 0,
         }
+        if sampling.temperature is not None:
+            body["temperature"] = sampling.temperature
+        if sampling.thinking is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking is not False}
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call llama.cpp, if the prompt and the response fit into the context."""
+        """Call llama.cpp if the prompt and the response fit in the context."""
+        seed = repeat + (self._config.sampling.seed or 0)
+
+        async def call(max_tokens: int) -> Completion:
+            return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
+
+        return await self._limit.complete(call)
+
+    @property
+    def raised_limits(self) -> tuple[int, ...]:
+        """The token limits, other than the first, with which a response may have been requested."""
+        return self._limit.raised
+
+    async def _call(self, body: bytes, max_tokens: int) -> Completion:
         limit_s = self._config.retry_policy.item_s
         try:
             async with asyncio.timeout(limit_s):
-                return await self._complete(canonical(self._body(case) | {"seed": repeat}))
+                return await self._complete(body, max_tokens)
         except TimeoutError:
-            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase --timeout"))
+            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase `timeout`"))
         except Failure as failure:
             return failed(failure)
 
@@ -96,19 +115,19 @@ class LlamaModel:
         return f"sha256 {digest}, xllamacpp {importlib.metadata.version('xllamacpp')}"
 
     async def count_tokens(self, body: bytes) -> int:
-        """Return the number of tokens in the prompt of a request."""
+        """Return the number of tokens in a request's prompt."""
         response = await self._post("v1/chat/completions/input_tokens", body)
         return int(msgspec.json.decode(response)["input_tokens"])
 
     async def close(self) -> None:
-        """End llama.cpp immediately."""
+        """Stop llama.cpp immediately."""
         if self._session is not None:
             await self._session.close()
         self._engine.stop()
 
-    async def _complete(self, body: bytes) -> Completion:
+    async def _complete(self, body: bytes, most: int) -> Completion:
         await self._ensure_engine()
-        count, most, context = await self.count_tokens(body), self._config.sampling.max_tokens, self._engine.context
+        count, context = await self.count_tokens(body), self._engine.context
         if count + most > context:
             limit = f"the context of {context:,} tokens"
             if context < self.weights.context:
@@ -127,7 +146,7 @@ class LlamaModel:
     async def _post(self, path: str, body: bytes) -> bytes:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # llama.cpp closes a connection that is idle for five seconds, perhaps while a call is being sent.
+                # llama.cpp closes connections that are idle for five seconds, possibly while a call is being sent.
                 connector=aiohttp.TCPConnector(force_close=True),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Content-Type": "application/json"},
@@ -138,7 +157,7 @@ class LlamaModel:
             async with self._session.post(f"{engine.url}/{path}", data=body, headers=headers) as response:
                 content = await response.read()
         except aiohttp.ClientError as error:
-            await asyncio.sleep(0.1)  # a process that ends closes its connections first
+            await asyncio.sleep(0.1)  # an exiting process closes its connections first
             reason = str(error) if engine.is_running else engine.last_words()
             raise Failure("server", f"llama.cpp stopped: {reason}") from None
         if response.status != 200:
@@ -146,7 +165,7 @@ class LlamaModel:
         return content
 
     async def _ensure_engine(self) -> None:
-        """Restart llama.cpp after a crash; the case that caused it has its outcome.
+        """Restart llama.cpp after a crash; the case that caused the crash already has its outcome.
 
         Raises:
             RagbedError: It crashed several times in a row.
@@ -164,7 +183,7 @@ class LlamaModel:
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
-        """Break the texts of control tokens, so that a document cannot end the turn."""
+        """Break up the texts of control tokens, so that a document cannot end the turn."""
         content = self._controls.sub(lambda found: found[0][0] + _BREAK + found[0][1:], message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
 
@@ -186,7 +205,7 @@ def _start(setup: LlamaSetup) -> LlamaProcess:
 
 
 def find_weights(name: str, data_root: Path | None = None) -> Path:
-    """Return the file of a bundled model.
+    """Return a bundled model's file.
 
     Raises:
         UsageError: The model is unknown, or its weights are not installed.

@@ -1,37 +1,49 @@
-"""The common part of all models that are called over HTTP."""
+"""The base class for all models that are called over HTTP."""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
 from yarl import URL
 
 from ragbed.errors import UsageError
-from ragbed.models.base import Sampling
+from ragbed.models.base import Sampling, canonical
+from ragbed.models.failures import REJECTED, Failure
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
+from ragbed.models.providers.negotiation import Negotiation
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, without_secrets
+from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
+
+_SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # these differ from case to case
 
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Where and how a model is served.
+    """The connection settings of a model: name, URLs, key and limits.
 
     Attributes:
         name: The model string.
-        remote: The name of the model at the server.
-        urls: Base URLs; a call goes to the server with the most room.
+        remote: The model's name on the server.
+        urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
         sampling: Sampling parameters.
         pacer: The pacer of all calls.
         retry_policy: Time limits and numbers of attempts.
         to_check: What a user should check first if no call succeeds.
-        environ: The environment variables with proxies. It also has keys, so it is not in the repr.
+        environ: Environment variables for proxies. They also contain keys, so they are not in the repr.
+        headers: Headers that the user adds. They may be secret, so they are not in the repr.
     """
 
     name: str
@@ -43,41 +55,127 @@ class ServiceConfig:
     retry_policy: RetryPolicy
     to_check: str = "the key"
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class HttpModel(ABC):
-    """A model that is called over HTTP; subclasses define the requests and parse the responses."""
+    """A model that is called over HTTP; subclasses define the requests and parse the responses.
 
-    path: str  # of the method, below the base URL
+    Attributes:
+        sent: The parameters of the last answered request, without the prompt.
+    """
 
-    def __init__(self, service: ServiceConfig) -> None:
+    path: str  # path of the API method relative to the base URL
+
+    def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
         self._service = service
-        self._bases = [_read_url(url) for url in service.urls]
+        self._bases = [_read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
         self.make_room: Callable[[], object] = lambda: None
-        keys = [] if service.key is None else [service.key]
+        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
-        self._transport = Transport(proxies, self._headers, keys, service.pacer, service.retry_policy)
+        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
+        way = f"the proxy ({relays})" if relays else "the network"
+        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
+        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
+        self._limit, self._negotiation = TokenLimit(service.sampling), Negotiation(fixed)
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self.sent: Mapping[str, Any] = {}
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
-        """Call the server, with retries."""
+        """Call the server, retrying as needed."""
         return await self.complete_request(self.request(case), case)
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the result of `request`; see `Posting`."""
-        return await self._transport.post(request, self._parser(case))
+        """Call the server with the bytes from `request`; see `Posting`."""
+
+        async def call(max_tokens: int) -> Completion:
+            body = request if max_tokens == self._limit.first else canonical(self._body(case, max_tokens))
+            return await self._post(body, case)
+
+        return await self._limit.complete(call)
+
+    async def _post(self, body: bytes, case: Case) -> Completion:
+        """Post a body in the form that the server accepts.
+
+        After a rejection, one call finds out what the server accepts while the others wait.
+        """
+        await self._settled.wait()
+        sent, leads, rejected = self._adjusted(body), False, set[bytes]()
+
+        async def renew(failure: Failure) -> bytes | None:
+            """Return a changed body if this failure, or another call's, shows what to change."""
+            nonlocal sent, leads
+            if failure.kind in REJECTED:
+                rejected.add(sent)
+                if not leads:
+                    await self._settled.wait()
+            before, sent = sent, self._adjusted(body)
+            if before == sent and self._negotiation.learn(failure, msgspec.json.decode(sent)):
+                sent, leads = self._adjusted(body), True
+                self._settled.clear()
+            return sent if sent != before and sent not in rejected else None
+
+        try:
+            done = await self._transport.post(sent, self._parser(case), renew)
+        finally:
+            if leads:
+                self._settled.set()
+        if done.outcome != "error" and (not self.sent or self._negotiation.learned):
+            self._note_sent(sent)
+        return done
+
+    def _note_sent(self, body: bytes) -> None:
+        fields = msgspec.json.decode(body, type=dict[str, Any])
+        self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
+
+    def _adjusted(self, body: bytes) -> bytes:
+        if not self._negotiation.learned:
+            return body
+        return canonical(self._negotiation.apply(msgspec.json.decode(body, type=dict[str, Any])))
+
+    @property
+    def negotiated(self) -> str:
+        """A description of what was learned about the parameters that the server accepts; empty if nothing was."""
+        return self._negotiation.describe()
+
+    @property
+    def raised_limits(self) -> tuple[int, ...]:
+        """The token limits, other than the first, with which a response may have been requested."""
+        return self._limit.raised
+
+    def request(self, case: Case) -> bytes:
+        """Return the request body with the first token limit."""
+        return canonical(self._body(case, self._limit.first))
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for a response body; see `Batching`."""
+        try:
+            done = self._transport.without_keys(self._parser(case)(body))
+        except Failure as failure:
+            failure.detail = self._transport.scrubber.clean(failure.detail)
+            raise
+        if not self.sent:
+            self._note_sent(self.request(case))
+        return done
+
+    def batch_client(self) -> BatchClient:
+        """Return the client that sends batch requests."""
+        service, scrubber = self._service, self._transport.scrubber
+        proxy = proxy_for(self._bases[0], service.environ)
+        return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
-    def request(self, case: Case) -> bytes:
-        """Return the body of the request."""
+    def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
+        """Return the request fields."""
 
     @abstractmethod
     async def identity(self) -> str:
-        """Return what the server reports about the model."""
+        """Return the model metadata that the server reports."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,16 +183,19 @@ class HttpModel(ABC):
 
     @property
     def parked(self) -> int:
-        """The number of cases that wait because the server asked for it."""
+        """The number of cases that are waiting because the server requested a pause."""
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:
         """Accept as many cases as the pacer allows.
 
-        A reserve of a quarter would make short calls a seventh faster, and a crash would lose a quarter more responses.
+        A reserve of a quarter would make short calls a seventh faster, but a crash would lose a quarter more responses.
         """
         self.concurrency = self._service.pacer.most
         self.make_room()
+
+    def _all_headers(self) -> Mapping[str, str]:
+        return {**self._headers(), **self._service.headers} if self._service.headers else self._headers()
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key
@@ -104,23 +205,22 @@ class HttpModel(ABC):
     def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
 
 
+def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
+    """Return the values of headers; those that are not named like a secret may also be words of an answer."""
+    return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
+
+
 def below(base: URL, path: str) -> URL:
-    """Return a URL below a base URL; the query of the base (`?api-version=…`) stays."""
+    """Append a path to a base URL, keeping the base URL's query (`?api-version=…`)."""
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
-def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | None:
-    """Return the valid token counts of a response by the names of the two fields; None if there are none."""
-    if not isinstance(usage, dict):
-        return None
-    counts = {"in": usage.get(sent), "out": usage.get(received)}
-    # A boolean is an int in Python; neither it nor a negative number is a count.
-    return {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40} or None
-
-
-def _read_url(text: str) -> URL:
+def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
-        # The message does not show the URL, because it may contain a password.
-        raise UsageError("a base URL is not valid; write it as http://host:8000/v1.")
+        # The message omits the URL, because it may contain a password.
+        raise UsageError(
+            f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
+            "or the variable with the base URL, e.g. http://host:8000/v1."
+        )
     return url

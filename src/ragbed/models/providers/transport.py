@@ -1,17 +1,17 @@
-"""Post JSON requests to the servers of a model, with pacing, time limits and retries."""
+"""Post JSON requests to a model's servers, with pacing, time limits and retries."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from yarl import URL
 
-from ragbed.models.failures import FATAL, PAID, Failure, Kind, failed, from_status, retry_after_s
+from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status, retry_after_s
 from ragbed.models.providers.http.connect import Server
 from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
 from ragbed.models.providers.pacing import Pacer, ServerLane
@@ -19,23 +19,23 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# A refusal comes sooner; a server that takes longer is generating a response.
+# Refusals arrive sooner than this; a server that takes longer is generating a response.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
-# If no connection ever succeeded, the URL is more likely wrong than the server down.
+# Maximum attempts if no connection has ever succeeded: the URL is more likely to be wrong than the server to be down.
 _FIRST_CONNECT_ATTEMPTS = 3
-# A case that has to wait longer is set aside, and another one is sent meanwhile.
+# A case that has to wait longer than this is set aside, and another one is sent in the meantime.
 _PARK_S = 2.0
-# At most this many times the concurrency is set aside: after a crash these cases count as sent.
+# Maximum number of cases set aside, as a multiple of the concurrency: after a crash, these cases count as sent.
 _MAX_PARKED = 8
-# Timers may fire early, and no call may go out before the time that the server set.
+# Safety margin: timers may fire early, and no call may be sent before the time that the server set.
 _MARGIN_S = 0.01
 
 
 class _ServerProbe:
-    """Wait for the first response before calls are sent concurrently: a wrong key then costs few calls.
+    """Hold back concurrent calls until the first response, so that a wrong key costs only a few calls.
 
-    `when_open` is called once, after the first response or if it is slow.
+    `when_open` is called once: after the first response, or if that response is slow.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _ServerProbe:
             self._timer = asyncio.get_running_loop().call_later(_SLOW_S, self.open)
 
     def answered(self, failure: Kind | None) -> None:
-        if failure in FATAL:
+        if failure in FATAL or failure == "request":
             self.close()
         else:
             self.open()
@@ -65,8 +65,12 @@ class _ServerProbe:
             self._timer = None
 
 
+async def _keep_body(_failure: Failure) -> None:
+    return None
+
+
 class Transport:
-    """The connection to the servers of one model.
+    """The connection to one model's servers.
 
     Args:
         proxies: The URLs to post to, one for each lane of the pacer, with their proxies.
@@ -84,18 +88,31 @@ class Transport:
         self._servers = {url.origin(): Server(url.origin(), proxy, policy.connect_s) for url, proxy in proxies.items()}
         self._headers, self._pacer, self._policy = headers, pacer, policy
         urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
-        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
+        hidden = [*keys, *(key for url in urls for key in secrets_in(url))]
+        self.scrubber = Scrubber(hidden)
+        self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
         self._parked = 0
         self.when_parked: Callable[[], object] = lambda: None
         self.probe = _ServerProbe()
 
     @property
     def parked(self) -> int:
-        """The number of cases that are set aside; above the maximum they count as running, which stops new ones."""
+        """The number of cases that are set aside. Cases above the maximum count as running, so no new ones start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
-    async def post(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
-        """Post a body until a response can be parsed or the retries end; every call ends in an outcome."""
+    async def post(
+        self,
+        body: bytes,
+        parse: Callable[[bytes], Completion],
+        renew: Callable[[Failure], Awaitable[bytes | None]] = _keep_body,
+    ) -> Completion:
+        """Post a body until a response can be parsed or the retries run out; every call gets an outcome.
+
+        Args:
+            body: The body of the request.
+            parse: Parses the body of a response.
+            renew: Returns the body of the next attempt, if it differs; a rejected body is not sent again.
+        """
         begin: float | None = None
         lane: ServerLane | None = None
         attempt = 0
@@ -105,25 +122,30 @@ class Transport:
             queued = self._pacer.clock()
             lane = await self._pacer.enter(len(body), lane)
             started = self._pacer.clock()
-            # The time in the queue does not count.
+            # Time spent in the queue does not count.
             begin = started if begin is None else begin + started - queued
             self.probe.sending()
             try:
                 completion = await self._attempt(lane, body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
+                renewed = await renew(failure)
+                body = body if renewed is None else renewed
+                if renewed is not None and failure.kind in REJECTED:
+                    continue
                 self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
-                failure.detail = self._scrubber.clean(failure.detail)
+                failure.detail = self.scrubber.clean(failure.detail)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
                 await self._wait(pause)
             else:
                 self.probe.answered(None)
-                return replace(completion, latency_s=round(self._pacer.clock() - started, 4), attempts=attempt)
+                latency_s = round(self._pacer.clock() - started, 4)
+                return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def get(self, url: URL) -> bytes | None:
-        """Get a small page of a server with metadata; None if there is none."""
+        """Fetch a small metadata page from a server, or return None if there is none."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), None, limits)
@@ -136,10 +158,10 @@ class Transport:
         self.probe.close()
         for server in self._servers.values():
             server.close()
-        await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the loop
+        await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the event loop
 
     def _pause_before_retry(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
-        """Return the pause before the next attempt; None if there is none. Adds the reason to the failure."""
+        """Return the pause before the next attempt, or None if there is none, and add the reason to the failure."""
         policy = self._policy
         limit = min(policy.attempts, policy.paid_attempts) if failure.kind in PAID else policy.attempts
         if failure.kind == "connect" and not any(lane.heard for lane in self._pacer.lanes):
@@ -147,7 +169,7 @@ class Transport:
         if not failure.again or attempt >= limit:
             return None
         longest = min(policy.longest_pause_s, policy.first_pause_s * 3.0 ** (attempt - 1))
-        # Jitter is only added: the time that the server sets is the minimum.
+        # Jitter is only ever added, because the time set by the server is the minimum.
         pause = (failure.wait_s or longest / 2) + _MARGIN_S + random.random() * longest / 2
         if spent_s + pause <= policy.item_s:
             return pause
@@ -178,10 +200,10 @@ class Transport:
             if left_s <= 0:
                 raise Failure("timeout", f"case timed out after {self._policy.item_s:,.6g} s")
             content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
-            completion = self._without_keys(parse(content))
+            completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
-                self._pacer.correct_tokens(len(body), sum(completion.usage.values()))
+                self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
             return completion
         except Failure as failure:
             self._report(lane, failure)
@@ -198,20 +220,23 @@ class Transport:
         else:
             lane.heard = True
 
-    def _without_keys(self, completion: Completion) -> Completion:
-        # A server may quote the key in a response, which is stored.
-        if not self._scrubber.has_keys:
+    def without_keys(self, completion: Completion) -> Completion:
+        """Return a completion with API keys removed."""
+        # A server may quote the key in a response, and responses are stored.
+        if not self._response_scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
-        texts = (completion.reply, completion.reasoning, completion.finish, *(passage.id for passage in passages))
-        if not self._scrubber.contains_key("\n".join([text for text in texts if text])):
+        served = () if completion.served is None else astuple(completion.served)
+        texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages))
+        if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
-        hide = self._scrubber.hide
+        hide = self._response_scrubber.hide
         return replace(
             completion,
             reply=hide(completion.reply) if completion.reply else completion.reply,
             reasoning=hide(completion.reasoning) if completion.reasoning else None,
             finish=hide(completion.finish) if completion.finish else None,
+            served=None,
             retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
             citations=completion.citations and tuple(replace(one, id=hide(one.id)) for one in completion.citations),
         )
@@ -230,3 +255,12 @@ class Transport:
     def _limits(self, within_s: float) -> ResponseLimits:
         end = asyncio.get_running_loop().time() + within_s
         return ResponseLimits(end, self._policy.silence_s, self._policy.max_bytes)
+
+
+def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
+    """Return the tokens of a response plus those of earlier attempts that may be billed."""
+    if not earlier:
+        return completion.usage
+    total = Counter(earlier)
+    total.update(completion.usage or {})
+    return dict(total)

@@ -225,6 +225,6 @@ def _prefer_corrections(text: str, asserted: _Assertions) -> _Assertions:
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
-    """Tell whether a response has hardly any text besides the sentence of its error flag."""
+    """Return whether a response has hardly any text besides the sentence of its error flag."""
     before, after = sentence_around(text, flag)
     return len(text) - len(before) - len(after) - (flag.end - flag.start) < 12

@@ -1,22 +1,22 @@
-"""Parse the verdict in a model's response: one word of a list, or nothing if it is ambiguous."""
+"""Parse the verdict in a model's response: one word from a list, or None if it is ambiguous."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container
 
-# The rest of the line is part of the match, so that "VERDICT: yes or no" is no verdict. A line that starts with ">" or
-# "|" is a quotation; "|" marks the lines that a judge is shown.
+# The rest of the line is part of the match, so that "VERDICT: yes or no" is not a verdict. A line that starts with ">"
+# or "|" is a quotation; "|" marks the lines that a judge is shown.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
 _DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a word that do not change its meaning
 
 
 def find_verdict(reply: str, words: Container[str]) -> str | None:
-    """Return the word of the lines "VERDICT: word", or None if they disagree or the word is not in the list.
+    """Return the word in the "VERDICT: word" lines, or None if they disagree or the word is not in the list.
 
-    Quoted lines and code blocks are ignored, because they may repeat the judged text; a code block around the complete
-    response is not. A response that is only the word is accepted.
+    Quoted lines and code blocks are ignored, because they may repeat the judged text, unless the code block contains
+    the whole response. A response that consists only of the word is also accepted.
     """
     text = reply.strip()
     block = _BLOCK.match(text)
