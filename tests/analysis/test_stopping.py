@@ -132,6 +132,15 @@ def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> Non
     assert "pending" not in run.outcomes
 
 
+def test_an_inconclusive_run_exits_with_0_and_lists_its_conditions(tmp_path: Path) -> None:
+    words = ("run", "-m", "baseline/lexical", "-d", DATA, "--testbeds", "noise", "--noise", "0.4", "--json")
+    typed = type_command(*words, "--until", "noise.accuracy ± 10", "--out", str(tmp_path / "r"))
+    assert typed.code == 0, typed.err
+    assert "until inconclusive: noise.accuracy" in typed.err
+    (condition,) = json.loads(typed.out.splitlines()[-1])["until"]
+    assert (condition["condition"], condition["state"]) == ("noise.accuracy ± 10", "inconclusive")
+
+
 def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> None:
     words = ("run", "-m", "scripted/refuser", "-d", DATA, "--testbeds", "noise", "--out", str(tmp_path / "r"))
     typed = type_command(*words, "--until", "noise.accuracy@0.4 ± 20", "--until", "noise.accuracy@0.8 ± 20")
