@@ -34,6 +34,7 @@ export const ZH = {
   "Noise": "噪声",
   "Distractors": "干扰文档",
   "True documents": "真实文档占比",
+  "Confidence": "置信度",
   "Outcome": "结果",
   "Error kind": "出错种类",
   "Verdict": "判定",
