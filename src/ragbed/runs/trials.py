@@ -52,7 +52,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "finish": completion.finish,
         "usage": without_billing(completion.usage) if canonical else completion.usage,
     }
-    for name in ("reasoning", "retrieved", "citations", "confidence"):
+    for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
             fields[name] = getattr(completion, name)
     if completion.steps:
