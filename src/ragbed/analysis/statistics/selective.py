@@ -144,8 +144,13 @@ class ConfidentAnswers:
         chunk = max(1, _CHUNK_CELLS // len(self.right))
         parts = (np.arange(start, min(start + chunk, clusters))[:, None] for start in range(0, clusters, chunk))
         left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
-        error = math.sqrt((clusters - 1) / clusters * float(((left_out - left_out.mean()) ** 2).sum()))
+        squares = (left_out - left_out.mean()) ** 2
+        error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
+        # If a few questions decide the value, e.g. the only wrong answers, twice their effective number limits the
+        # degrees of freedom.
+        deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum()) if error else math.inf
+        freedom = max(1.0, min(clusters - 1.0, deciding))
         inner = min(max(value, _ALMOST_NONE), 1 - _ALMOST_NONE)
-        reach = scipy.special.stdtrit(clusters - 1, 0.5 + LEVEL / 2) * error / (inner * (1 - inner))
+        reach = scipy.special.stdtrit(freedom, 0.5 + LEVEL / 2) * error / (inner * (1 - inner))
         odds = math.log(inner / (1 - inner))
         return Interval(value, float(scipy.special.expit(odds - reach)), float(scipy.special.expit(odds + reach)))
