@@ -300,6 +300,7 @@ except AttributeError as error:
     assert (done.stdout, done.stderr) == ("module 'ragbed' has no attribute 'runn'\n", "")
 
 
+@pytest.mark.slow
 def test_a_type_checker_reports_a_misspelt_option(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(_TYPED)
     mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "cache", "mine.py"]
