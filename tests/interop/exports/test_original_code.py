@@ -69,24 +69,13 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
-    words = (
-        "-m",
-        "scripted/oracle",
-        "-d",
-        "ragbed-mini-en_base",
-        "--testbeds",
-        "noise",
-        "--noise",
-        "0",
-        "--limit",
-        "2",
-    )
-    words += ("--profile", "code-2024", "--temperature", "none", "--no-cache", "--out", str(tmp_path / "run"))
-    assert type_command("run", *words).code == 0
+    made = ("-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--no-cache")
+    shared = ("--limit", "2", "--profile", "code-2024", "--out")
+    assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
     (path,) = (tmp_path / "results").glob("prediction_*_scripted-oracle_tempnone_noise0.0_passage5_correct0.0.json")
-    words = ("--from", "rgb", "-d", "ragbed-mini-en_base", "--limit", "2", "--profile", "code-2024")
-    assert type_command("import", str(path), *words, "--out", str(tmp_path / "back")).code == 0
+    words = ("--from", "rgb", "-d", "ragbed-mini-en_base", *shared, str(tmp_path / "back"))
+    assert type_command("import", str(path), *words).code == 0
     type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
     assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
