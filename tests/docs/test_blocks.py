@@ -74,7 +74,7 @@ def _parameters() -> Iterator[Any]:
         yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in _SLOW))
 
 
-@pytest.mark.parametrize("page", _parameters())
+@pytest.mark.parametrize("page", list(_parameters()))
 def test_every_block_of_a_page_runs(page: Path, place: Place) -> None:
     for block in read_blocks(page):
         check = _CHECKS.get(block.kind)
