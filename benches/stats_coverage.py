@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benches.ability_scenarios import flip_points, selective_answers
 from benches.coverage_scenarios import (
     Scenario,
     clustered_rates,
@@ -119,12 +120,19 @@ def check_floor_gates(rng: np.random.Generator, runs: int) -> None:
     _check_alarms("--fail-under: false alarms", [one.share for one in floor_alarms(rng, runs)], 0.025, runs)
 
 
+def check_abilities(rng: np.random.Generator, runs: int) -> None:
+    """Check flip points of the conflict testbed and selective prediction, with 100 or more questions."""
+    _check_coverage("conflict, flip point", flip_points(rng, runs // 5), runs // 5)
+    _check_coverage("selective prediction", selective_answers(rng, runs // 5), runs // 5)
+
+
 PARTS = {
     "rates": check_rates,
     "differences": check_differences,
     "curves": check_curves,
     "gates": check_gates,
     "floors": check_floor_gates,
+    "abilities": check_abilities,
 }
 
 
