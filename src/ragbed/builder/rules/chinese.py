@@ -33,6 +33,8 @@ _NOUNS = (
     "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
     "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
     "|条约|公约|协定|望远镜|探测器|卫星|芯片|飞机|手机|观测站|基金会|马拉松|公开赛|奖|文学奖|剧场|剧院|教堂|塔|桥"
+    "|保护区|遗址|寺|植物园|动物园|体育场|体育馆|球场|古镇|纪念馆|美术馆|大厦|水电站|电站|运河|阁|出版社|书局|酒店|厂|协会|学会|艺术节|电影节"
+    "|音乐节|科技馆|实验室|天文台|灯塔|索道|合唱团|剧团|农场|林场|瀑布|冰川|半岛|湾|科考船|渡轮|报社|杂志社|文化节|联赛|制片厂|书院"
     "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
 )
 _LONG_NOUNS = "|".join(noun for noun in _NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
@@ -53,6 +55,27 @@ _SURNAMES = frozenset(
     "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
 )
 
+# Words that name a kind or a quality. A name that consists only of such words, e.g. 培训中心, is not clear on its own.
+_COMMON = re.compile(
+    "有限|股份|责任|公司|集团|中心|总部|分部|培训|轮渡|旅游|水上|公益|慈善|科技|科学|技术|实验|研究|服务|国家|全国|国际|世界|人民|中央"
+    "|第[一二三四五六七八九十\\d]+|自然|保护|管理|文化|艺术|体育|音乐|美术|历史|民俗|地方|省级|市级|公共|社区|城市|农业|工业|商业|交通"
+    "|运输|物流|信息|数据|环境|生态|气象|水利|电力|能源|医疗|健康|教育|师范|理工|综合|附属|儿童|青年|妇女|老年|职业|东部|西部|南部|北部"
+    "|中部|东方|西方|南方|北方|高速|环湖|环城|沿江|沿海|主楼|新区|老城|旧城|古镇|古城|校区|园区|景区|矿区|工厂|车间|仓储|仓库|食堂|宿舍"
+    "|食品|软件|仪器|制造|建设|建筑|工程|设计|开发|投资|银行|保险|证券|基金|合作|联合|联盟|协会|学会|委员|评选|足球|篮球|马拉松|公开|文学"
+    "|年度|纪念|展览|会议|论坛|大会|游客|市民|职工|学生|志愿|救援|消防|监测|观测|检测|控制|生产|加工|销售|采购|快速|过江|跨海|铁路|公路|地铁"
+    "|轻轨|有轨|电车|火车|汽车|飞机|轮船|渡轮|客运|货运|码头|机场|车站|港口|高山|高原|淡水|植物|动物|海洋|森林|湿地|天文|地质|考古|民间|传统"
+    "|印刷|缫丝|纺织|钢铁|机械|化肥|造纸|水泥|啤酒|面粉|制药|制糖|棉纺|发电|酿酒|罐头|玻璃|陶瓷|造船|电子|光学|印染|榨油|木材|家具|服装"
+    "|康宁|安康|仁爱|仁济|协和|和平|友谊|光明|胜利|解放|东风|希望|阳光|幸福|红星|文昌|观音|中山|育才|新华|长江|黄河|龙王|关帝|城隍|鼓楼|钟楼"
+    "|现代|当代|古代|国立|私立|民营|市立|县立|省立|项目|大型|小型|最大|最高|新建|老|新|旧|大|小|东|西|南|北|中|上|下|前|后|总|分|主|副|市|省|县|区|镇|村|国|州|城|乡|厅"
+)
+
+
+def is_distinctive(name: str) -> bool:
+    """Check that a name has a part other than words for kinds and qualities."""
+    if name.startswith("《"):
+        return True
+    return len(_COMMON.sub("", re.sub(rf"(?:{_NOUNS})$", "", name))) > 1 or "·" in name
+
 
 class _Clause(NamedTuple):
     subject: str
@@ -68,19 +91,26 @@ class _Text:
         self.full = f"{title}。{text}"
         self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]
         self.names: list[str] = []
+        self.before = ""  # the text before the current sentence
 
     def find_name(self, text: str) -> str | None:
         """Return the full name of a subject, or None if it is unclear what it refers to."""
         if re.fullmatch(_NOUNS, text):
             ending = {name for name in self.names if name.endswith(text)}
-            return ending.pop() if len(ending) == 1 else None
+            return ending.pop() if len(ending) == 1 and not self._has_rival(text, *ending) else None
+        text = re.sub(r"^[\u4e00-\u9fff]{1,8}(?:上|里|内|边|岸|端|部)的", "", text)
         if not 2 <= len(text) <= 14 or _DEPENDENT.search(text) or re.search(r"[，。“”、：]", text):
             return None
-        if not self._is_name(text):
+        if not self._is_name(text) or not (is_person(text) or is_distinctive(text)):
             return None
         if text not in self.names:
             self.names.append(text)
         return text
+
+    def _has_rival(self, noun: str, name: str) -> bool:
+        """Check whether the text before the sentence mentions another thing of the same kind."""
+        others = f"{self.title}。{self.before}".replace(name, "")
+        return re.search(rf"(?<![，。、；：“”《》的和与及在从到由为是该本此子过了着把对向离上每座条家个们全原]){noun}", others) is not None
 
     def _is_name(self, text: str) -> bool:
         if re.fullmatch(rf"《[^》]+》(?:的{_HAN}{{2,4}})?", text):
@@ -95,7 +125,7 @@ class _Text:
         if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
             return False
         if re.search(rf"(?<=..)(?:{_NOUNS})$", text):
-            return True
+            return len(text) > 3 or text[-1] not in "阁寺厂塔桥"
         is_defined = len(text) > 2 and re.search(rf"(?:^|[。\n]){re.escape(text)}是", self.full) is not None
         is_full_person = is_person(text) and (len(text) > 2 or self.has_role(text))
         return is_repeated and (is_defined or is_full_person)
@@ -119,12 +149,14 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts of a text, clause by clause."""
     read = _Text(title, text)
     for sentence in read.sentences:
-        yield from _quotations(sentence)
+        yield from _quotations(sentence, read)
         yield from _definitions(sentence)
         yield from _winners(sentence)
+        yield from _years_of_life(sentence)
         for clause in _clauses(sentence, read):
             for find in (_dates, _founded, _agents, _measures, _counts, _places, _people):
                 yield from (fact for fact in find(clause, sentence) if _is_certain(fact, sentence))
+        read.before += sentence
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:
@@ -139,15 +171,20 @@ def _is_certain(fact: Fact, sentence: str) -> bool:
 _VERBS = (
     r"于(?=[12]\d{3}年)|由(?!于)|位于|坐落|成立于|创办于|创建于|始建于|建于|建造于|设立于|创立于|开设于|出版于|毕业于|出生于|[12]\d{3}年|全长|总部|海拔|面积|直径"
     r"|高(?=\d)|长(?=\d)|宽(?=\d)|深(?=\d)|重(?=\d)"
-    r"|总投资|总造价|造价|耗资|有(?=\d)|现有|共有|藏书|是|为(?=\d)|获得|属于|归|占地|最大|总装机|装机|叶轮|主镜|航程|售价|门票|日均|拥有|以(?=\d)|每年|生产|收藏"
+    r"|总投资|总造价|造价|耗资|有(?=\d)|现有|共有|藏书|是|为(?=\d)|获得|属于|归|占地|最大|总装机|装机|叶轮|主镜|航程|售价|门票|日均|拥有|以(?=\d)|每年|生产|收藏|桥面宽|主跨"
+    r"|在(?=[\u4e00-\u9fff]{2,8}?(?:因病)?(?:去世|逝世|成立|开业|落成|开馆))"
+    r"|(?:正式)?(?:通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播)(?=[，。；]|$|通车)"
+    r"|(?:的|现任)?(?:总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长)(?=为|是)"
 )
 _SUBJECT = re.compile(rf"^(?P<subject>[^，。；：“”]{{2,14}}?)(?P<rest>(?:{_VERBS}).*)", re.DOTALL)
-_FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}))，")
+_FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}|截至[12]\d{{3}}年(?:底|末|\d+月底?)))，")
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
     """Yield the clauses whose subject is known; a clause without a subject takes that of the preceding clause."""
     if "“" in sentence and re.search("[说称道]", sentence):
+        return
+    if re.match("根据|据|到|按照|如果", sentence):
         return
     front = _FRONT.match(sentence)
     time = f"{front['time']}，" if front else ""
@@ -170,12 +207,11 @@ _ACTS = (
     "|赞助|修订|指导|收集|经营|开办|磨制|挖成|领导|率领|担任|获得|提供|检查|审核|改建|汉译|执导|编写|编辑|改编"
 )
 
+# Events that happen to something only once, so that a question need not give the year.
 _EVENTS = (
-    "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|首次|全面|开始|完成|被)?(?:建成|通车|成立|开业|上市|发布|开工|竣工|启用"
-    "|开馆|喷发|首演|首飞|立项|出生|去世|逝世|停产|停运|停航|关闭|签订|签署|举行|召开|发射|升空|落成|投产|开通"
-    "|开播|当选|上任|获得|加入|创办|发行|推出|进入|发表|公布|宣布|命名|登顶|抵达|发现|拆除|重建|重新|取得|倒闭"
-    "|开放|对外|交付|播出|上映|出版|颁布|施行|实施|生效|退役|收购|并网|沉没|入选|列为|创建|设立|创立|建造|拍下"
-    "|借出|安装|改为|改用|修订|登记|订购|改建|毕业|播种|投入|启动|更名|合并|迁往|迁至|改名|完成|首次|正式)"
+    "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|全面|被)?(?:建成|通车|成立|开业|上市|开工|竣工|启用|开馆|首演|首飞|立项|去世|逝世|停产|停运|停航"
+    "|关闭|签订|签署|发射|升空|落成|投产|开通|开播|创办|倒闭|并网|沉没|创建|设立|创立|建造|首映|上映|出版|颁布|施行|生效|退役|列为|列入|拆除"
+    "|投入使用|投入运营|首次并网|重新开放|对外开放|更名为|迁至|命名|改建为|发布)"
 )
 
 
@@ -186,8 +222,28 @@ def _ask_time(time: str) -> str:
 def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask when something happened: X于2024年6月1日通车."""
     found = re.match(rf"(?:于|在)?{_TIME}(?P<rest>{_HAN}[^\d，。；]{{1,18}})$", clause.rest)
-    if found and not clause.time and re.match(_EVENTS, found["rest"]) and not re.search("[的称示说]$", found["rest"]):
+    born = re.match(rf"(?:于|在)?{_TIME}(?:出生|生于)", clause.rest)
+    if born and is_person(clause.subject) and not clause.time:
+        yield Fact(f"{clause.subject}出生于{_ask_time(born['time'])}？", born["time"], sentence)
+    elif clause.time and (event := _happened(clause.rest)):
+        yield Fact(f"{clause.subject}于{_ask_time(clause.time[:-1])}{event}？", clause.time[:-1], sentence)
+    elif found and not clause.time and re.match(_EVENTS, found["rest"]) and not re.search("[的称示说]$", found["rest"]):
         yield Fact(f"{clause.subject}于{_ask_time(found['time'])}{found['rest']}？", found["time"], sentence)
+
+
+def _happened(rest: str) -> str:
+    """Return the event of a clause after a time expression, without its place; empty if there is none."""
+    verbs = "通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播"
+    found = re.fullmatch(rf"(?:在{_HAN}{{2,8}}?)?(?:因病)?(?P<event>(?:正式|建成)?(?:{verbs}))", rest)
+    return found["event"] if found else ""
+
+
+def _years_of_life(sentence: str) -> Iterator[Fact]:
+    """Ask when somebody was born and died: 苏婉清（1898—1976）."""
+    found = re.match(rf"(?P<who>[\u4e00-\u9fff·]{{2,12}})（([12]\d{{3}})年?[—–-]+([12]\d{{3}})年?）", sentence)
+    if found and is_person(found["who"]):
+        yield Fact(f"{found['who']}出生于哪一年？", f"{found[2]}年", sentence)
+        yield Fact(f"{found['who']}于哪一年去世？", f"{found[3]}年", sentence)
 
 
 def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
@@ -215,8 +271,8 @@ def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
     )
     if found is None or re.search("和|与|、|等|的", found["who"]):
         return
-    is_body = re.search(rf"(?:{_LONG_NOUNS}|工人|政府|[院社厂局部会队组])$", found["who"]) is not None
-    if not is_body and not is_person(found["who"]):
+    is_body = re.search(rf"(?:{_LONG_NOUNS}|[院社厂局会])$", found["who"]) is not None
+    if (not is_body and not is_person(found["who"])) or (is_body and not is_distinctive(found["who"])):
         return
     yield Fact(
         f"{clause.time}{clause.subject}由{'哪个机构' if is_body else '谁'}{found['rest']}？", found["who"], sentence
@@ -269,20 +325,14 @@ def _places(clause: _Clause, sentence: str) -> Iterator[Fact]:
         yield Fact(f"{clause.subject}{found['verb']}哪里？", found["place"], sentence)
 
 
+_OFFICES = "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长"
+
+
 def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask who has a role in an organisation: X总经理为石安妮."""
-    roles = "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|教练|首席指挥"
-    found = re.match(
-        rf"(?P<body>.{{2,12}}?)(?P<role>现任(?:{roles})|{roles})(?:为|是)(?P<who>{_HAN}{{2,4}})$",
-        clause.subject + clause.rest,
-    )
-    if (
-        found
-        and is_person(found["who"])
-        and re.search(rf"(?:{_NOUNS})$", found["body"])
-        and not re.fullmatch(_NOUNS, found["body"])
-    ):
-        yield Fact(f"{found['body']}的{found['role']}是谁？", found["who"], sentence)
+    found = re.match(rf"(?:的|现任)?(?P<role>{_OFFICES})(?:为|是)(?:{_ROLES})?(?P<who>{_HAN}{{2,4}})$", clause.rest)
+    if found and not clause.time and is_person(found["who"]) and not is_person(clause.subject):
+        yield Fact(f"{clause.subject}的{found['role']}是谁？", found["who"], sentence)
 
 
 def _winners(sentence: str) -> Iterator[Fact]:
@@ -299,13 +349,14 @@ def _winners(sentence: str) -> Iterator[Fact]:
 _MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are not unique
 
 
-def _quotations(sentence: str) -> Iterator[Fact]:
-    """Ask who said something."""
+def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
+    """Ask who said something that names its subject."""
     found = re.search(
-        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{_ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,6}}?)(?:博士|教授|先生|女士)?(?:在[\u4e00-\u9fff]{{2,12}})?说。$",
+        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{_ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,
     )
-    if found and (is_person(found["who"]) or len(found["who"]) == 4):
+    is_named = found is not None and any(name in found["words"] for name in read.names if len(name) > 3)
+    if found and is_named and is_person(found["who"]) and read.full.count(found["who"]) > 1:
         yield Fact(f"谁说过“{found['words'].rstrip('，。')}”？", found["who"], sentence)
 
 
