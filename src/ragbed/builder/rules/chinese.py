@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.facts import Fact
 from ragbed.text import split_sentences
 
@@ -28,53 +29,6 @@ UNSURE = re.compile(
 _DEPENDENT = re.compile(
     "该|此|本(?!田)|其|他|她|它|这|那|我|你|上述|前者|后者|当时|当地|目前|现在|今年|去年|明年|上一|下一|昨|今天|同年|同时|此后|另|双方|两者|两家|新(?=公司|工厂|楼)|旧"
 )
-# General nouns that end names and that can refer to a name ending with them.
-_NOUNS = (
-    "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
-    "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
-    "|条约|公约|协定|望远镜|探测器|卫星|芯片|飞机|手机|观测站|基金会|马拉松|公开赛|奖|文学奖|剧场|剧院|教堂|塔|桥"
-    "|保护区|遗址|寺|植物园|动物园|体育场|体育馆|球场|古镇|纪念馆|美术馆|大厦|水电站|电站|运河|阁|出版社|书局|酒店|厂|协会|学会|艺术节|电影节"
-    "|音乐节|科技馆|实验室|天文台|灯塔|索道|合唱团|剧团|农场|林场|瀑布|冰川|半岛|湾|科考船|渡轮|报社|杂志社|文化节|联赛|制片厂|书院"
-    "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
-)
-_LONG_NOUNS = "|".join(noun for noun in _NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
-_ROLES = (
-    "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
-    "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"
-    "|出版家|土司|国王|商人|织工|木偶艺人|护林员|艺术品侦探|工匠|学者|教授|博士|院士|记者|导演|摄影师|项目负责人"
-    "|项目经理|总经理|董事长|首席执行官|局长|院长|校长|馆长|台长|场长|市长|省长|厅长|县长|队长|教练|主教练|律师"
-    "|法官|酿酒师|消防员|消防局局长|财务总监|负责人|论文第一作者|第一作者|铁路公司总经理|制造商|光学公司"
-)
-_SURNAMES = frozenset(
-    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花"
-    "方俞任袁柳鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝"
-    "明臧计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯"
-    "管卢莫房裘缪解应宗丁宣邓郁单杭洪包诸左石崔吉龚程邢裴陆荣翁荀甄封储靳段焦巴牧侯班秋仲伊宫宁仇栾暴甘厉祖武符刘"
-    "景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰赖卓蔺屠蒙池乔阴胥能苍双闻党翟谭贡劳逄姬申扶堵冉宰郦雍桑桂牛寿通边扈燕冀"
-    "尚农温别庄晏柴瞿阎连茹习艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄东欧沃利蔚越夔隆师巩聂晁勾敖融冷辛"
-    "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
-)
-
-# Words that name a kind or a quality. A name that consists only of such words, e.g. 培训中心, is not clear on its own.
-_COMMON = re.compile(
-    "有限|股份|责任|公司|集团|中心|总部|分部|培训|轮渡|旅游|水上|公益|慈善|科技|科学|技术|实验|研究|服务|国家|全国|国际|世界|人民|中央"
-    "|第[一二三四五六七八九十\\d]+|自然|保护|管理|文化|艺术|体育|音乐|美术|历史|民俗|地方|省级|市级|公共|社区|城市|农业|工业|商业|交通"
-    "|运输|物流|信息|数据|环境|生态|气象|水利|电力|能源|医疗|健康|教育|师范|理工|综合|附属|儿童|青年|妇女|老年|职业|东部|西部|南部|北部"
-    "|中部|东方|西方|南方|北方|高速|环湖|环城|沿江|沿海|主楼|新区|老城|旧城|古镇|古城|校区|园区|景区|矿区|工厂|车间|仓储|仓库|食堂|宿舍"
-    "|食品|软件|仪器|制造|建设|建筑|工程|设计|开发|投资|银行|保险|证券|基金|合作|联合|联盟|协会|学会|委员|评选|足球|篮球|马拉松|公开|文学"
-    "|年度|纪念|展览|会议|论坛|大会|游客|市民|职工|学生|志愿|救援|消防|监测|观测|检测|控制|生产|加工|销售|采购|快速|过江|跨海|铁路|公路|地铁"
-    "|轻轨|有轨|电车|火车|汽车|飞机|轮船|渡轮|客运|货运|码头|机场|车站|港口|高山|高原|淡水|植物|动物|海洋|森林|湿地|天文|地质|考古|民间|传统"
-    "|印刷|缫丝|纺织|钢铁|机械|化肥|造纸|水泥|啤酒|面粉|制药|制糖|棉纺|发电|酿酒|罐头|玻璃|陶瓷|造船|电子|光学|印染|榨油|木材|家具|服装"
-    "|康宁|安康|仁爱|仁济|协和|和平|友谊|光明|胜利|解放|东风|希望|阳光|幸福|红星|文昌|观音|中山|育才|新华|长江|黄河|龙王|关帝|城隍|鼓楼|钟楼"
-    "|现代|当代|古代|国立|私立|民营|市立|县立|省立|项目|大型|小型|最大|最高|新建|老|新|旧|大|小|东|西|南|北|中|上|下|前|后|总|分|主|副|市|省|县|区|镇|村|国|州|城|乡|厅"
-)
-
-
-def is_distinctive(name: str) -> bool:
-    """Check that a name has a part other than words for kinds and qualities."""
-    if name.startswith("《"):
-        return True
-    return len(_COMMON.sub("", re.sub(rf"(?:{_NOUNS})$", "", name))) > 1 or "·" in name
 
 
 class _Clause(NamedTuple):
@@ -95,7 +49,7 @@ class _Text:
 
     def find_name(self, text: str) -> str | None:
         """Return the full name of a subject, or None if it is unclear what it refers to."""
-        if re.fullmatch(_NOUNS, text):
+        if re.fullmatch(NOUNS, text):
             ending = {name for name in self.names if name.endswith(text)}
             return ending.pop() if len(ending) == 1 and not self._has_rival(text, *ending) else None
         text = re.sub(r"^[\u4e00-\u9fff]{1,8}(?:上|里|内|边|岸|端|部)的", "", text)
@@ -110,7 +64,12 @@ class _Text:
     def _has_rival(self, noun: str, name: str) -> bool:
         """Check whether the text before the sentence mentions another thing of the same kind."""
         others = f"{self.title}。{self.before}".replace(name, "")
-        return re.search(rf"(?<![，。、；：“”《》的和与及在从到由为是该本此子过了着把对向离上每座条家个们全原]){noun}", others) is not None
+        return (
+            re.search(
+                rf"(?<![，。、；：“”《》的和与及在从到由为是该本此子过了着把对向离上每座条家个们全原]){noun}", others
+            )
+            is not None
+        )
 
     def _is_name(self, text: str) -> bool:
         if re.fullmatch(rf"《[^》]+》(?:的{_HAN}{{2,4}})?", text):
@@ -124,7 +83,7 @@ class _Text:
             return False
         if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
             return False
-        if re.search(rf"(?<=..)(?:{_NOUNS})$", text):
+        if re.search(rf"(?<=..)(?:{NOUNS})$", text):
             return len(text) > 3 or text[-1] not in "阁寺厂塔桥"
         is_defined = len(text) > 2 and re.search(rf"(?:^|[。\n]){re.escape(text)}是", self.full) is not None
         is_full_person = is_person(text) and (len(text) > 2 or self.has_role(text))
@@ -132,16 +91,16 @@ class _Text:
 
     def has_role(self, text: str) -> bool:
         """Check that a short name is next to a person's role or action."""
-        return re.search(rf"(?:{_ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
+        return re.search(rf"(?:{ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
 
 
 def is_person(text: str) -> bool:
     """Check whether a text could be a Chinese person's name or a transcribed name."""
-    is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in _SURNAMES
+    is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in SURNAMES
     is_word = re.search(
         "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
     )
-    is_thing = re.search(rf"(?:{_LONG_NOUNS})$", text) is not None
+    is_thing = re.search(rf"(?:{LONG_NOUNS})$", text) is not None
     return "·" in text or (is_short and is_word is None and not is_thing)
 
 
@@ -240,7 +199,7 @@ def _happened(rest: str) -> str:
 
 def _years_of_life(sentence: str) -> Iterator[Fact]:
     """Ask when somebody was born and died: 苏婉清（1898—1976）."""
-    found = re.match(rf"(?P<who>[\u4e00-\u9fff·]{{2,12}})（([12]\d{{3}})年?[—–-]+([12]\d{{3}})年?）", sentence)
+    found = re.match(r"(?P<who>[\u4e00-\u9fff·]{2,12})（([12]\d{3})年?[—–-]+([12]\d{3})年?）", sentence)
     if found and is_person(found["who"]):
         yield Fact(f"{found['who']}出生于哪一年？", f"{found[2]}年", sentence)
         yield Fact(f"{found['who']}于哪一年去世？", f"{found[3]}年", sentence)
@@ -265,13 +224,13 @@ def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
 def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask who did something: X由沈砚秋设计."""
     found = re.match(
-        rf"由(?P<role>{_ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
+        rf"由(?P<role>{ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
         rf"|{_YEAR}))?(?:(?:{_ACTS})(?:于(?:{_DAY}|{_YEAR}))?|建于{_YEAR}(?:至{_YEAR})?))$",
         clause.rest,
     )
     if found is None or re.search("和|与|、|等|的", found["who"]):
         return
-    is_body = re.search(rf"(?:{_LONG_NOUNS}|[院社厂局会])$", found["who"]) is not None
+    is_body = re.search(rf"(?:{LONG_NOUNS}|[院社厂局会])$", found["who"]) is not None
     if (not is_body and not is_person(found["who"])) or (is_body and not is_distinctive(found["who"])):
         return
     yield Fact(
@@ -325,12 +284,14 @@ def _places(clause: _Clause, sentence: str) -> Iterator[Fact]:
         yield Fact(f"{clause.subject}{found['verb']}哪里？", found["place"], sentence)
 
 
-_OFFICES = "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长"
+_OFFICES = (
+    "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长"
+)
 
 
 def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask who has a role in an organisation: X总经理为石安妮."""
-    found = re.match(rf"(?:的|现任)?(?P<role>{_OFFICES})(?:为|是)(?:{_ROLES})?(?P<who>{_HAN}{{2,4}})$", clause.rest)
+    found = re.match(rf"(?:的|现任)?(?P<role>{_OFFICES})(?:为|是)(?:{ROLES})?(?P<who>{_HAN}{{2,4}})$", clause.rest)
     if found and not clause.time and is_person(found["who"]) and not is_person(clause.subject):
         yield Fact(f"{clause.subject}的{found['role']}是谁？", found["who"], sentence)
 
@@ -338,7 +299,7 @@ def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
 def _winners(sentence: str) -> Iterator[Fact]:
     """Ask who won a prize in a given year."""
     found = re.match(
-        rf"(?:{_ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
+        rf"(?:{ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
         rf"|夺得)(?P<what>{_YEAR}{_HAN}{{2,14}}(?:奖|冠军))[，。]",
         sentence,
     )
@@ -352,7 +313,7 @@ _MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are
 def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
     """Ask who said something that names its subject."""
     found = re.search(
-        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{_ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
+        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,
     )
     is_named = found is not None and any(name in found["words"] for name in read.names if len(name) > 3)

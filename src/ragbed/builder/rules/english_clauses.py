@@ -63,9 +63,9 @@ def _main_clause(sentence: str, names: Names, before: str, previous: tuple[Claus
     for find in (_named, _typed, _part):
         if found := find(body, names, time):
             return found
-    if found := re.match(r"[Tt]he ([a-z-]+)(?= )", body):
-        known = names.resolve(found[1], before) if found[1] in KINDS else ""
-        return _make(names, known, body[found.end() :], time) if known else None
+    if noun := re.match(r"[Tt]he ([a-z-]+)(?= )", body):
+        known = names.resolve(noun[1], before) if noun[1] in KINDS else ""
+        return _make(names, known, body[noun.end() :], time) if known else None
     return _pronoun(body, names, time, previous)
 
 
@@ -128,19 +128,36 @@ def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, 
 def _has_rival(read: str, names: Names, others: set[str]) -> bool:
     """Check whether a sentence mentions another thing than its subject to which "it" could refer."""
     things = {name for name in others if name not in names.persons}
-    things = {name for name in things if not re.search(rf"\b(?:by|in|at|from) (?:the )?(?:[a-z]+ )*{re.escape(name)}", read)}
-    introduced = re.search(r", an? [a-z-]+|\b(?:for|of|with|on|through|into|has|had|shows) (?:the|an?) [\w-]+|\bwhich\b", read)
+    things = {
+        name for name in things if not re.search(rf"\b(?:by|in|at|from) (?:the )?(?:[a-z]+ )*{re.escape(name)}", read)
+    }
+    read = read.replace("one of the ", "")
+    introduced = re.search(
+        r", an? [a-z-]+|\b(?:for|of|with|on|through|into|has|had|shows) (?:the|an?) [\w-]+|\bwhich\b", read
+    )
     return bool(things) or introduced is not None
 
 
+_PLAIN = r"(?:[^,;.]|(?<=\d)[,.](?=\d))+"
+_RELATIVE = re.compile(
+    rf"(?P<lead>\b[\w-]+ (?:the )?)?(?P<name>{NAME}), "
+    rf"(?:(?:which|who) (?P<rest>{_VERB}{_PLAIN})|(?P<short>(?:{_PARTICIPLES}) (?:in|by|on)\b{_PLAIN}))"
+)
+# Nouns before "of", after which a relative clause describes the name and not the noun.
+_BEFORE_OF = (
+    rf"(?:{'|'.join(OF_KINDS)}|construction|opening|part|summit|shore|owner|member|subsidiary|outskirts|charge|director"
+    r"|head|president|chairman)"
+)
+
+
 def _relative_clauses(sentence: str, names: Names) -> Iterator[Clause]:
-    """Yield the clauses about a name inside a sentence: "Pondera, which has 64 employees," and "X, founded in 1962,"."""
-    plain = r"((?:[^,;.]|(?<=\d)[,.](?=\d))+)"
-    for found in re.finditer(rf"(?P<lead>\b[\w-]+ (?:the )?)?(?P<name>{NAME}), (?:(?:which|who) (?P<rest>{_VERB}{plain})|(?P<short>(?:{_PARTICIPLES}) (?:in|by|on)\b{plain}))", sentence):  # fmt: skip
+    """Yield the clauses about a name inside a sentence, e.g. "Orsa, which has 64 employees," or "X, built in 1962,"."""
+    for found in _RELATIVE.finditer(sentence):
         name, lead = strip(found["name"]), (found["lead"] or "").split()
-        if not found["name"].endswith(name) or (lead and lead[0] in ("and", "or", "&", "by")):
+        others = ("and", "or", "&", "by") if found["short"] else ("and", "or", "&")
+        if not found["name"].endswith(name) or (lead and lead[0] in others):
             continue
-        if "of" in lead[:1] and not re.search(rf"\b(?:{'|'.join(OF_KINDS)}|construction|opening|part|summit|shore|owner|member|subsidiary|outskirts) of (?:the )?{re.escape(name)},", sentence):
+        if "of" in lead[:1] and not re.search(rf"\b{_BEFORE_OF} of (?:the )?{re.escape(name)},", sentence):
             continue
         rest = f" {found['rest']}" if found["rest"] else f" was {found['short']}"
         clause = _make(names, name, rest)
@@ -150,7 +167,11 @@ def _relative_clauses(sentence: str, names: Names) -> Iterator[Clause]:
 
 def _split(clause: Clause) -> Iterator[Clause]:
     """Yield the parts of a clause: "was opened in 1898 and electrified in 1951", "was completed in 1843 and is …"."""
-    parts = re.split(rf",? and (?=(?:{_VERB}|(?:{_PARTICIPLES}) (?:in|on|by)\b))", clause.rest)
+    rest = re.sub(r"^ (?:now|today|also|currently) ", " ", clause.rest)
+    parts = re.split(
+        rf",? and (?=(?:{_VERB}|(?:{_PARTICIPLES}) (?:in|on|by)\b))|, (?=(?:has|is|was|covers|employs|weighs|cost)\b)",
+        rest,
+    )
     be = re.match(rf" (was|were) (?:{_PARTICIPLES})\b", clause.rest)
     others = re.compile(r"\b(?:which|who|where|whose|that|when|while|because|after|before|until)\b")
     for number, part in enumerate(parts):

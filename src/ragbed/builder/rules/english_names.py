@@ -37,10 +37,12 @@ _KIND_EVIDENCE = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<!under )(?<!after )(?<!before )(?<!during )(?<!Under )(?<!After )(?<!Before )(?<!During )"
-        rf"\b(?:[Tt]he|[Aa]n?|[Ii]ts) (?P<rest>(?:[\w-]+ ){{0,2}}?)(?P<kind>(?:{_OF})(?= of )|(?:{_KIND})(?! of ))(?: of)? "
+        rf"\b(?:[Tt]he|[Aa]n?|[Ii]ts) (?P<rest>(?:[\w-]+ ){{0,2}}?)"
+        rf"(?P<kind>(?:{_OF})(?= of )|(?:{_KIND})(?! of ))(?: of)? "
         # A preposition after the name may belong to a title.
         rf"(?P<name>{NAME})(?![\w’'-])(?! (?:at|on|in|under|of|and|with|from|by|to) (?:the )?[A-Z])",
-        rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) (?P<rest>(?:[\w-]+,? ){{0,4}}?)(?P<kind>{_KIND})\b",
+        rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) "
+        rf"(?P<rest>(?:[\w-]+,? ){{0,4}}?)(?P<kind>{_KIND})\b",
         rf"(?P<name>{NAME}), (?:an?|the) (?P<rest>(?:[\w-]+ ){{0,3}}?)(?P<kind>{_KIND})\b",
     )
 )
@@ -55,9 +57,9 @@ _PERSON_EVIDENCE = tuple(
         rf"\b(?:director|president|chair\w*|executive|head|leader|manager|coach|mayor)(?:,| is| was) ({PERSON})",
     )
 )
-_WEB_WORDS = frozenset(
-    "Read More Post Photo Image Getty Subscribe Watch Credit Advertisement Share Follow Video News".split()
-)
+_WEB_WORDS = {
+    "Read", "More", "Post", "Photo", "Image", "Getty", "Subscribe", "Watch", "Credit", "Share", "Video", "News",
+}  # fmt: skip
 
 
 class Names:
@@ -69,7 +71,7 @@ class Names:
     """
 
     def __init__(self, title: str, text: str) -> None:
-        lines = (line.lstrip("#*- \t") for line in text.splitlines() if not line.startswith("#"))
+        lines = (line.replace("**", "").lstrip("#*- \t") for line in text.splitlines() if not line.startswith("#"))
         bare = "\n".join(re.sub(r"^\d{1,2}\. (?=[A-Z])", "", line) for line in lines)
         self.title = title
         self.sentences = [" ".join(bare[start:end].split()) for start, end in split_sentences(bare)]
@@ -107,7 +109,7 @@ class Names:
 
     def kind_of(self, name: str) -> str:
         """Return the kind of thing that the text calls a name, e.g. "paper mill"; empty if it is unknown."""
-        kinds = self._kinds.get(name, frozenset())
+        kinds = self._kinds.get(name, set())
         if len({kind.rsplit(maxsplit=1)[-1] for kind in kinds}) == 1:
             return max(kinds, key=len)
         head = name.rsplit(maxsplit=1)[-1].lower()
@@ -124,7 +126,8 @@ class Names:
     def place_of(self, name: str) -> str:
         """Return the place that a name is in, according to the text; empty if it is unknown."""
         own = re.escape(name)
-        place = rf"(?:the (?:town|city|village|port|island) of )?({CAP}(?: {CAP}){{0,2}})(?=[,.;]| (?:is|was|has|that|which)\b)"
+        end = r"(?=[,.;]| (?:is|was|has|that|which)\b)"
+        place = rf"(?:the (?:town|city|village|port|island) of )?({CAP}(?: {CAP}){{0,2}}){end}"
         found = re.search(rf"{own},? (?:(?:is|was) )?(?:(?:an?|the) [^,.;]*? )?in {place}", self.full)
         return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
 
@@ -168,7 +171,9 @@ class Names:
         found = {name for name in found if not any(name != other and name in other for other in found)}
         article = r"(?:an?|another|second|third|old|new|other|two|three|four|five|several|many|[Ii]ts|older|first)"
         others = rf"\b{article} (?:[\w-]+ ){{0,2}}?{noun}s?\b"
-        introduced = rf"(?: (?:is|was)|,) an? (?:[\w-]+ ){{0,4}}?{noun}\b|\b(?:a|an|the) (?:[\w-]+ ){{0,2}}?{noun} [A-Z]"
+        introduced = (
+            rf"(?: (?:is|was)|,) an? (?:[\w-]+ ){{0,4}}?{noun}\b|\b(?:a|an|the) (?:[\w-]+ ){{0,2}}?{noun} [A-Z]"
+        )
         if len(found) != 1 or re.search(others, re.sub(introduced, "", before)):
             return ""
         name = found.pop()

@@ -25,7 +25,7 @@ WHEN = rf"(?P<when>on (?P<day>{DAY})|in (?P<month>{MONTH} {YEAR})|in (?P<year>{Y
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
 # Words that make a statement a plan, a guess, hearsay or a denial.
 UNSURE = re.compile(
-    r"\b(?:will|would|may|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
+    r"\b(?:will|would|(?-i:may)|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
     r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
     r"|almost|approximately|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
     r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
@@ -92,17 +92,21 @@ KINDS = _words(
     " telescope observatory lighthouse kiln mine quarry lake river mountain volcano glacier island peninsula bay valley"
     " forest park reserve garden town city village municipality stadium arena barrier regatta marathon tournament"
     " treaty journal monument memorial fountain gallery archive laboratory cooperative consortium trust society"
-    " federation distillery winery vineyard farm waterfall cave reef market school pipeline dictionary"
-    " film novel album program windmill watermill theatre cinema zoo aquarium cemetery synagogue mosque temple pier funicular cable-car"
+    " federation fund distillery winery vineyard farm waterfall cave reef market school pipeline dictionary"
+    " film novel album program windmill watermill theatre cinema zoo aquarium cemetery synagogue mosque temple pier"
+    " funicular cable-car"
 )
 WORKS = _words("newspaper magazine journal dictionary film novel book album opera symphony game program")
 OF_KINDS = _words("town city village island municipality port monastery")
-COMPANIES = _words("company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill")
+COMPANIES = _words(
+    "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
+)
 # Kinds whose names have an article, unless the text writes them without one.
 WITH_ARTICLE = _words(
     "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
     " bridge footbridge viaduct kiln barrier orchestra observatory treaty regatta marathon tournament reservoir mine"
-    " telescope theatre stadium group academy society union party trust federation consortium archive gallery funicular"
+    " telescope theatre stadium group academy society union party trust fund federation consortium archive gallery"
+    " funicular"
 )
 MODIFIERS = _words(
     "ferry paper software cement construction shipping research sailing steam pharmaceutical insurance publishing food"
