@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UsageError
+from ragbed.errors import UnusedOption, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
@@ -76,6 +76,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     out: LocalFile
     strategies: Values | None
     repeats: int
+    confidence: str | None
     temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
@@ -109,7 +110,7 @@ class RunSpec:
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
         num_docs: Number of documents per question; default: 5, or fewer if the data has too few.
-        true_ratio: Fractions of documents with the true answer in the counterfactual testbed.
+        true_ratio: Fractions of documents with the true answer in the testbeds counterfactual and conflict.
         distractors: Distractor conditions: related, random, fixed.
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
         profile: Benchmark profile: robust, paper, code-2023 or code-2024.
@@ -119,6 +120,8 @@ class RunSpec:
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Number of responses per case.
+        confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
+            repeats) or `stated` (an additional prompt that requests it).
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
         max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
@@ -176,6 +179,7 @@ class RunSpec:
     prompt: LocalFile = None
     strategies: Values | None = None
     repeats: int = 1
+    confidence: str | None = None
     temperature: float | str | None = None
     top_p: float | None = None
     max_tokens: int | str | None = None
@@ -210,7 +214,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard"):
+        for name in ("preset", "cluster", "shard", "confidence"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
@@ -222,8 +226,13 @@ class RunSpec:
                 raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
         if self.engine == "local" and self.cluster is not None:
             raise UsageError(f"cluster={self.cluster} needs a Ray cluster. Add engine=ray, or remove `cluster`.")
+        if self.junit is not None and not self.gates:
+            raise UnusedOption("junit", "no gate is set. Add e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -253,7 +253,7 @@ true_ratio_option: Decorator = option(
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Counterfactual testbed: fractions of documents with the true answer.",
+    help="Fractions of documents with the true answer, in the testbeds counterfactual and conflict.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 
@@ -263,8 +263,8 @@ _selection_options: Decorator = together(
         metavar="NAMES",
         group=help_groups.WHAT,
         show_default="the first five, where the dataset supports them",
-        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; no-documents, parts; own-retrieval "
-        "and own-rejection for systems with their own retriever; or a plug-in's.",
+        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, parts; "
+        "own-retrieval and own-rejection for systems with their own retriever; or a plug-in's.",
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
     option(
@@ -323,11 +323,10 @@ def share(value: str | float) -> float:
     Raises:
         click.BadParameter: The value is not a share between 0 and 1.
     """
-    text = str(value).strip()
+    from ragbed.api.parameters import read_share
+    from ragbed.errors import UsageError
+
     try:
-        read = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        read = -1.0
-    if not 0 <= read <= 1:
-        raise click.BadParameter(f"{text!r} is not a share between 0 and 1; write e.g. 0.03 or 3%.")
-    return read
+        return read_share("share", value)
+    except UsageError:
+        raise click.BadParameter(f"{value!r} is not a share between 0 and 1; write e.g. 0.03 or 3%.") from None

@@ -68,6 +68,12 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
 @options.option(
+    "--confidence",
+    metavar="NAME",
+    group=help_groups.SAMPLING,
+    help="Measure the confidence of answers by logprobs, agreement (of --repeats) or stated (requested in the prompt).",
+)
+@options.option(
     "--temperature",
     metavar="N|none",
     show_default="0",
@@ -165,11 +171,12 @@ def run(
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
     from ragbed.cli.forecasts import print_forecasts
+    from ragbed.cli.keywords import call_with_given
     from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
-    spec = RunSpec(model=model, data=data, **chosen)
+    spec = call_with_given(RunSpec, model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
             print_forecasts(job, to_json=json)
@@ -187,7 +194,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
-    from ragbed.cli.console import say
+    from ragbed.cli.console import quoted, say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
 
@@ -196,12 +203,13 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
         with RunProgress() as progress:
             execute(replace(job, follower=table), progress.calls)
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
+        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}")
         raise
     return table.finish(cast("Engine", job.engine))
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
+    from ragbed.api.runs import read_decisions
     from ragbed.cli.cases import cases_command
     from ragbed.cli.console import print_json, say
     from ragbed.cli.results import print_cells, read_rest
@@ -214,7 +222,8 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
         say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. To see why, run:")
         say(f"  {cases_command(data)}")
     if to_json:
-        print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
+        until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
+        print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
