@@ -108,11 +108,15 @@ def check_curves(rng: np.random.Generator, runs: int) -> None:
 
 
 def check_gates(rng: np.random.Generator, runs: int) -> None:
-    """Check comparisons with minimal pairs, and the false alarms of gates."""
+    """Check comparisons with minimal pairs, and the false alarms of `--fail-if-worse`."""
     pairs = list(minimal_pairs(rng, runs))
     _check_coverage("compare, minimal pairs", [Scenario(one.name, one.n, one.covered) for one in pairs], runs)
     _check_alarms("compare, minimal pairs: size", [one.size for one in pairs], 0.05, runs)
     _check_alarms("--fail-if-worse, minimal pairs: false alarms", [one.alarms for one in pairs], 0.025, runs)
+
+
+def check_floor_gates(rng: np.random.Generator, runs: int) -> None:
+    """Check the false alarms of `--fail-under`."""
     _check_alarms("--fail-under: false alarms", [one.share for one in floor_alarms(rng, runs)], 0.025, runs)
 
 
@@ -127,6 +131,7 @@ PARTS = {
     "differences": check_differences,
     "curves": check_curves,
     "gates": check_gates,
+    "floors": check_floor_gates,
     "abilities": check_abilities,
 }
 
