@@ -227,16 +227,16 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
-    if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
+    """Print the tables on strategies, end-to-end RAG and other abilities, which the condition counts do not cover."""
+    testbeds = job.settings["testbeds"]
+    if not job.settings.keys() & {"remedies", "confidence"} and "own-" not in testbeds and "conflict" not in testbeds:
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
-    print_tables(
-        [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
-    )
+    shown = ("remedies", "own-retrieval", "conflict", "citations", "selective")
+    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def _print_decisions(job: Job) -> None:
