@@ -75,6 +75,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 
     out: LocalFile
     strategies: Values | None
+    search: str | None
     repeats: int
     temperature: float | str | None
     top_p: float | None
@@ -118,6 +119,7 @@ class RunSpec:
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
+        search: Settings of the testbed `search`, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
@@ -175,6 +177,7 @@ class RunSpec:
     seed: int = 0
     prompt: LocalFile = None
     strategies: Values | None = None
+    search: str | None = None
     repeats: int = 1
     temperature: float | str | None = None
     top_p: float | None = None
@@ -210,7 +213,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard"):
+        for name in ("preset", "cluster", "shard", "search"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))

@@ -264,7 +264,8 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, where the dataset supports them",
         help="Testbeds: noise, rejection, integration, counterfactual, closed-book; no-documents, parts; own-retrieval "
-        "and own-rejection for systems with their own retriever; or a plug-in's.",
+        "and own-rejection for systems with their own retriever; search, in which the model calls a search tool; or a "
+        "plug-in's.",
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
     option(

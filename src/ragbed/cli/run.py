@@ -65,6 +65,12 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "isolate, cite, or all.",
 )
 @options.option(
+    "--search",
+    metavar="SETTINGS",
+    group=help_groups.SAMPLING,
+    help="Limits and conditions of the testbed search, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
+)
+@options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
 @options.option(

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
@@ -33,17 +33,21 @@ from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
 __all__ = [
+    "ANSWERED",
     "BATCH",
     "COUNT_CASES",
+    "FORGET_TURNS",
     "INTEND",
     "LOSE",
     "NOTE",
     "RECORD",
     "SAVE_BATCH",
+    "SAVE_TURN",
     "CallRequest",
     "RunStore",
     "StoredBatch",
     "StoredResult",
+    "StoredTurn",
     "open_store",
 ]
 
@@ -98,6 +102,12 @@ _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELE
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
+TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
+# Stores a turn, whose response is no longer missing, and removes the turns of a finished episode.
+SAVE_TURN = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
+  WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
+FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 
@@ -114,6 +124,14 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str = "intended"
 
 
+class StoredTurn(msgspec.Struct, frozen=True):
+    """A turn of an unfinished episode: its response, the hash of its request, and whether it came from the cache."""
+
+    completion: Completion
+    request: str
+    cached: bool
+
+
 @dataclass(frozen=True)
 class CallKey:
     """The numbers of the model, the case (in plan order) and the repeat."""
@@ -121,6 +139,15 @@ class CallKey:
     model: int
     number: int
     repeat: int
+
+    def turn_key(self, turn: int) -> str:
+        """Return the key under which a turn is stored; keys are sorted by turn."""
+        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
+
+    def turn_range(self) -> tuple[str, str]:
+        """Return the limits between which all turn keys of the call lie."""
+        prefix = f"{TURN}{self.model}.{self.number}.{self.repeat}."
+        return prefix, f"{prefix}~"
 
 
 @dataclass(frozen=True)
@@ -325,6 +352,25 @@ class RunStore:
         in_progress = [batch for batch in found if batch.state != "collected" and model in (None, batch.model)]
         return sorted(in_progress, key=lambda batch: batch.created)
 
+    def turns(self, model: int) -> dict[tuple[int, int], list[StoredTurn]]:
+        """Return the turns of a model's unfinished episodes, by case number and repeat.
+
+        Raises:
+            DataError: A turn is damaged.
+        """
+        found: dict[tuple[int, int], list[StoredTurn]] = {}
+        for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
+            try:
+                number, repeat, turn = map(int, key.split("."))
+                stored = msgspec.json.decode(text, type=StoredTurn)
+            except (ValueError, *MALFORMED_JSON):
+                raise self.damaged(f"turn {key[:40]}") from None
+            turns = found.setdefault((number, repeat), [])
+            if turn != len(turns):
+                raise self.damaged(f"turn {key[:40]}")
+            turns.append(stored)
+        return found
+
     def models(self) -> dict[int, tuple[str, str]]:
         """Return the name and identity of every model, by number."""
         models = {}
@@ -440,6 +486,11 @@ class RunStore:
     def has_response(self, model: int, number: int, repeat: int) -> bool:
         """Return whether a call has a result that is not an error."""
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
+        return bool(list(self.read(query, (model, number, repeat))))
+
+    def has_result(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result, which may be an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ?"
         return bool(list(self.read(query, (model, number, repeat))))
 
     def is_whole(self, rows: int, seals: int) -> bool:

@@ -130,6 +130,10 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
+    search = {"query": text, "k": arrow.int32(), "found": passages, "problem": text}
+    call = {"id": text, "name": text, "arguments": text}
+    step |= {"calls": arrow.list_(arrow.struct(list(call.items()))), "protocol": text}
+    step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
     fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number}
     fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}
