@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.analysis.costs import CostTally
+from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
@@ -20,6 +20,7 @@ from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.search import score_search
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
@@ -79,6 +80,9 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     if scores is not None:
         scores |= score_retrieval(stored.case, completion)
         scores |= score_citations(stored.case, completion, refused=scores.get("refused") is True)
+        scores |= score_search(stored.case, completion, refused=scores.get("refused") is True)
+        if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
+            scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 

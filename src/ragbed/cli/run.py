@@ -224,15 +224,16 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
-    if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
+    """Print the tables on prompting strategies, end-to-end RAG and searches, which the condition counts lack."""
+    if not {"remedies", "search"} & {*job.settings} and "own-" not in job.settings["testbeds"]:
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
     print_tables(
-        [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
+        [table for table in tables if table.name.startswith(("remedies", "own-retrieval", "search"))],
+        to_stderr=to_stderr,
     )
 
 

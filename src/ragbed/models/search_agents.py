@@ -96,14 +96,15 @@ class SearchAgent(StatelessModel):
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
         """Follow the script."""
         act = self._act(case)
+        calls: tuple[ToolCall, ...] = ()
         if isinstance(act, str):
-            reply, calls = act if case.tools else f"ANSWER: {act}", ()
+            reply = act if case.tools else f"ANSWER: {act}"
         elif case.tools:
             reply, calls = "", (ToolCall(id=f"call-{_turn(case)}", name=act[0], arguments=act[1]),)
         else:
-            reply, calls = f"{'SEARCH' if act[0] == TOOL else act[0].upper()}: {act[1]}", ()
+            reply = f"{'SEARCH' if act[0] == TOOL else act[0].upper()}: {act[1]}"
         sent = sum(len(message.content) for message in case.messages) // _CHARS_PER_TOKEN
-        usage = {"in": sent, "out": len(reply or act[1]) // _CHARS_PER_TOKEN}
+        usage = {"in": sent, "out": len("".join(act)) // _CHARS_PER_TOKEN}
         return Completion(outcome="ok", reply=reply, finish="stop", usage=usage, calls=calls)
 
     def request(self, case: Case) -> bytes:

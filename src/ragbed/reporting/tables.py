@@ -189,6 +189,12 @@ _RETRIEVAL = _columns(
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
+_SEARCH = (
+    *_columns("accuracy refusal error_detection misled_at_all false_refusal given_rate search_gap"),
+    *_columns("search_recall search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless"),
+    *_columns("search_invalid never_searched searched_too_long stopped_early fair_refusal search_limit"),
+    *_columns("searches tokens_per_correct dollars_per_correct", is_share=False),
+)
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -216,6 +222,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "search", _SEARCH
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
@@ -341,6 +348,8 @@ def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
         return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+    if table == "search":
+        return cell.place.get("k"), arm or ""
     if table == "counterfactual true":
         return (cell.place.get("k"), f"true={true:.3g}") if true and not arm else None
     return None if arm or true else (cell.place.get("k"), "")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import heapq
 import tempfile
+import threading
+import weakref
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -47,6 +49,8 @@ class _TextFile:
 
     def __init__(self) -> None:
         self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
+        self._lock = threading.Lock()  # RAG systems search in several threads
+        weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -62,8 +66,9 @@ class _TextFile:
     def read(self, number: int) -> str:
         """Return a text."""
         start, end = self._ends[number], self._ends[number + 1]
-        self._file.seek(start)
-        return self._file.read(end - start).decode("utf-8", "surrogatepass")
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(end - start).decode("utf-8", "surrogatepass")
 
 
 class _Postings(NamedTuple):

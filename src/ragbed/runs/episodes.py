@@ -40,10 +40,9 @@ class EpisodeFactory:
         if corpus is None or is_system(model):
             return None
         await asyncio.to_thread(corpus.prepare)  # building an index may take minutes
-        if self.limits.protocol == "auto":
+        protocol = self.limits.protocol
+        if protocol == "auto":
             protocol = "tools" if isinstance(model, ToolCalling) and model.calls_tools else "text"
-        else:
-            protocol = self.limits.protocol
         return Episode(case, protocol, self.limits, partial(corpus.search, case))
 
 

@@ -11,6 +11,7 @@ from ragbed.schema import Case, Completion, Step
 from ragbed.scoring import score_outcome
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
@@ -77,7 +78,8 @@ def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
     if values is None:
         return None
     values |= score_retrieval(case, completion)
-    return values | score_citations(case, completion, refused=values.get("refused") is True)
+    refused = values.get("refused") is True
+    return values | score_citations(case, completion, refused=refused) | score_search(case, completion, refused=refused)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:

@@ -20,6 +20,7 @@ from ragbed.analysis.metrics import (
     noise,
     rejection,
     retrieval,
+    search,
     strategies,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
@@ -41,6 +42,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
+    "search": search.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")

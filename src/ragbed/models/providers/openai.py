@@ -164,7 +164,8 @@ def _read_calls(calls: object) -> tuple[ToolCall, ...]:
     found = []
     for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else []):
         fields = call if isinstance(call, dict) else {}
-        function = fields.get("function") if isinstance(fields.get("function"), dict) else {}
+        function = fields.get("function")
+        function = function if isinstance(function, dict) else {}
         arguments = function.get("arguments")
         if not isinstance(arguments, str):  # some servers send an object
             arguments = msgspec.json.encode(arguments).decode()

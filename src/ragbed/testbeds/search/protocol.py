@@ -47,7 +47,7 @@ class Parsed:
 def read_texts(lang: Lang) -> dict[str, Any]:
     """Return the prompts and messages in a language."""
     content = (Path(__file__).parents[1] / "prompts" / "search" / f"{lang}.toml").read_text("utf-8")
-    return _fill(tomllib.loads(content))
+    return {name: _fill(value) for name, value in tomllib.loads(content).items()}
 
 
 def _fill(value: Any) -> Any:  # noqa: ANN401 - a text or a table of texts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from ragbed.errors import UnknownName, UsageError
 
@@ -54,12 +55,13 @@ def parse_search(text: str | None) -> SearchSettings:
     Raises:
         UsageError: A name or a value is invalid.
     """
-    settings = SearchSettings()
+    given: dict[str, Any] = {}
     for part in text.split(",") if text else ():
         name, _, value = part.strip().partition("=")
         if name not in _READERS:
             raise UnknownName("setting of `search`", name, _READERS)
-        settings = replace(settings, **{name: _READERS[name](name, value)})
+        given[name] = _READERS[name](name, value)
+    settings = SearchSettings(**given)
     if settings.index == "dense" and any(size > _MAX_DENSE for size in settings.sizes):
         raise UsageError(f"search={text}: a dense index is limited to {_MAX_DENSE:,} passages; use index=lexical.")
     return settings
@@ -105,7 +107,7 @@ def _sizes(_: str, value: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-_READERS = {
+_READERS: dict[str, Callable[[str, str], object]] = {
     **dict.fromkeys(_LARGEST, _limit),
     "protocol": _protocol,
     "index": _index,
