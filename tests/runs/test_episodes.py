@@ -7,6 +7,7 @@ import os
 import signal
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_a_damaged_turn_is_an_error(tmp_path: Path) -> None:
 
 def test_cached_turns_are_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
-    options = {"testbeds": "search", "limit": 2, "progress": False}
+    options: dict[str, Any] = {"testbeds": "search", "limit": 2, "progress": False}
     first = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "a", **options)
     again = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "b", **options)
     assert first.outcomes == again.outcomes == {"ok": 4}

@@ -85,7 +85,7 @@ def test_the_text_protocol_explains_itself_and_alternates_roles() -> None:
     ],
 )
 def test_every_loop_ends_at_a_named_limit(limits: dict[str, int], done: Completion, ended: str, turns: int) -> None:
-    episode = _episode(**limits)
+    episode = _episode("tools", **limits)
     assert _turns(episode, done) == turns
     assert (episode.ended, episode.answer) == (ended, None)
     executed = [search for step in episode.steps for search in step.searches if search.problem is None]

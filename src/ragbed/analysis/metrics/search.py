@@ -73,15 +73,16 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
     """Return the trials with given documents that a condition is compared with."""
+    clean = np.asarray(trials.noise == 0)
     if arm == "withheld":
         return trials.of("rejection")
     if arm == "spread":
-        return trials.of("integration") & (trials.noise == 0)
+        return trials.of("integration") & clean
     if arm.startswith("false="):
         shares = trials.correct[own]
         is_same = np.isclose(trials.correct, shares[0]) if len(shares) else np.zeros(len(trials.item), bool)
-        return trials.of("counterfactual") & (trials.noise == 0) & is_same
-    return trials.of("noise") & (trials.noise == 0)
+        return trials.of("counterfactual") & clean & is_same
+    return trials.of("noise") & clean
 
 
 def _values(trials: TrialColumns, name: str) -> Floats:
