@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
     "en": {
         "noise": ("Noise robustness", "one document has the answer, the other is related"),
-        "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
+        "rejection": ("Negative rejection", "no document contains the answer, and the model should say so"),
         "integration": ("Information integration", "the answer has two parts, in different documents"),
         "counterfactual": ("Counterfactual robustness", "documents contradict what the model knows"),
     },

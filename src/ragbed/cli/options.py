@@ -253,7 +253,7 @@ true_ratio_option: Decorator = option(
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Counterfactual testbed: fractions of documents with the true answer.",
+    help="Fractions of documents with the true answer, in the testbeds counterfactual and conflict.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 
@@ -263,9 +263,9 @@ _selection_options: Decorator = together(
         metavar="NAMES",
         group=help_groups.WHAT,
         show_default="the first five, where the dataset supports them",
-        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; no-documents, parts; own-retrieval "
-        "and own-rejection for systems with their own retriever; search, in which the model calls a search tool; or a "
-        "plug-in's.",
+        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, parts; "
+        "own-retrieval and own-rejection for systems with their own retriever; search, in which the model "
+        "calls a search tool; or a plug-in's.",
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
     option(

@@ -129,4 +129,4 @@ def _condition(cell: ConditionCounts) -> dict[str, str]:
     if at.noise is None:
         return {"arm": at.arm} if at.testbed == "search" else {}
     shown = {"arm": at.arm, "docs": str(at.k)}
-    return shown | {"true": f"{at.correct:.3g}"} if at.testbed == "counterfactual" else shown
+    return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

@@ -27,8 +27,8 @@ from ragbed.runs.store import (
     FORGET_TURNS,
     INTEND,
     LOSE,
+    NOTE,
     RECORD,
-    SAVE_TURN,
     CallRequest,
     RunStore,
     StoredResult,
@@ -218,7 +218,7 @@ class CallLoop:
             line = msgspec.json.encode(StoredTurn(_without_surrogates(called.completion), called.key, called.cached))
         if not called.cached:  # a cached response has no intent
             self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
-        await self.session.writer.put(SAVE_TURN, (request.turn_key(turn), line.decode()))
+        await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
         """Return the function that makes a case's calls; once one call is billed, the budget allows the others.
@@ -290,8 +290,14 @@ class CallLoop:
                     return found, key
         return None, first
 
-    def _account(self, key: str, completion: Completion) -> Completion:
-        """Cache a response, add its cost to the budget and return it in a form that can be stored."""
+    def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
+        """Cache a response, add its cost to the budget and return it in a form that can be stored.
+
+        Args:
+            key: Its key in the cache.
+            completion: The response.
+            unpaid: The part of it whose cost is not yet in the budget; None for all of it.
+        """
         if self._cache is not None:
             try:
                 self._cache.keep(key, self.model.name, completion)
@@ -299,7 +305,7 @@ class CallLoop:
                 completion = _without_surrogates(completion)
                 self._cache.keep(key, self.model.name, completion)
         if self.session.budget is not None:
-            self.session.budget.pay(self.model.name, completion)
+            self.session.budget.pay(self.model.name, unpaid or completion)
         return completion
 
     def _store(self, request: CallRequest, called: Called) -> _PendingResult:
