@@ -48,7 +48,7 @@ test-portable: $(STAMP)  ## the core tests without what only POSIX systems have,
 
 test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts, and the example notebooks; about 10 minutes
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
-	@$(BIN)/python -m benches torture batches --count 10
+	@$(BIN)/python -m benches torture batches search --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 
