@@ -203,6 +203,7 @@ _SEARCH = (
     *_columns("accuracy refusal error_detection misled_at_all false_refusal given_rate search_gap"),
     *_columns("search_recall search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless"),
     *_columns("search_invalid never_searched searched_too_long stopped_early fair_refusal search_limit"),
+    *_columns("poor_query found_but_ignored trusted_false"),
     *_columns("searches tokens_per_correct dollars_per_correct", is_share=False),
 )
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")

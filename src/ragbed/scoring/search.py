@@ -5,12 +5,14 @@ These values belong to no track. They are defined in docs/reference/metrics.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragbed.schema import Case, Completion, Search
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
+# What went wrong in an episode, besides stopping early or searching too long; each is False for a right answer.
+SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
 HOPS = 3  # recall is reported after each of the first searches
 RATES = (
     "search_recall",
@@ -23,13 +25,14 @@ RATES = (
     "stopped_early",
     "fair_refusal",
     "search_limit",
+    *SEARCH_ERRORS,
 )
 TOTALS = ("search_calls", "search_tokens")
 SEARCH_SCORES = (*RATES, *TOTALS)
 
 
-def score_search(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the values by name, or nothing for cases of other testbeds."""
+def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values by name, for a response with the given scores; nothing for cases of other testbeds."""
     if case.testbed != "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     attempts = [search for step in completion.steps for search in step.searches]
@@ -47,8 +50,26 @@ def score_search(case: Case, completion: Completion, *, refused: bool) -> dict[s
         queries = [squeezed(search.query) for search in searches]
         values["search_repeated"] = 1 - len(set(queries)) / len(queries)
     if case.expect == "refuse":
-        return values | {"fair_refusal": refused and bool(searches)}
-    return values | (_score_recall(case, completion, searches) if has_support(case) else {})
+        return values | {"fair_refusal": tracked.get("refused") is True and bool(searches)}
+    values |= _score_recall(case, completion, searches) if has_support(case) else {}
+    return values | _find_errors(searches, values, tracked)
+
+
+def _find_errors(
+    searches: Sequence[Search], values: Mapping[str, Value], tracked: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Return the errors of an episode.
+
+    A query is poor if no search finds any support. Evidence is ignored if it was found for all parts, but the answer is
+    wrong. A false passage is trusted if it was found and its answer is given.
+    """
+    found = {passage.stance for search in searches for passage in search.found}
+    is_wrong, recall = tracked.get("correct") is not True, values.get("search_recall")
+    return {
+        "poor_query": is_wrong and bool(searches) and recall == 0,
+        "found_but_ignored": is_wrong and recall == 1,
+        "trusted_false": tracked.get("misled") is True and "contradicts" in found,
+    }
 
 
 def has_support(case: Case) -> bool:

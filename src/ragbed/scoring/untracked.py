@@ -15,5 +15,5 @@ from ragbed.scoring.value import Value
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
     """Return the values by name, for a response with the given scores on the tracks."""
     citations = score_citations(case, completion, refused=tracked.get("refused") is True)
-    searches = score_search(case, completion, refused=tracked.get("refused") is True)
+    searches = score_search(case, completion, tracked)
     return score_retrieval(case, completion) | citations | score_conflict(case) | searches

@@ -77,12 +77,12 @@ def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
     if arm == "withheld":
         return trials.of("rejection")
     if arm == "spread":
-        return trials.of("integration") & clean
+        return np.asarray(trials.of("integration") & clean)
     if arm.startswith("false="):
         shares = trials.correct[own]
         is_same = np.isclose(trials.correct, shares[0]) if len(shares) else np.zeros(len(trials.item), bool)
-        return trials.of("counterfactual") & clean & is_same
-    return trials.of("noise") & clean
+        return np.asarray(trials.of("counterfactual") & clean & is_same)
+    return np.asarray(trials.of("noise") & clean)
 
 
 def _values(trials: TrialColumns, name: str) -> Floats:

@@ -14,7 +14,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
-from ragbed.scoring.search import SEARCH_SCORES
+from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
@@ -128,9 +128,8 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
     scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES), number)
-    scores |= dict.fromkeys(
-        ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit"), flag
-    )
+    flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
+    scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
