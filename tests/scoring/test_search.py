@@ -55,7 +55,7 @@ def test_repeated_useless_and_invalid_searches_are_shares() -> None:
     ],
 )
 def test_errors_are_named(searches: list[Search], tracked: dict[str, Value], errors: set[str]) -> None:
-    values = _score(_case(), *searches, **tracked)
+    values = _score(_case(), *searches, outcome="ok", **tracked)
     assert {name for name in ("poor_query", "found_but_ignored", "trusted_false") if values[name]} == errors
 
 

@@ -41,7 +41,7 @@ def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict
     corpora = corpora_of(datasets, settings)
     make_index = _make_dense if settings.search.index == "dense" else _make_lexical
     for corpus in corpora.values():
-        corpus.open(make_index, _sentences, settings.search.calls)
+        corpus.open(make_index, generated_sentences, settings.search.calls)
     return corpora
 
 
@@ -84,7 +84,7 @@ def _make_dense(texts: Iterable[str]) -> Index:
 
 
 @cache
-def _sentences(lang: Lang) -> Sequence[str]:
+def generated_sentences(lang: Lang) -> Sequence[str]:
     """Return the sentences of generated news, which belong to no dataset."""
     from ragbed.synth import SynthSpec, make_items
     from ragbed.text import split_sentences
