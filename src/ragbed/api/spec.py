@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UsageError
+from ragbed.errors import UnusedOption, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
@@ -77,6 +77,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     strategies: Values | None
     search: str | None
     repeats: int
+    confidence: str | None
     temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
@@ -121,6 +122,8 @@ class RunSpec:
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
         search: Settings of the testbed `search`, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
+        confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
+            repeats) or `stated` (an additional prompt that requests it).
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
         max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
@@ -179,6 +182,7 @@ class RunSpec:
     strategies: Values | None = None
     search: str | None = None
     repeats: int = 1
+    confidence: str | None = None
     temperature: float | str | None = None
     top_p: float | None = None
     max_tokens: int | str | None = None
@@ -213,7 +217,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard", "search"):
+        for name in ("preset", "cluster", "shard", "confidence", "search"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
@@ -225,8 +229,13 @@ class RunSpec:
                 raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
         if self.engine == "local" and self.cluster is not None:
             raise UsageError(f"cluster={self.cluster} needs a Ray cluster. Add engine=ray, or remove `cluster`.")
+        if self.junit is not None and not self.gates:
+            raise UnusedOption("junit", "no gate is set. Add e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
     def gates(self) -> tuple[str, ...]:

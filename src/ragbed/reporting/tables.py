@@ -206,6 +206,11 @@ _SEARCH = (
     *_columns("poor_query found_but_ignored trusted_false"),
     *_columns("searches tokens_per_correct dollars_per_correct", is_share=False),
 )
+_SELECTIVE = (
+    *_columns("coverage_at_5"),
+    *_columns("threshold_at_5 aurc brier", is_share=False),
+    *_columns("no_confidence"),
+)
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -238,6 +243,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     yield "search", _SEARCH
+    yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER

@@ -22,6 +22,7 @@ from ragbed.analysis.metrics import (
     rejection,
     retrieval,
     search,
+    selective,
     strategies,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
@@ -45,6 +46,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
     "search": search.measure,
+    "selective": selective.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")

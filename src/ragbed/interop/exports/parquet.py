@@ -127,7 +127,8 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES), number)
+    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
+    scores |= {"no_confidence": flag, "confidence_problem": text}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))

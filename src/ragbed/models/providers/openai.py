@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import canonical, completed
 from ragbed.models.failures import Failure, from_status
+from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.dialects import CompatibleProvider
@@ -46,6 +48,7 @@ class _Choice(msgspec.Struct):
     text: str | None = None
     finish_reason: Any = None
     error: Any = None
+    logprobs: Any = None
 
 
 class _ChatCompletion(msgspec.Struct):
@@ -106,6 +109,8 @@ class OpenAIModel(HttpModel):
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
+        if sampling.logprobs:
+            body["logprobs"] = True if self.path == "chat/completions" else 1
         return body | self._fields
 
     async def identity(self) -> str:
@@ -137,7 +142,7 @@ class OpenAIModel(HttpModel):
         return self._preset is None
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
-        return partial(parse_chat, with_tools=True) if case.tools else parse_chat
+        return partial(parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools)
 
 
 def _tool(lang: Lang) -> dict[str, object]:
@@ -187,11 +192,12 @@ def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> 
         return {}
 
 
-def parse_chat(content: bytes, *, with_tools: bool = False) -> Completion:
+def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = False) -> Completion:
     """Return the outcome for a chat completion.
 
     Args:
-        content: The body of the response.
+        content: The response body.
+        logprobs: Whether log-probabilities were requested, from which the confidence is computed.
         with_tools: Whether the request offers a tool, so that the response may call it.
 
     Raises:
@@ -222,6 +228,8 @@ def parse_chat(content: bytes, *, with_tools: bool = False) -> Completion:
     done = completed(text or "", finish, usage, thought, _served(completion))
     if done.outcome == "ok" and not done.reply and (text or thought):
         raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+    if logprobs:
+        return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
 
 
