@@ -14,6 +14,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
+from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
@@ -127,7 +128,7 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
+    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
     scores |= {"no_confidence": flag, "confidence_problem": text}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
@@ -153,6 +154,6 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
-    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text}
+    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
     types |= {"dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())
