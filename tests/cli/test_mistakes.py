@@ -134,7 +134,9 @@ MODELS = [
     ),
     Mistake("run -d DATA -m cassette/none", "none: no such file. Check the path."),
     Mistake(
-        "run -d DATA -m cassette/text", "text is not a cassette (`ragbed export RUN --to cassette` writes one)", code=1
+        "run -d DATA -m cassette/text",
+        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
+        code=1,
     ),
     Mistake(
         "run -d DATA -m python/my_rag",
@@ -203,20 +205,20 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",
-        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the connection.",
+        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the network connection.",
         code=1,
     ),
     Mistake(
         "run -d htp://host/x.jsonl -m scripted/oracle",
-        "htp://host/x.jsonl: Protocol not known: htp; known schemes: <any>",
+        "htp://host/x.jsonl: Protocol not known: htp; supported schemes: <any>",
     ),
     Mistake(
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
-        "s3://bucket/x.jsonl: s3:// needs a package that is not installed: pip install s3fs",
+        "s3://bucket/x.jsonl: s3:// requires a package that is not installed: pip install s3fs",
     ),
     Mistake(
         "data get rgb --mirror hf-mirror",
-        "--mirror hf-mirror does not have rgb, only smollm2. Use --mirror jsdelivr.",
+        "--mirror hf-mirror does not provide rgb, only smollm2. Use --mirror jsdelivr.",
     ),
     Mistake(
         "data get rgb --mirror mirror",
@@ -226,16 +228,16 @@ KEYS_AND_URLS = [
 DATASETS = [
     Mistake(
         "run -m scripted/oracle -d mmlu",
-        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d en_refin",
-        "no file and no dataset is called en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
+        "there is no file or dataset named en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
         "<datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d data/mine.jsonl",
-        "no file and no dataset is called data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d rgb",
@@ -266,20 +268,20 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d files",
-        "files is a folder, but not a sharded dataset (it has no shards.json). Choose a file: files/a.jsonl.",
+        "files is a folder, but not a sharded dataset (it contains no shards.json). Choose a file: files/a.jsonl.",
     ),
     Mistake(
         "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
     ),
     Mistake(
         "run -m scripted/oracle -d DATA -d DATA",
-        "2 datasets have the name 'ragbed-mini-en_base'; rename one with NAME=PATH.",
+        "2 datasets are named 'ragbed-mini-en_base'; rename one with NAME=PATH.",
     ),
-    Mistake("cases mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
-    Mistake("lint mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("cases mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
     Mistake(
         "export mmlu --to native -o x.jsonl",
-        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "data get rbg", "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2."
@@ -565,7 +567,7 @@ FILES = [
     ),
     Mistake(
         "import text --from cassette -o new",
-        "text is not a cassette (`ragbed export RUN --to cassette` writes one)",
+        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
         code=1,
     ),
     Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
@@ -663,7 +665,7 @@ def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
     ("model", "data", "options", "message"),
     [
         ("gpt-4o", _DATA, {}, "Did you mean openai/gpt-4o?"),
-        ("scripted/oracle", "mmlu", {}, "no file and no dataset is called mmlu"),
+        ("scripted/oracle", "mmlu", {}, "there is no file or dataset named mmlu"),
         ("scripted/oracle", _DATA, {"noise": 0.5}, "noise 0.5 of 5 documents is 2.5 documents; use 0.4 or 0.6"),
         ("scripted/oracle", _DATA, {"testbeds": "counterfactual"}, "has no counterfactual item in en or zh"),
         ("scripted/oracle", _DATA, {"lang": "zh"}, "has no item for these testbeds in zh"),

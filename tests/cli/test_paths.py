@@ -58,7 +58,8 @@ def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
         (here / "w" / name).touch()
     for command in ("run", "cases"):
         done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        said = "w is a folder, but not a sharded dataset (it has no shards.json). Choose a file: w/a.jsonl, w/b.jsonl."
+        problem = "w is a folder, but not a sharded dataset (it contains no shards.json)."
+        said = f"{problem} Choose a file: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 

@@ -106,7 +106,7 @@ def test_the_data_itself_is_no_output(data: Path, words: tuple[str, ...]) -> Non
     before = data.read_bytes()
     done = type_command(*(str(data) if word == "DATA" else word for word in words), "-o", str(data))
     assert (done.code, data.read_bytes()) == (2, before)
-    assert "is the dataset itself" in done.err
+    assert "is the input dataset itself" in done.err
 
 
 def test_export_writes_to_standard_output_too(data: Path) -> None:

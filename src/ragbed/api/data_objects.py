@@ -54,7 +54,7 @@ def read_data(data: DataLike) -> list[Dataset]:
             datasets.append(_to_dataset(label or "data", value))
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise UsageError(f"{names.count(twice[0])} datasets have the name {twice[0]!r}; rename one with NAME=PATH.")
+        raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}; rename one with NAME=PATH.")
     return datasets
 
 

@@ -126,7 +126,7 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
                 spelling = spelling or _detect_format(shown, number, line)
                 item = FORMATS[spelling].read_item(shown, number, line)
                 if item.id in seen:
-                    problem = f"{item.id!r} is also on an earlier line; IDs must be unique"
+                    problem = f"{item.id!r} already appears on an earlier line; IDs must be unique"
                     raise DataError(shown, problem, line=number, field="id")
             except DataError as error:
                 yield Line(number, error, len(line), spelling)

@@ -152,7 +152,7 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
 def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
-        reason = f"the server answered {response.status} {response.reason or ''}".rstrip()
+        reason = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
         raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=retry_after(response))
 
 

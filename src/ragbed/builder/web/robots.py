@@ -100,7 +100,7 @@ class Robots:
             if 400 <= response.status < 500 and response.status != 429:
                 return _Rules(self._clock() + _VALID_S)
             if response.status != 200:
-                raise FetchFailed("status", f"the server answered {response.status}")
+                raise FetchFailed("status", f"the server returned HTTP {response.status}")
             text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
         if _count_rules(text) > _MAX_RULES:
             raise FetchFailed("size", "it has too many rules for too many agents")
