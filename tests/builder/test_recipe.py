@@ -37,7 +37,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name = ", "is not TOML"),
+        ("name = ", "is not valid TOML"),
         ('name = "n"\ngenerator = "m/x"\nsources = []\n', "has no sources"),
         (GOOD.replace('generator = "m/x"\n', ""), "missing required field `generator`"),
         (GOOD + "[wantd]\nbase = 3\n", "unknown field `wantd`"),
@@ -49,7 +49,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + f"[pools]\nspread = {10**30}\n", "pools.spread: 1000000000000000000000000000000 is not"),
         (GOOD + "[gate]\nmargin_days = 999999999\n", "gate.margin_days: 999999999 is not a number from 0 to 36,500"),
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
-        (f"seed = {'9' * 5_000}\n" + GOOD, "is not TOML"),
+        (f"seed = {'9' * 5_000}\n" + GOOD, "is not valid TOML"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
         (GOOD + "[wanted]\nbase = 0\n", "has no items to build; set at least one number"),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),

@@ -372,7 +372,7 @@ def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[
     shared[0].closed = True
     done = build()
     assert done.code == 1
-    assert "run the same command again to resume" in done.err
+    assert "rerun the same command to resume" in done.err
     shared[0].closed = False
     done = build()
     assert done.code == 0, done.err
@@ -406,7 +406,7 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
     shutil.rmtree(place / "out")
     ended, said = _kill(place, "steps/articles.jsonl", blow)
     assert ended == code, said
-    assert "run the same command again to resume" in said
+    assert "rerun the same command to resume" in said
     assert "Traceback" not in said
 
 

@@ -66,7 +66,7 @@ def test_a_question_under_several_conditions_is_counted_once(runs: Path, tmp_pat
     done = type_command("compare", str(tmp_path / "oracle"), str(tmp_path / "last-doc"), "--flips", "--json")
     flipped = {flip[1] for flip in json.loads(done.out)["flips"]}
     assert f"{len(flipped)} questions flipped, under 2 conditions" in done.err
-    assert "Not compared because only one side has them: 10 questions." in done.err
+    assert "Not compared because only one side includes them: 10 questions." in done.err
 
 
 def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:

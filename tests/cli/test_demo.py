@@ -84,9 +84,9 @@ def test_the_result_is_explained_in_words_in_each_language(done: Done) -> None:
     assert done.out.count("In words") == done.out.count("结论") == 1
     assert english.startswith(
         "In words: baseline/lexical answers 64 % of the questions correctly with two documents that contain the "
-        "answer, 64 % if one of them is a distractor, and 0 % without documents. It declines in 0 % of the cases in "
-        "which no document contains the answer, and repeats the false answer of false documents in 100 %. "
-        "With 11 questions per condition these are rough figures."
+        "answer, 64 % if one of them is a distractor, and 0 % without documents. It declines to answer in 0 % of the "
+        "cases in which no document contains the answer, and repeats the false answer from counterfactual documents in "
+        "100 %. With 11 questions per condition, these are rough figures."
     )
     assert chinese.startswith(
         "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%；不给文档时为 0%。"
@@ -176,5 +176,5 @@ def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
     assert done.code == 3
-    assert "The first error: " in done.err
+    assert "First error: " in done.err
     assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the same command to retry\.", done.err)

@@ -23,7 +23,7 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(output), "--json")
     failed_one = f"test/talking on {make_case(1).case}: timeout"
     assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output), "failed": [failed_one]}
-    assert f"Trials without a response: 1. They are in it with their outcome:\n  {failed_one}" in done.err
+    assert f"Trials without a response: 1. They were exported with their outcome:\n  {failed_one}" in done.err
     right, failed = map(json.loads, output.read_text().splitlines())
     assert right["case"] == make_case(0).case
     assert right["documents"] == [{"text": "It is gold-0.", "stance": "supports", "kind": "related", "source": 0}]

@@ -111,4 +111,4 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
 def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
-    assert "is not a share between 0 and 1; write e.g. 0.03 or 3%" in done.err
+    assert "is not a fraction between 0 and 1; use e.g. 0.03 or 3%" in done.err

@@ -61,7 +61,7 @@ def test_runs_of_several_machines_with_different_models_join(tmp_path: Path) -> 
 
 def test_the_same_result_twice_is_kept_once_and_different_ones_are_refused(tmp_path: Path) -> None:
     one, same = _run(tmp_path / "one"), _run(tmp_path / "same")
-    assert "51 were in more than one" in _merge(tmp_path / "merged", one, same).err
+    assert "51 appeared in more than one" in _merge(tmp_path / "merged", one, same).err
     assert canonical(tmp_path / "merged") == canonical(one)
     other = _run(tmp_path / "other", TalkingModel(lambda _: Completion(outcome="ok", reply="no")))
     done = _merge(tmp_path / "again", one, other)

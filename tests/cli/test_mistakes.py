@@ -333,7 +333,7 @@ NO_CASES = [
     ),
     Mistake(
         "cases DATA --limit 3 --noise 0.5 --testbeds noise",
-        "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+        "No case can be built, for the reasons above. Choose other values for --noise, --num-docs, "
         "--true-ratio or --distractors, or another dataset.",
     ),
     Mistake(
@@ -429,8 +429,8 @@ OPTIONS = [
     Mistake("RUN --docs 5", "--docs is now --num-docs."),
     Mistake(
         "RUN -o https://host/run",
-        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but a local file or folder is needed "
-        "here; `ragbed export` and `ragbed score --sums` write to URLs.",
+        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
+        "folder; `ragbed export` and `ragbed score --sums` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run is a folder. Choose another --out."),
     Mistake(
@@ -444,7 +444,7 @@ OPTIONS = [
         "en/closed-book.system.md, en/closed-book.user.md, or the same for zh.",
     ),
     Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
-    Mistake("RUN --config bad.toml", "--config bad.toml is not TOML: <any>"),
+    Mistake("RUN --config bad.toml", "--config bad.toml is not valid TOML: <any>"),
     Mistake(
         "RUN --config wrong.toml",
         "--config wrong.toml: 'nois' is not an option of this command. Did you mean 'noise'? `ragbed run --help` "
@@ -460,7 +460,7 @@ OPTIONS = [
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(
         "compare good good --fail-if-worse lots",
-        "Error: Invalid value for '--fail-if-worse': 'lots' is not a share between 0 and 1; write e.g. 0.03 or 3%.",
+        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1; use e.g. 0.03 or 3%.",
     ),
     Mistake(
         "view good --port 99999",
@@ -553,7 +553,7 @@ FILES = [
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
     Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
     Mistake("build run none.toml", "none.toml does not exist; `ragbed build init DIR` writes a recipe."),
-    Mistake("build run text", "text is not TOML: <any>", code=1),
+    Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
         'build init none "10 English questions"', "none does not exist; give the folder or file with the documents."
     ),

@@ -29,7 +29,7 @@ def test_all_models_of_a_run_are_ranked_by_testbed(runs: Path) -> None:
     assert noise[-1]["model"] == "scripted/refuser"
     rejection = {row["model"]: row["best_rank"] for row in rows if row["testbed"] == "rejection"}
     assert rejection == {"scripted/oracle": 1, "scripted/refuser": 1, "scripted/last-doc": 3}
-    assert "Look at this table if retrieval returns irrelevant documents." in done.err
+    assert "Use this table if retrieval returns irrelevant documents." in done.err
     assert "adjusted for 6 comparisons (Holm)" in done.err
 
 

@@ -117,7 +117,7 @@ def test_a_download_that_cannot_succeed_leaves_no_file_and_gives_the_reason(
     assert isinstance(error, DownloadError)
     assert reason in str(error)
     assert f"en.json could not be downloaded from {server.url('en.json')}: " in str(error)
-    assert ("run the same command again to resume" in str(error)) == bool(kept)
+    assert ("rerun the same command to resume" in str(error)) == bool(kept)
     left = {path.name: path.stat().st_size for path in tmp_path.iterdir() if path.stat().st_size}
     assert left == ({"en.json.part": kept} if kept else {})
 

@@ -40,12 +40,12 @@ def read_data(data: DataLike) -> list[Dataset]:
 
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is one item; give a list of items: data=[{…}, …].")
+        raise UsageError("data is a single item, but a list of items is expected: data=[{…}, …].")
     if _is_rows(data):
         given = [data]
     named = labelled("data", given)
     if not named:
-        raise UsageError("data is empty: name at least one dataset.")
+        raise UsageError("data is empty; pass at least one dataset.")
     datasets = []
     for label, value in named:
         if isinstance(value, str | Path):
@@ -124,7 +124,7 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(item, enc_hook=_plain)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
+        raise UsageError(f"data={name!r}: item {number} cannot be converted to JSON: {error}.") from None
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library

@@ -80,7 +80,7 @@ class ModelCaller:
             open_named = open_reader if plan.reads_prompt else open_model
             return open_named(source.name, plan.sampling, self.options, self.engine)
         if plan.reads_prompt and isinstance(source.value, System):
-            raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
+            raise UsageError(f"{source.name} is a RAG system and does not accept prompts; use a language model here.")
         return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:

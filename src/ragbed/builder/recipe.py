@@ -137,7 +137,7 @@ def read_recipe(path: Path) -> Recipe:
         ValueError,
         RecursionError,
     ) as error:  # also raised for numbers of 5,000 digits and for deeply nested tables
-        raise DataError(path, f"is not TOML: {error}") from error
+        raise DataError(path, f"is not valid TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:

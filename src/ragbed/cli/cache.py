@@ -36,7 +36,7 @@ def cache(context: click.Context, json: bool) -> None:
 
 
 @cache.command("prune")
-@options.option("--older-than", metavar="AGE", help="Remove responses of this age, e.g. 12h, 30d or 8w.")
+@options.option("--older-than", metavar="AGE", help="Remove responses that are older than this, e.g. 12h, 30d or 8w.")
 @options.option("--all", "all_", is_flag=True, help="Remove all responses.")
 @options.json_option
 def prune(older_than: str | None, all_: bool, json: bool) -> None:

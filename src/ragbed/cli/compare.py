@@ -36,13 +36,13 @@ Columns ({track} track):
     type=options.share,
     metavar="SHARE",
     default=0.03,
-    help="Smallest fall that the verdict column reports as a decline.",
+    help="Smallest drop that the verdict column reports as a decline.",
 )
 @options.option(
     "--fail-if-worse",
     type=options.share,
     metavar="SHARE",
-    help="Exit with code 4 if B is significantly worse than A by more than this margin. Sets --least.",
+    help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --least.",
 )
 @junit_option
 @options.option("--flips", "list_flips", is_flag=True, help="List the questions whose result differs between A and B.")
@@ -85,7 +85,7 @@ def compare(
     if list_flips:
         _print_flips(result.flips, to_stderr=json)
     if result.unpaired:
-        say(f"Not compared because only one side has them: {counted(result.unpaired, 'question')}.")
+        say(f"Not compared because only one side includes them: {counted(result.unpaired, 'question')}.")
     if json:
         sides = {"first": first, "second": second, "sentences": result.sentences}
         print_json(sides | {"rows": result.values(), "flips": result.flips})
@@ -136,4 +136,4 @@ def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
     title += f", under {conditions} conditions" if conditions > 1 else ""
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:
-        say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")
+        say(f"… and {len(rows) - _SHOWN:,} more (--json lists all of them)")

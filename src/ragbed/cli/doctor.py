@@ -35,7 +35,7 @@ def doctor(json: bool) -> None:
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
     console(to_stderr=json).print(f"{versions}, {platform.platform()}")
     if command := activation():
-        console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
+        console(to_stderr=json).print(f"Before you run a command from the fix column, run: {command}")
     rows = [(f"{name}/", *_row(check)) for name, check in found.models.items()]
     print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
     rows = [(name, EXTRAS[name][0], *_row(check)) for name, check in found.extras.items()]

@@ -24,17 +24,22 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "from_",
     required=True,
     metavar="FORMAT",
-    help="Format: rgb (files of the original code), jsonl, inspect (logs), lm-eval (samples) or cassette.",
+    help="Format: rgb (the original code's result files), jsonl, inspect (logs), lm-eval (samples) or cassette.",
 )
 @options.option(
     "--data",
     "-d",
     multiple=True,
-    help="Dataset of the answers, as in `ragbed run`, or an exported testbed. Repeatable.",
+    help="Dataset that the answers belong to, as in `ragbed run`, or an exported testbed. Repeatable.",
 )
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
 @options.option(
-    "--model", "-m", help="jsonl, lm-eval: model that gave the answers; inspect: another name for the model."
+    "--model",
+    "-m",
+    help=(
+        "For jsonl and lm-eval: name of the model that gave the answers. For inspect: name to use instead of the "
+        "logged model."
+    ),
 )
 @options.layout_options
 @options.json_option
@@ -82,27 +87,27 @@ def import_(
 
 def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
     counts = imported.counts
-    also = f" with {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
+    also = f" and {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
     return [f"{counts['results']:,} responses to {counts['cases']:,} cases{also} written to {out}."]
 
 
 def _describe(imported: ImportResult, out: Path) -> list[str]:
-    lines = [f"No case matches: {problem}" for problem in imported.problems[:_SHOWN]]
+    lines = [f"No matching case: {problem}" for problem in imported.problems[:_SHOWN]]
     if len(imported.problems) > _SHOWN:
-        lines.append(f"… and {len(imported.problems) - _SHOWN:,} lines more (--json lists all).")
+        lines.append(f"… and {len(imported.problems) - _SHOWN:,} more lines (--json lists all of them)")
     counts = imported.counts
     answered = counts["matched"] - counts["failed"]
     lines.append(f"{answered:,} of {counts['planned']:,} cases have an answer; written to {out}.")
     if counts["missing"]:
         lines.append(f"{counts['missing']:,} cases are missing from the files and count as errors (missing-result).")
     if counts["failed"]:
-        lines.append(f"{counts['failed']:,} cases failed there and count as errors (harness-error).")
+        lines.append(f"{counts['failed']:,} cases failed in the harness and count as errors (harness-error).")
     if counts["labels"]:
         same = counts["labels"] - counts["other_labels"]
-        lines.append(f"{same:,} of {counts['labels']:,} labels in the files equal code.label.")
+        lines.append(f"{same:,} of {counts['labels']:,} labels in the files match code.label.")
     if counts["other_documents"]:
         lines.append(
-            f"{counts['other_documents']:,} answers were given to documents that this profile does not select. Try the "
-            "other one of code-2024 and code-2023, or check the version of the data."
+            f"{counts['other_documents']:,} answers are based on documents that this profile does not select. Try "
+            "the other profile (code-2024 or code-2023), or check the version of the data."
         )
     return lines

@@ -9,7 +9,13 @@ from ragbed.cli import options
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|SUMS...")
-@options.option("--out", "-o", required=True, metavar="RUN|SUMS", help="New folder for the run; file or URL for sums.")
+@options.option(
+    "--out",
+    "-o",
+    required=True,
+    metavar="RUN|SUMS",
+    help="New folder for the merged run, or a file or URL for merged aggregates.",
+)
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
     """Combine shards or runs from several machines.
@@ -29,7 +35,7 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
 
     merged = sharing.merge(runs, out)
     twice = merged.counts.get("twice")
-    duplicates = f"; {twice:,} were in more than one of them" if twice else ""
+    duplicates = f"; {twice:,} appeared in more than one of them" if twice else ""
     say(f"{merged.description} written to {merged.out}{duplicates}.")
     if json:
         print_json({**merged.counts, "output": merged.out})

@@ -25,12 +25,12 @@ _SHOWN = 20  # Maximum number of disagreements of each kind to print; --json con
     "--disagreements",
     type=click.Choice(["code", "paper"]),
     metavar="TRACK",
-    help="List the responses that this track (code or paper) and the robust track score differently.",
+    help="List the responses that this track (code or paper) scores differently from the robust track.",
 )
 @options.option(
     "--sums",
     metavar="FILE",
-    help="Write the aggregates of the runs to this file or URL, for `ragbed report` and `ragbed merge`.",
+    help="File or URL to write the runs' aggregates to, for `ragbed report` and `ragbed merge`.",
 )
 @engine_options
 @options.json_option
@@ -94,7 +94,7 @@ def _print(found: Sequence[TrackDisagreement], track: str, *, to_stderr: bool) -
         else:
             console(to_stderr=to_stderr).print(printable(f"{title}."))
         if len(some) > _SHOWN:
-            console(to_stderr=to_stderr).print(f"… and {len(some) - _SHOWN:,} more; --json lists all.")
+            console(to_stderr=to_stderr).print(f"… and {len(some) - _SHOWN:,} more (--json lists all of them)")
 
 
 def _brief(reply: str) -> str:

@@ -193,6 +193,6 @@ class _Download:
 
     def _failure(self, problem: str) -> DownloadError:
         kept = self._size()
-        advice = f" The first {kept:,} bytes were kept; run the same command again to resume." if kept else ""
+        advice = f" The first {kept:,} bytes were kept; rerun the same command to resume." if kept else ""
         name, url = self.request.path.name, hide_user(self.request.url)
         return DownloadError(f"{name} could not be downloaded from {url}: {problem}.{advice}")

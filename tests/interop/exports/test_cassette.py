@@ -35,7 +35,7 @@ def cassette(tmp_path: Path) -> Path:
     path = tmp_path / "run.cassette"
     done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(path))
     assert done.code == 0
-    assert "Trials without a response: 2. They are in it with their outcome" in done.err
+    assert "Trials without a response: 2. They were exported with their outcome" in done.err
     assert "test/talking on made/1/" in done.err
     return path
 

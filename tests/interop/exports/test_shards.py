@@ -78,7 +78,7 @@ def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tu
 
 def test_a_failed_trial_is_in_its_shard(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "jsonl", tmp_path / "parts", "--shards", "2")
-    assert (done.code, "Trials without a response: 1. They are in it with their outcome" in done.err) == (0, True)
+    assert (done.code, "Trials without a response: 1. They were exported with their outcome" in done.err) == (0, True)
     assert sorted(json.loads(line)["outcome"] for line in _lines(tmp_path / "parts")) == ["error", "ok", "ok"]
 
 

@@ -22,7 +22,7 @@ def _export(source: Path | str, to: str, output: Path, *words: str) -> Done:
 def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragas", tmp_path / "out", "--json")
     assert (done.code, json.loads(done.out)["failed"]) == (3, [_LOST])
-    assert f"Trials without a response: 1. They are not in it:\n  {_LOST}\n" in done.err
+    assert f"Trials without a response: 1. They were not exported:\n  {_LOST}\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     assert rows[0] == {
         "case": make_case(0).case,
@@ -120,12 +120,12 @@ def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: P
 def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--num-docs", "9")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
-    assert "No case can be constructed" in done.err
+    assert "No case can be built" in done.err
     words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
     assert (done.code, told["cases"], told["infeasible"]) == (0, 4, {"needs 8 supporting documents, has 6": 4})
-    assert "4 cases have no such mix of documents and are not in it" in done.err
+    assert "4 infeasible cases were not exported" in done.err
 
 
 @pytest.mark.parametrize("to", ["inspect", "lm-eval", "hf", "ragas", "ragchecker"])
