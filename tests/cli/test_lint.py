@@ -124,7 +124,7 @@ def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
         (("--only", "gold-in-negatives"), "Did you mean 'gold-in-negative'?"),
         (("--skip", "nonsense"), "unknown rule 'nonsense'"),
         (("--skip", "record"), "cannot be skipped"),
-        (("--only", "mix,,markup"), "has an empty part"),
+        (("--only", "mix,,markup"), "contains an empty value"),
         (("--noise", "1.3"), "out of range"),
         (("--num-docs", "0"), "is not between 1 and 10,000"),
     ],

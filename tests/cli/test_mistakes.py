@@ -356,14 +356,14 @@ OPTIONS = [
     ),
     Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),
-    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' has an empty part; separate values by single commas."),
+    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value; separate values with single commas."),
     Mistake("RUN --num-docs five", "Error: Invalid value for '--num-docs': 'five' is not allowed. Use an integer."),
     Mistake(
         "RUN --num-docs 0", "--num-docs 0 is not between 1 and 10,000; for no documents use --testbeds closed-book."
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
-        "--limit '0' is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
+        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
     ),
     Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
     Mistake(
@@ -514,7 +514,10 @@ OPTIONS = [
         "--from jsonl needs the name of the model that produced the answers. Add --model NAME.",
     ),
     Mistake("cache prune", "Use either --older-than AGE or --all."),
-    Mistake("cache prune --older-than month", "--older-than 'month': write a number and h, d or w, e.g. 30d."),
+    Mistake(
+        "cache prune --older-than month",
+        "--older-than 'month' is not valid: use a number followed by h, d or w, e.g. 30d.",
+    ),
     Mistake("power --drop lots", "--drop 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake(
         "power --items 1",
@@ -575,8 +578,8 @@ FILES = [
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
     Mistake(
         "merge good text -o new",
-        "text is a file of sums, but good is a run. Use only files of sums or only runs; this command writes the "
-        "sums of a run: ragbed score good --sums FILE",
+        "text is an aggregate file, but good is a run. Use only aggregate files or only runs; to write the "
+        "aggregates of a run: ragbed score good --sums FILE",
     ),
 ]
 

@@ -105,7 +105,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
     done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
     assert done.code == 0
     assert "the last line is incomplete (21 bytes)" in done.err
-    assert "decisions about items that are gone or have changed since: 1;" in done.err
+    assert "decisions about items that have been removed or changed: 1." in done.err
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
         (["data", "--target", "x"], 2, "--target x is not a valid fraction. Use a number from 0.001"),
         (["data", "--export", "a", "--apply", "b"], 2, "cannot be combined"),
         (["data", "--import", "none.jsonl"], 2, "none.jsonl: no such file"),
-        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the log itself"),
+        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the review log itself"),
         (["broken"], 1, "broken/x.jsonl:1"),
     ],
 )

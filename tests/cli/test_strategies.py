@@ -64,7 +64,7 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
     ("model", "remedies", "said"),
     [
         ("scripted/oracle", "quotes", "unknown prompting strategy 'quotes'"),
-        ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' has an empty part"),
+        ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' contains an empty value"),
         (
             "http/127.0.0.1:9/ask",
             "quote",

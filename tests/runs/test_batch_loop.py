@@ -174,7 +174,7 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("scripted/oracle", {}, "scripted/oracle has no batches"),
+        ("scripted/oracle", {}, "scripted/oracle does not support batches"),
         (MODELS[0], {"strategies": "quote"}, "omit `strategies`"),
     ],
 )
