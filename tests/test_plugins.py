@@ -183,11 +183,11 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     assert "server: LookupError: lost" in errors
     odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
     assert odd.code == 1
-    assert "provider 'wild' returned a int without name, concurrency" in odd.err
+    assert "provider 'wild' returned a int, which is not a model because it lacks name, concurrency" in odd.err
     lost = type_command("run", "-m", "wild/z", *words, "--out", str(tmp_path / "lost"))
-    assert lost.err == "ragbed: provider 'wild' cannot open 'z': KeyError: 'z'\n"
+    assert lost.err == "ragbed: provider 'wild' failed to open 'z': KeyError: 'z'\n"
     usurper = type_command("run", "-m", "wild/usurper", *words, "--out", str(tmp_path / "usurper"))
-    assert "provider 'wild' returned a model with the name 'openai/gpt-4o'" in usurper.err
+    assert "provider 'wild' returned a model named 'openai/gpt-4o', but the name must start with wild/." in usurper.err
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_model_that_cannot_say_what_it_sends_or_is_ends_the_run_with_its_name(
     words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "3", "--out", str(tmp_path / "run"))
     done = type_command("run", "-m", "spoilt/x", *words)
     assert done.code == 1
-    assert done.err.splitlines()[-1].startswith("ragbed: provider 'spoilt' fails in ")
+    assert done.err.splitlines()[-1].startswith("ragbed: provider 'spoilt' failed in ")
     assert said in done.err
     assert "Traceback" not in done.err
 

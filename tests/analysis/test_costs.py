@@ -40,7 +40,7 @@ def test_a_report_has_the_cost_per_model_per_case_and_per_correct_answer(tmp_pat
     text = ragbed.report(run, format="md").text or ""
     assert "| $ per case | $ per correct answer |" in text
     assert "0.00021" in text
-    page = ragbed.report(run, format="html", out=tmp_path / "r.html").paths[0].read_text()
+    page = ragbed.report(run, format="html", out=tmp_path / "r.html").paths[0].read_text("utf-8")
     assert "Cost of the responses, in dollars" in page
     assert "回答的费用（美元）" in page
     assert {cell["metric"] for cell in json.loads(ragbed.report(run, format="json").text or "")} >= {"cost_per_case"}

@@ -172,7 +172,7 @@ def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
             ":3: is not a line of partial sums (7 lines must precede it, not 2",
         ),
     ):
-        (tmp_path / "x.jsonl").write_text(content)
+        (tmp_path / "x.jsonl").write_text(content, "utf-8")
         done = type_command("report", str(tmp_path / "x.jsonl"))
         assert (done.code, message in done.err) == (1, True), done.err
 
@@ -197,12 +197,12 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
     for part, file in zip(parts, files, strict=True):
         _sum(part, file)
     for file in files[:2]:
-        head, rest = file.read_text().split("\n", 1)
-        file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest)
+        head, rest = file.read_text("utf-8").split("\n", 1)
+        file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest, "utf-8")
     done = type_command("report", *map(str, files))
     assert (done.code, "these sums were scored by ragbed 0.0.1 and " in done.err) == (2, True)
     assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
-    assert json.loads((tmp_path / "old").read_text().split("\n", 1)[0])["ragbed"] == "0.0.1"
+    assert json.loads((tmp_path / "old").read_text("utf-8").split("\n", 1)[0])["ragbed"] == "0.0.1"
 
 
 def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert ragbed.report(run, format="csv").text
     assert "valid at any stopping time" in (ragbed.report(run, format="latex").text or "")
     page = ragbed.report(run, format="html", out=tmp_path / "report.html").paths[0]
-    assert "valid at any stopping time" in page.read_text()
+    assert "valid at any stopping time" in page.read_text("utf-8")
     typed = type_command("report", str(run.folder))
     assert "valid at any stopping time" in typed.err
     sums = tmp_path / "sums.jsonl"
@@ -130,6 +130,15 @@ def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> Non
     assert run.conditions[0]["state"] == "inconclusive"
     assert run.conditions[0]["message"].endswith("the run has no more questions")
     assert "pending" not in run.outcomes
+
+
+def test_an_inconclusive_run_exits_with_0_and_lists_its_conditions(tmp_path: Path) -> None:
+    words = ("run", "-m", "baseline/lexical", "-d", DATA, "--testbeds", "noise", "--noise", "0.4", "--json")
+    typed = type_command(*words, "--until", "noise.accuracy ± 10", "--out", str(tmp_path / "r"))
+    assert typed.code == 0, typed.err
+    assert "until inconclusive: noise.accuracy" in typed.err
+    (condition,) = json.loads(typed.out.splitlines()[-1])["until"]
+    assert (condition["condition"], condition["state"]) == ("noise.accuracy ± 10", "inconclusive")
 
 
 def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatc
     [
         ("scripted/oracle", {"thinking": "off"}, "`thinking` has no effect on scripted/oracle"),
         ("baseline/lexical", {"header": "X-A: 1"}, "`header` has no effect"),
-        ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known parameter"),
-        ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known parameter"),
-        ("anthropic/claude", {"seed_model": 1}, "the API has no seed"),
-        ("anthropic/claude", {"thinking": "budget=9"}, "needs at least 1,024"),
+        ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known equivalent"),
+        ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known equivalent"),
+        ("anthropic/claude", {"seed_model": 1}, "because its API has no seed"),
+        ("anthropic/claude", {"thinking": "budget=9"}, "requires at least 1,024"),
         ("nobody/m", {}, "is not a known provider"),
     ],
 )

@@ -9,9 +9,11 @@ import pytest
 
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_line
+from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
@@ -142,3 +144,32 @@ def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
     words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--positions", "all")
     done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
     assert "is 5 cases (add data and testbed, or the case)" in done.err
+
+
+_THOUGHTS = [
+    ("<think>It may be Paris.</think>\n\nLyon", ("ok", "Lyon", "It may be Paris.")),
+    ("<think>It may be Paris, or", ("truncated", "", "It may be Paris, or")),
+    ("Lyon", ("ok", "Lyon", None)),
+]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "lm-eval"])
+def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
+    words = ("--testbeds", "rejection", "--limit", "3")
+    bed = tmp_path / "bed"
+    assert type_command("export", "ragbed-mini-en_base", *words, "--to", "lm-eval", "-o", str(bed)).code == 0
+    cases = [case for part in read_frozen(bed).parts for case in read_part(bed, part)]
+    path = tmp_path / "samples.jsonl"
+    lines: list[dict[str, object]] = []
+    for case, (text, _) in zip(cases, _THOUGHTS, strict=True):
+        doc = {"case": case.case, "prompt": prompt_hash(case.messages)}
+        lines.append({"case": case.case, "reply": text} if form == "jsonl" else {"doc": doc, "resps": [[text]]})
+    data = bed if form == "lm-eval" else Path("ragbed-mini-en_base")
+    more = () if form == "lm-eval" else words
+    done, out = _import(path, lines, data, "--from", form, "-m", "mine/thinks", *more)
+    assert done.code == 3, done.err
+    assert "2 of 3 cases have an answer" in done.err
+    assert "1 responses are truncated" in done.err
+    with open_store(out, create=False) as store:
+        found = [(r.completion.outcome, r.completion.reply, r.completion.reasoning) for r in store.results()]
+    assert found == [expected for _, expected in _THOUGHTS]

@@ -40,70 +40,74 @@ _RUN = "run -m scripted/oracle -d DATA --limit 3"
 MODELS = [
     Mistake(
         "run -d DATA -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m o3-mini",
-        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string is "
+        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m claude-sonnet-4-5",
         "--model claude-sonnet-4-5: 'claude-sonnet-4-5' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m qwen2.5:7b",
         "--model qwen2.5:7b: 'qwen2.5:7b' is not a known provider. Did you mean ollama/qwen2.5:7b? A model string "
-        "is provider/model; the providers are <providers>.",
+        "has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m openai:gpt-4o",
         "--model openai:gpt-4o: 'openai:gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model "
-        "string is provider/model; the providers are <providers>.",
+        "string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m OpenAI/gpt-4o",
-        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string has "
+        "the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m opnai/gpt-4o",
-        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string has the "
+        "form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m antropic/claude-sonnet-4-5",
         "--model antropic/claude-sonnet-4-5: 'antropic' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m Qwen/Qwen2.5-7B-Instruct",
         "--model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. Did you mean "
-        "hf/Qwen/Qwen2.5-7B-Instruct? A model string is provider/model; the providers are <providers>.",
+        "hf/Qwen/Qwen2.5-7B-Instruct? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m models/qwen.gguf",
         "--model models/qwen.gguf: 'models' is not a known provider. Did you mean llamacpp/models/qwen.gguf? A "
-        "model string is provider/model; the providers are <providers>.",
+        "model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m something",
-        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
+        "providers "
         "are <providers>.",
     ),
     Mistake(
         "run -d DATA -m openai",
-        "--model openai: the name of the model is missing after the provider. Write openai/<model>.",
+        "--model openai: the model name is missing after the provider. Use openai/<model>.",
     ),
     Mistake(
         "run -d DATA -m openai/",
-        "--model openai/: the name of the model is missing after the provider. Write openai/<model>.",
+        "--model openai/: the model name is missing after the provider. Use openai/<model>.",
     ),
     Mistake(
         "run -d DATA -m mine=something",
-        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
+        "providers "
         "are <providers>.",
     ),
     Mistake(
@@ -113,11 +117,11 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m https://host/ask",
-        "--model https://host/ask: the model string of a system at a URL starts with its provider: write http/https://host/ask",
+        "--model https://host/ask: to evaluate a system at a URL, put the provider before the URL: http/https://host/ask",
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver",
-        "openai-api/myserver: the name of the server or of the model is missing. Write openai-api/<name>/<model>.",
+        "openai-api/myserver: the server name or the model name is missing. Use openai-api/<name>/<model>.",
     ),
     Mistake(
         "run -d DATA -m scripted/orakle",
@@ -130,7 +134,8 @@ MODELS = [
         "llamacpp/none.gguf: no such file. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.",
     ),
     Mistake(
-        "run -d DATA -m llamacpp/text", "text is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format."
+        "run -d DATA -m llamacpp/text",
+        "text is not a GGUF file. Choose a .gguf file; llama.cpp does not read other formats.",
     ),
     Mistake("run -d DATA -m cassette/none", "none: no such file. Check the path."),
     Mistake(
@@ -140,41 +145,41 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m python/my_rag",
-        "python/my_rag: the module or the function is missing. Write python/<module>:<function>, e.g. "
+        "python/my_rag: the module or function name is missing. Use python/<module>:<function>, e.g. "
         "python/my_rag:answer.",
     ),
     Mistake(
         "run -d DATA -m python/my_rag.py:answer",
-        "python/my_rag.py:answer: a module is named without .py; write python/my_rag:answer",
+        "python/my_rag.py:answer: the module name must not end in .py; use python/my_rag:answer",
     ),
     Mistake(
         "run -d DATA -m python/my_rga:answer",
         "python/my_rga:answer: No module named 'my_rga' in this folder or in the installed packages. Check the "
-        "name, or change to the folder of the module.",
+        "name, or run the command in the module's folder.",
     ),
     Mistake(
         "run -d DATA -m python/my_rag:answr", "python/my_rag:answr: my_rag has no function 'answr'. Check the name."
     ),
     Mistake(
         "judge good -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "demo -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
 ]
 KEYS_AND_URLS = [
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "gpt-4o needs an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
+        "gpt-4o requires an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
         "OPENAI_API_KEY=<your key>",
     ),
     Mistake(
         "run -d DATA -m anthropic/claude-sonnet-4-5",
-        "claude-sonnet-4-5 needs an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
+        "claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
         "e.g. export ANTHROPIC_API_KEY=<your key>",
     ),
     Mistake(
@@ -188,20 +193,23 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver/mymodel",
-        "the URL of openai-api/myserver/mymodel is not valid: http:// or https:// or the host is missing. Correct "
-        "the model string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of openai-api/myserver/mymodel is not valid because it lacks a host or does not start with http:// "
+        "or https://. Correct "
+        "the model string or the base URL variable, e.g. http://host:8000/v1.",
         env={"MYSERVER_BASE_URL": "localhost:8000"},
     ),
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "the URL of openai/gpt-4o is not valid: http:// or https:// or the host is missing. Correct the model "
-        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of openai/gpt-4o is not valid because it lacks a host or does not start with http:// or https://. "
+        "Correct the model "
+        "string or the base URL variable, e.g. http://host:8000/v1.",
         env={"OPENAI_BASE_URL": "host/v1"},
     ),
     Mistake(
         "run -d DATA -m http/:nowhere",
-        "the URL of http/:nowhere is not valid: http:// or https:// or the host is missing. Correct the model "
-        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of http/:nowhere is not valid because it lacks a host or does not start with http:// or https://. "
+        "Correct the model "
+        "string or the base URL variable, e.g. http://host:8000/v1.",
     ),
     Mistake(
         "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",

@@ -101,7 +101,7 @@ def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
         ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it is a base model"),
         (
             "llamacpp/",
-            "ragbed: --model llamacpp/: the name of the model is missing after the provider. Write llamacpp/<model>.",
+            "ragbed: --model llamacpp/: the model name is missing after the provider. Use llamacpp/<model>.",
         ),
         ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
     ],

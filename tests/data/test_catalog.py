@@ -154,7 +154,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
     (folder / ".lock").symlink_to(other)
     with pytest.raises(RagbedError, match=r"\.lock is a symbolic link, not a regular file"):
         bring(tiny, tmp_path)
-    assert other.read_text() == "mine"
+    assert other.read_text("utf-8") == "mine"
 
 
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_figures_without_a_folder_are_a_usage_error(run: Path) -> None:
 
 def _diagnose(folder: Path, *lines: str) -> None:
     (folder / "diagnose").mkdir(parents=True)
-    (folder / "diagnose" / "diagnosis.jsonl").write_text("".join(line + "\n" for line in lines))
+    (folder / "diagnose" / "diagnosis.jsonl").write_text("".join(line + "\n" for line in lines), "utf-8")
 
 
 def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path: Path) -> None:

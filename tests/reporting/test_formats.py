@@ -78,7 +78,7 @@ def test_json_has_every_cell_of_every_track_with_its_counts(run: Path) -> None:
 def test_csv_has_the_same_cells(run: Path, tmp_path: Path) -> None:
     target = tmp_path / "cells.csv"
     assert type_command("report", str(run), "-f", "csv", "-o", str(target)).code == 0
-    rows = list(csv.DictReader(target.read_text().splitlines()))
+    rows = list(csv.DictReader(target.read_text("utf-8").splitlines()))
     assert len(rows) == len(json.loads(type_command("report", str(run), "-f", "json").out))
 
 

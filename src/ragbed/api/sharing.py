@@ -137,8 +137,8 @@ class ImportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry matches a case and every case has an answer."""
-        return not (self.problems or self.counts.get("missing") or self.counts.get("failed"))
+        """Whether every entry matches a case and every case has a complete answer."""
+        return not (self.problems or any(self.counts.get(name) for name in ("missing", "failed", "truncated")))
 
 
 @checked

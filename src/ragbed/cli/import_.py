@@ -96,12 +96,16 @@ def _describe(imported: ImportResult, out: Path) -> list[str]:
     if len(imported.problems) > _SHOWN:
         lines.append(f"… and {len(imported.problems) - _SHOWN:,} more lines (--json lists all of them)")
     counts = imported.counts
-    answered = counts["matched"] - counts["failed"]
+    answered = counts["matched"] - sum(counts[outcome] for outcome in ("failed", "truncated", "filtered"))
     lines.append(f"{answered:,} of {counts['planned']:,} cases have an answer; written to {out}.")
     if counts["missing"]:
         lines.append(f"{counts['missing']:,} cases are missing from the files and count as errors (missing-result).")
     if counts["failed"]:
         lines.append(f"{counts['failed']:,} cases failed in the harness and count as errors (harness-error).")
+    if counts["truncated"]:
+        lines.append(f"{counts['truncated']:,} responses are truncated, e.g. inside a thought, and count as truncated.")
+    if counts["filtered"]:
+        lines.append(f"{counts['filtered']:,} responses were blocked by a content filter and count as filtered.")
     if counts["labels"]:
         same = counts["labels"] - counts["other_labels"]
         lines.append(f"{same:,} of {counts['labels']:,} labels in the files match code.label.")

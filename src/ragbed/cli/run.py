@@ -214,6 +214,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
+    from ragbed.api.runs import read_decisions
     from ragbed.cli.cases import cases_command
     from ragbed.cli.console import print_json, say
     from ragbed.cli.results import print_cells, read_rest
@@ -226,7 +227,8 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
         say(f"{infeasible:,} infeasible {cases} not run. To see why, run:")
         say(f"  {cases_command(data)}")
     if to_json:
-        print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
+        until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
+        print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:

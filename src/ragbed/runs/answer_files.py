@@ -15,6 +15,7 @@ import msgspec
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_slots
 from ragbed.errors import UsageError
+from ragbed.models.base import completed
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion, RawAnswer
 from ragbed.testbeds import TESTBEDS
@@ -81,7 +82,7 @@ class PlainFiles(AnswerSource):
     def match(self, entry: bytes) -> Answer:
         """Match an entry by case name, or by item and noise, and by dataset and testbed if the line has them."""
         line = decode_entry(entry, _Reply)
-        completion = Completion(outcome="ok", reply=line.reply)
+        completion = completed(line.reply, None, None)
         if line.case is not None:
             if line.case not in self.cases():
                 raise Unmatched(f"{line.case} is not a case of these settings")

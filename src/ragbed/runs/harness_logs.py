@@ -59,7 +59,7 @@ class LmEvalSamples(_LogFiles):
         case = self._find(sample.doc.case, sample.doc.prompt)
         if len(sample.resps) != 1 or len(sample.resps[0]) != 1:
             raise Unmatched(f"{case.case} has several responses; run the task with one per document")
-        return Answer(case, Completion(outcome="ok", reply=sample.resps[0][0]))
+        return Answer(case, completed(sample.resps[0][0], None, None))
 
 
 class InspectLogs(_LogFiles):

@@ -57,7 +57,7 @@ def test_empty_labels_and_unknown_responses_are_counted() -> None:
 )
 def test_an_invalid_label_line_is_reported(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "labels.jsonl"
-    path.write_text(f'{{"criterion": "flag", "model": "m", "case": "a", "label": true}}\n{line}\n')
+    path.write_text(f'{{"criterion": "flag", "model": "m", "case": "a", "label": true}}\n{line}\n', "utf-8")
     with pytest.raises(DataError, match=r"labels\.jsonl:2") as caught:
         read_labels(path)
     assert told in str(caught.value)

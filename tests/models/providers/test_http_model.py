@@ -217,11 +217,11 @@ def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m), the URL (http://host/v1) and the network."
+        "Check the key (T_API_KEY), the model name (m), the URL (http://host/v1) and the network."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask with curl; docs/how-to/evaluate-your-rag.md describes" in system
-    assert "the model's name" not in system
+    assert "list of documents to https://host/ask; docs/how-to/evaluate-your-rag.md describes" in system
+    assert "the model name" not in system
 
 
 def test_every_provider_can_be_named() -> None:

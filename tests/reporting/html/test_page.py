@@ -197,7 +197,7 @@ def test_the_prompt_is_the_one_that_was_sent(opened: Watched, run: Path, report:
     page = opened.page
     lines = type_command("export", str(run), "--to", "jsonl", "-o", str(run.parent / "trials.jsonl"))
     assert lines.code == 0
-    trials = map(json.loads, (run.parent / "trials.jsonl").read_text().splitlines())
+    trials = map(json.loads, (run.parent / "trials.jsonl").read_text("utf-8").splitlines())
     sent = {trial["messages"][-1]["content"] for trial in trials}
     for number in range(0, 40, 7):
         page.goto(f"{report.as_uri()}#case-{number}")
@@ -269,7 +269,7 @@ def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report:
 
 
 def test_texts_have_contrast_on_both_grounds(browser: Browser, report: Path) -> None:
-    script = Path(__file__).with_name("contrast.js").read_text()
+    script = Path(__file__).with_name("contrast.js").read_text("utf-8")
     for dark in (False, True):
         with open_page(browser, "file://", dark=dark) as watched:
             watched.page.goto(report.as_uri())

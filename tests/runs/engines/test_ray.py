@@ -33,6 +33,7 @@ from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
+from tests.servers.function_model import ModelRequest, function_model
 
 ROOT = Path(__file__).parents[3]
 DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
@@ -86,6 +87,28 @@ def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: No
         told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis, summed)
     assert told["there"] == told["here"]
     assert len(told["here"][2].splitlines()) > 100
+
+
+def _reject_temperature(request: ModelRequest) -> str | tuple[int, object]:
+    message = "Unsupported parameter: 'temperature' is not supported with this model."
+    error = {"message": message, "param": "temperature", "code": "unsupported_parameter"}
+    return (400, {"error": error}) if "temperature" in request.body else "It is unknown."
+
+
+def test_a_monitored_run_stops_there_and_records_what_was_sent(
+    nodes: Nodes, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, until = str(tmp_path / "run"), ["--until", "noise.accuracy ± 15", "--max-connections", "4"]
+    with function_model(_reject_temperature) as url:
+        monkeypatch.setenv("TEST_BASE_URL", url)
+        done = type_command("run", *asked, "--out", run, *until, "--json", *_on(nodes, *_copies(2)))
+    assert done.code == 0, done.err
+    (model,) = read_status(tmp_path / "run").models
+    assert 0 < model.ok < CASES - 100, "the rest is not sent"
+    assert json.loads(done.out.splitlines()[-1])["until"][0]["state"] == "decided"
+    assert model.sent is not None
+    assert model.sent["body"] == {"model": "m", "max_tokens": 256, "top_p": 1.0}
+    assert model.sent["negotiated"] == "temperature is omitted"
 
 
 def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
