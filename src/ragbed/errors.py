@@ -22,7 +22,7 @@ from difflib import get_close_matches
 
 import msgspec
 
-_NO_SPACE = "Free disk space and run the same command again"
+_NO_SPACE = "Free disk space and rerun the same command"
 _NOT_WRITABLE = "Choose a folder that you can write to"
 _FIXES = {
     errno.ENOSPC: _NO_SPACE,

@@ -67,4 +67,4 @@ def test_a_library_that_is_missing_is_named_with_its_install_command(tmp_path: P
     (tmp_path / "log.eval").write_text("")
     done = type_command("import", str(tmp_path / "log.eval"), *words)
     assert done.code == 2
-    assert done.err == "ragbed: logs of Inspect need the library inspect_ai: pip install 'ragbed[inspect]'.\n"
+    assert done.err == "ragbed: Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.\n"

@@ -28,7 +28,7 @@ def closed_port() -> Iterator[int]:
 
 
 def test_no_space(tmp_path: Path) -> None:
-    fix = "Free disk space and run the same command again."
+    fix = "Free disk space and rerun the same command."
     run = str(tmp_path / "run")
     assert type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", run).code == 0
     done = type_command("report", run, "-f", "html", "-o", "/dev/full")
@@ -85,7 +85,7 @@ def test_a_read_only_home(tmp_path: Path) -> None:
         words = ("run", "-m", "openai-api/test/m", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run"))
         done = type_command(*words, env=home | {"TEST_BASE_URL": url, "TEST_API_KEY": "k"})
     assert done.code == 0
-    assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without it." in done.err
+    assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without the cache." in done.err
     downloaded = type_command("data", "get", "rgb", "--from", str(tmp_path), env=home)
     assert downloaded.code == 1
     assert "set RAGBED_DATA_DIR to another folder." in downloaded.err

@@ -419,7 +419,7 @@ OPTIONS = [
         "RUN --cluster head:6379", "--cluster head:6379 needs a Ray cluster. Add --engine ray, or remove --cluster."
     ),
     Mistake("RUN --replicas 2", "--replicas 2 needs a Ray cluster. Add --engine ray, or remove --replicas."),
-    Mistake("RUN --shard 3/2", "--shard '3/2' is not I/N with I from 1 to N, e.g. 2/8."),
+    Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
         "RUN --fail-under noise",
         "--fail-under noise: write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
@@ -542,12 +542,12 @@ FILES = [
     ),
     Mistake(
         "status broken",
-        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a copy",
+        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a backup",
         code=1,
     ),
     Mistake(
         "status text",
-        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums.",
+        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files.",
     ),
     Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
@@ -573,7 +573,7 @@ FILES = [
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
     Mistake(
         "import text --from rgb -d DATA -o new",
-        "text does not have the name of a result file of the original code. Rename it to "
+        "text is not named like a result file of the original code. Rename it to "
         "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
     ),
     Mistake(

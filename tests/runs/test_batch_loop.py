@@ -99,7 +99,7 @@ def test_a_refused_batch_stops_the_run(tmp_path: Path, monkeypatch: pytest.Monke
     }.items():
         with mock_batches(behaviour) as url:
             _serve(monkeypatch, url)
-            with pytest.raises(RagbedError, match="the provider refused a batch"):
+            with pytest.raises(RagbedError, match="the provider rejected a batch"):
                 _run(MODELS[0], tmp_path / name, batch=True)
         status = read_status(tmp_path / name)
         assert (status.models[0].error, status.batches) == (CASES, [])
@@ -230,7 +230,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
     monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
     with mock_batches(BatchBehaviour(invalid=True, delay_s=0)) as url:
         _serve(monkeypatch, url)
-        with pytest.raises(RagbedError, match="the provider refused a batch"):
+        with pytest.raises(RagbedError, match="the provider rejected a batch"):
             _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
 
 

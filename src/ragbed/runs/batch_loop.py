@@ -96,7 +96,7 @@ class BatchLoop(CallLoop):
         finally:
             self._abandon_reservations()
         if self._refused is not None:
-            raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
+            raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     # Methods that submit batches.
 
@@ -201,7 +201,7 @@ class BatchLoop(CallLoop):
         batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.tell(f"{self.model.name}: {len(batch.requests):,} requests are in batch {remote}.")
+        self.tell(f"{self.model.name}: submitted {len(batch.requests):,} requests in batch {remote}.")
 
     async def _find(self, stored: StoredBatch) -> str | None:
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
@@ -246,7 +246,9 @@ class BatchLoop(CallLoop):
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.tell(f"{self.model.name}: looking for a batch of {stored.count:,} requests that was not confirmed.")
+        self.tell(
+            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed."
+        )
         remote = await self._find(stored)
         if remote is None:
             await self._create(batch)
@@ -266,7 +268,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.tell(f"{self.model.name}: {done:,} of {total:,} requests in batches are done.")
+                self.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -326,15 +328,15 @@ class BatchLoop(CallLoop):
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
             self.tell(
-                f"{self.model.name}: batch {remote.id} has {foreign:,} results of unknown requests and {double:,} "
-                "repeated ones, which are ignored."
+                f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
+                f"{double:,} duplicate results, which are ignored."
             )
         return found
 
     def _read(self, request: CallRequest, result: LineResult | None) -> Completion | None:
         """Return the outcome for a line, or None if it has expired and will be sent again."""
         if result is None:
-            return failed(Failure("protocol", "the results of the batch have no line for this case", again=True))
+            return failed(Failure("protocol", "the batch results contain no line for this case", again=True))
         if result.is_expired:
             key = (request.number, request.repeat)
             self._expired[key] += 1
@@ -342,7 +344,7 @@ class BatchLoop(CallLoop):
                 return None
             return failed(Failure("timeout", f"the case expired in {_MAX_EXPIRED} batches"))
         if result.body is None:
-            return failed(result.failure or Failure("server", "the batch has no response"))
+            return failed(result.failure or Failure("server", "the batch contains no response for this case"))
         try:
             completion = self._batching.parse(result.body, request.case)
         except Failure as failure:

@@ -56,8 +56,8 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
     reasons = (
         "answered on an earlier",
-        "another prompt (0123)",
-        "not a case of these settings",
+        "a different prompt (0123)",
+        "no case with these settings",
         "cannot be read",
         "several",
     )
@@ -100,6 +100,6 @@ def test_other_files_are_refused(testbed: Path, tmp_path: Path) -> None:
     words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
     done = type_command("import", str(path), *words)
     assert done.code == 1
-    assert f"{path} is not a log of Inspect" in done.err
+    assert f"{path} is not a valid Inspect log" in done.err
     assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
     assert not (tmp_path / "run" / "run.sqlite").exists()
