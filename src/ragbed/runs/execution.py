@@ -181,8 +181,8 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
-            f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the budget, "
-            f"each counts as {counted}."
+            f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "
+            f"budget, each counts as {counted}."
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
         tell(f"the price of {', '.join(unpriced)} is unknown; its earlier responses count as 0 in the budget.")
