@@ -54,7 +54,7 @@ def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="all cases that would measure it are infeasible"):
+    with pytest.raises(UsageError, match="all cases that would measure this are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
@@ -68,14 +68,14 @@ def test_an_inconclusive_floor_states_the_needed_questions() -> None:
 def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"
-    assert lucky.message.endswith("; about 750 questions would be needed to confirm it")
+    assert lucky.message.endswith("; about 750 questions would be needed to confirm this")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
     assert shown.message.endswith(", required 60.0 %")
 
 
 def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
-    assert few.message.endswith("; about 35 questions would be needed to confirm it")
+    assert few.message.endswith("; about 35 questions would be needed to confirm this")
     (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
     assert enough.message.endswith(", required 90.0 %")
 
@@ -210,7 +210,7 @@ def test_a_loss_fails_only_if_it_is_significantly_larger(won: int, lost: int, n:
 
 def test_an_inconclusive_comparison_is_decided_by_the_stated_questions() -> None:
     message = _check_alone(_compared(8, 8, 100, 0.03)).message
-    assert "cannot be excluded; about 1,400 questions would be needed" in message
+    assert "cannot be ruled out; about 1,400 questions would be needed" in message
     assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "passed"
 
 

@@ -168,8 +168,8 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     assert low <= 0.5 <= high
     assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
     assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
-    assert told["labels"] == {"used": 24, "left_out": {"of a response that is not in the run": 1}}
-    assert "1 label left out: of a response that is not in the run." in done.err
+    assert told["labels"] == {"used": 24, "left_out": {"for a response that is not in the run": 1}}
+    assert "Excluded 1 label: for a response that is not in the run." in done.err
     assert len(bench.asked) == 60
 
 
@@ -221,7 +221,7 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
     assert "correct (gives the right answer), judged by wise\n" in done.err  # not by openai-api/judge/wise
     assert "\nwise: 4 of 4" in "\n" + done.err
-    assert "1 label left out: of a criterion not judged now." in done.err
+    assert "Excluded 1 label: for a criterion that is not being judged." in done.err
 
 
 def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:

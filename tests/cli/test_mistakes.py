@@ -422,7 +422,7 @@ OPTIONS = [
     Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
         "RUN --fail-under noise",
-        "--fail-under noise: write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
+        "--fail-under noise: use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
     ),
     Mistake("RUN --fail-under noise.acc=0.5", "unknown metric 'acc'. Did you mean 'accuracy'? Known: accuracy, <any>"),
     Mistake(
@@ -432,7 +432,7 @@ OPTIONS = [
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
-        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or 0% and 100%.",
+        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or between 0% and 100%.",
     ),
     Mistake("RUN --docs 5", "--docs is now --num-docs."),
     Mistake(
@@ -558,7 +558,7 @@ FILES = [
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
-        "text:1: not a label: JSON is malformed: invalid character (byte 0)",
+        "text:1: is not a valid label: JSON is malformed: invalid character (byte 0)",
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),

@@ -112,7 +112,7 @@ def test_documents_of_other_questions_are_matched(tmp_path: Path) -> None:
     )
     findings, check = check_file(path, "accidental-match")
     messages = [finding.message for finding in findings if finding.rule != "record"]
-    assert messages == ["the scores in 2 of 4 documents of other questions (50.0%)"]
+    assert messages == ["the matches 2 of 4 documents from other questions (50.0%)"]
     statistics = check.statistics()
     assert statistics is not None
     assert statistics["accidental_match"] == {

@@ -157,7 +157,7 @@ def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, f
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
-        raise ValueError("a difference needs at least one question that both sides have")
+        raise ValueError("a difference requires at least one question that both sides include")
     added = (squares + 1) / (int(times[moved != 0].sum()) + 1)  # the squared change of an added question
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n
