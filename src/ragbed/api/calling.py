@@ -104,7 +104,7 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
                 f"{model.name} is given twice, with different credentials or query parameters. These are not "
-                "stored, so the responses could not be told apart; use a separate run for each."
+                "stored, so the responses could not be distinguished; use a separate run for each."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:

@@ -70,8 +70,8 @@ def test_what_can_be_had_is_brought_and_kept(server: FaultServer, tmp_path: Path
 BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "404": ([status(404)], "status", "the server returned HTTP 404 Not Found"),
     "500 for ever": ([status(500)], "status", "the server returned HTTP 500"),
-    "an image": ([page(b"GIF89a", "image/gif")], "type", "documents of type 'image/gif' are not read"),
-    "bytes of no kind": ([page(b"\0\1\2", "")], "type", "'application/octet-stream' are not read"),
+    "an image": ([page(b"GIF89a", "image/gif")], "type", "documents of type 'image/gif' are not supported"),
+    "bytes of no kind": ([page(b"\0\1\2", "")], "type", "'application/octet-stream' are not supported"),
     "nothing": ([page(b"")], "empty", "the response has no body"),
     "too long, and says so": ([page(bytes(2 << 20))], "size", "larger than 1,048,576 bytes"),
     "endless": ([endless], "size", "larger than 1,048,576 bytes"),
@@ -87,7 +87,11 @@ BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "to ftp": ([redirect("ftp://127.0.0.1/")], "redirect", "only http and https"),
     "to a file": ([redirect("file:///etc/hostname")], "redirect", "only http and https"),
     "to nowhere": ([redirect("")], "redirect", "without a target"),
-    "to a name and password": ([redirect("http://eve:secret@127.0.0.1/")], "redirect", "with a user name or password"),
+    "to a name and password": (
+        [redirect("http://eve:secret@127.0.0.1/")],
+        "redirect",
+        "that contain a user name or password",
+    ),
     "304 that nobody asked for": ([status(304)], "status", "the server returned HTTP 304"),
 }
 

@@ -179,9 +179,10 @@ def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
     assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
     assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
     doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
-    assert f"passages[{place}]: it still contains {true}" in doubts
+    assert f"passages[{place}]: the passage still contains {true}" in doubts
     assert (
-        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
+        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0]
+        == "fake: the false answer is the true answer"
     )
 
 
@@ -189,12 +190,14 @@ def test_edits_without_the_fixed_false_answer_give_a_warning() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     other = PointDecision(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
-    assert doubt_fixes(item, [other]) == [f"passages[{index}]: it does not give Quentin Harrowgate" for index in edits]
+    assert doubt_fixes(item, [other]) == [
+        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in edits
+    ]
     first, second, *rest = edits
     text = PointDecision(point=f"passages[{first}].text", verdict="fix", fix="Some say Quentin Harrowgate.")
     away = PointDecision(point=f"passages[{second}].text", verdict="reject", reason="unreadable")
     assert doubt_fixes(item, [other, text, away]) == [
-        f"passages[{index}]: it does not give Quentin Harrowgate" for index in rest
+        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in rest
     ]
 
 

@@ -23,13 +23,16 @@ _ALONE = MeasureSpec(
     QualityGate("=", 0),
 )
 _FAKES = MeasureSpec(
-    "false answers that will not do",
-    "equal to the true one, containing it or contained in it, of another kind, or more than ten times as large",
+    "unusable false answers",
+    (
+        "false answers that are equal to the true answer, contain it or are contained in it, are of another "
+        "kind, or are more than ten times as large"
+    ),
     "zh_fact 1 identical, 2 superstrings; en_fact 0",
     QualityGate("=", 0),
 )
 _EDITS = MeasureSpec(
-    "edits that will not do",
+    "unusable edits",
     "edited passages that are unchanged, still contain the true answer in some form, or do not give the false one",
     "en_fact 2 unchanged of 395, 17 by these rules; zh_fact 2 that still contain the true answer",
     QualityGate("=", 0),

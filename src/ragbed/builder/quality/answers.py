@@ -44,12 +44,15 @@ _CLOSED = MeasureSpec(
 )
 _AGAIN = MeasureSpec(
     "repeated questions",
-    "questions that an earlier item has too; minimal pairs of synthetic items and fluent variants do not count",
+    (
+        "questions that also appear in an earlier item; minimal pairs of synthetic items and fluent variants do "
+        "not count"
+    ),
     "0 within a file; 15 questions of zh_int are also in zh",
     QualityGate("=", 0),
 )
 _EVENTS = MeasureSpec(
-    "shared events", "items about the event of an earlier item, which are not independent", "not recorded"
+    "shared events", "items about the same event as an earlier item, so they are not independent", "not recorded"
 )
 
 
