@@ -303,19 +303,19 @@ DATASETS = [
 NO_CASES = [
     Mistake(
         "RUN --noise 0.5",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --noise 0.5 --testbeds noise",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be constructed. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
+        "No case can be built. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
         "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
         "the feasible cases.",
     ),
@@ -335,7 +335,7 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be constructed. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
+        "No case can be built. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
         "of documents. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
         "dataset; `ragbed cases` counts the feasible cases.",
     ),
@@ -346,7 +346,7 @@ NO_CASES = [
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
@@ -552,9 +552,9 @@ FILES = [
     Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
-        "leaderboard none -o site", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."
+        "leaderboard none -o site", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."
     ),
-    Mistake("view none", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."),
+    Mistake("view none", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."),
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
@@ -568,8 +568,8 @@ FILES = [
     Mistake(
         'build init none "10 English questions"', "none does not exist; pass the folder or file with the documents."
     ),
-    Mistake("review none", "none does not exist. Choose the folder of a build, or a dataset (*.jsonl)."),
-    Mistake("review empty", "empty contains no dataset (*.jsonl). Choose the folder of a build, or a dataset."),
+    Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),
+    Mistake("review empty", "empty contains no dataset (*.jsonl). Choose a build folder or a dataset."),
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
     Mistake(
         "import text --from rgb -d DATA -o new",

@@ -69,7 +69,7 @@ def test_the_number_of_raters_is_fixed_once_something_is_decided(tmp_path: Path,
     assert type_command(*words, str(before)).code == 0
     done = type_command(*words, str(asked))
     assert done.code == 2
-    assert f"has decisions made with --raters {before}" in done.err
+    assert f"contains decisions made with --raters {before}" in done.err
     assert f"Continue with --raters {before}, or start again" in done.err
     assert (place / "review" / "decisions.jsonl").read_bytes() == log
 
@@ -94,7 +94,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     write_data(folder, en_base=world("base", 5)[3:])
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
-    assert "is the log of other data" in done.err
+    assert "is the review log of other data" in done.err
     assert "Move the file away" in done.err
 
 
@@ -111,7 +111,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["none"], 2, "none does not exist. Choose the folder of a build, or a dataset"),
+        (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
         (["."], 2, "contains no dataset"),
         (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
         (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),

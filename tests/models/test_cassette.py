@@ -24,7 +24,7 @@ def cassette(tmp_path: Path) -> Path:
     export = ("export", str(recorded), "--to", "cassette", "-o")
     type_command(*export, str(tmp_path / "both.cassette"))
     done = type_command(*export, str(tmp_path / "one.cassette"), "--model", "scripted/gullible")
-    assert "Runs of judges and labels are left out because they concern all models." in done.err
+    assert "Judge runs and labels are omitted because they concern all models." in done.err
     return tmp_path / "one.cassette"
 
 

@@ -155,7 +155,7 @@ def test_table_7_has_the_closed_book_column() -> None:
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
-    assert "there was none, so CR is the share of correct answers among the cases that ED counts" in told
+    assert "none was used, so CR is the share of correct answers among the cases that ED counts" in told
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,10 @@ def test_items_with_one_supporting_document_are_run_without_options(tmp_path: Pa
         "closed-book en – –": 4,
     }
     assert (
-        "made has too few documents for the default conditions. Documents per question used instead: "
+        "made has too few documents for the default conditions. Instead, these numbers of documents per question "
+        "are used: "
         "noise 1 (0 distracting), 2 (1 distracting), 3 (2 distracting), 5 (4 distracting); "
-        "rejection 4 (4 distracting). Choose others with --num-docs and --noise."
+        "rejection 4 (4 distracting). Set others with --num-docs and --noise."
     ) in done.err
     assert "infeasible" not in done.err
 

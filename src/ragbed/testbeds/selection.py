@@ -92,8 +92,8 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
-        f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
+        f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
+        f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."
     )
 
 
@@ -129,6 +129,6 @@ def _where(settings: Settings) -> str:
 
 def _allowed_noise(testbeds: Sequence[Ability]) -> str:
     rules = (
-        f"{bed.name} accepts {'the ratio 1 only' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds
+        f"{bed.name} accepts {'only the ratio 1' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds
     )
     return "; ".join(rules) or "closed-book has no documents"

@@ -169,7 +169,7 @@ def test_what_is_added_while_an_engine_is_open_is_found(tmp_path: Path) -> None:
 
 
 def test_an_index_without_vectors_is_not_searched_with_an_encoder(path: Path) -> None:
-    with pytest.raises(UsageError, match="was made without an encoder"):
+    with pytest.raises(UsageError, match="was created without an encoder"):
         urls(path, "footbridge", encode=letters)
 
 

@@ -96,7 +96,7 @@ def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
     assert (done.code, (tmp_path / "c").exists()) == (1, False)
     assert (
         done.err
-        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has ended.\n"
+        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has finished.\n"
     )
 
 
@@ -212,7 +212,7 @@ def test_a_run_in_a_cassette_may_not_have_another_path(tmp_path: Path, folder: s
 )
 def test_a_part_may_not_occur_twice(tmp_path: Path, part: bytes) -> None:
     path = _forge(tmp_path / "bad.cassette", part, part)
-    with pytest.raises(DataError, match="is in the cassette twice"):
+    with pytest.raises(DataError, match="appears in the cassette twice"):
         replay(path, tmp_path / "out" / "run")
 
 

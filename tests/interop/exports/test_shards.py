@@ -71,7 +71,9 @@ def test_cases_are_written_in_shards(tmp_path: Path) -> None:
 def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tuple[str, ...]) -> None:
     done = _export("ragbed-mini-en_base", to, in_memory().text, *words)
     told = (
-        "is not written in parts" if words else "is a folder of several files; write it to a local folder and copy it"
+        "cannot be split into parts"
+        if words
+        else "writes a folder of several files; write it to a local folder and copy it"
     )
     assert (done.code, told in done.err) == (2, True)
 

@@ -54,8 +54,8 @@ def test_the_contexts_of_a_rag_system_are_its_retrieved_passages(tmp_path: Path)
     for to in ("ragas", "ragchecker"):
         done = _export(run, to, tmp_path / to)
         assert done.code == 0
-        assert "Trials whose system does not report what it retrieved: 1. They have no contexts.\n" in done.err
-        assert "Retrieved passages that are not in the corpus: 2. They are left out.\n" in done.err
+        assert "Trials whose system does not report the retrieved passages: 1. They have no contexts.\n" in done.err
+        assert "Retrieved passages that are not in the corpus: 2. They were omitted.\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "ragas").read_text().splitlines()]
     found = ["It is gold-0.", "It rained."]
     assert [row["retrieved_contexts"] for row in rows] == [found, [], ["It is gold-2.", "It rained."]]
@@ -160,4 +160,4 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
         "ragbed: --noise has no effect here: native contains complete items, not test cases.\n",
     )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
-    assert "rgb is one file for one dataset; 2 are named" in done.err
+    assert "rgb writes one file for one dataset, but 2 datasets are given" in done.err

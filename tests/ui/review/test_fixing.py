@@ -70,7 +70,7 @@ def test_a_rejected_passage_is_removed_and_the_others_are_kept() -> None:
 def test_an_item_without_a_supporting_passage_is_removed() -> None:
     done = fix(base_item(supports=1, distracts=1), passages_0__stance=fixed("distracts"))
     assert done.item is None
-    assert done.gone == [("", "no supporting passage is left")]
+    assert done.gone == [("", "no supporting passage remains")]
 
 
 def test_a_new_label_replaces_everything_of_the_old_one() -> None:
@@ -88,7 +88,7 @@ def test_an_item_is_removed_if_a_part_has_no_passage(tmp_path: Path) -> None:
     away = {f"passages_{index}__stance": rejected() for index in places}
     done = fix(item, **away)
     assert done.item is None
-    assert done.gone[-1] == ("", "no passage is left that supports part 1")
+    assert done.gone[-1] == ("", "no remaining passage supports part 1")
     moved = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     done = fix(item, **away, **{f"passages_{moved}__stance": fixed("supports", part=1)})
     assert done.item is not None
@@ -103,7 +103,7 @@ def test_an_edit_is_removed_with_its_original_passage_only(tmp_path: Path) -> No
         done = fix(item, **{f"passages_{first}__stance": said})
         assert done.item is not None
         assert_valid(done.item, tmp_path)
-        assert (f"passages[{edits[0]}]", f"passages[{first}], which it falsifies, {fate}") in done.gone
+        assert (f"passages[{edits[0]}]", f"passages[{first}], the original of this edited passage, {fate}") in done.gone
         kept = [one for one in done.item.passages if one.edit_of is not None]
         assert len(kept) == len(edits) - 1
         for one in kept:
