@@ -123,7 +123,6 @@ def measure_quality(file: str, pool: RecallPool) -> Iterator[Row]:
         f"BM25 first {SHORTLIST}, then e5": lambda question: _after_shortlist(pool, question, dense(question)),
         "BM25 and e5, ranks fused": lambda question: _fused(by_words(question), dense(question)),
         "e5-tokens": _by_tokens(pool, E5Tokens(weights), np.float32),
-        "e5-tokens, 16 bits": _by_tokens(pool, E5Tokens(weights), np.float16),
         **{other.name: _by_vectors(pool, other) for other in _others()},
     }
     for name, score in scorers.items():

@@ -18,8 +18,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
-from ragbed.scoring.citations import score_citations
-from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.untracked import score_untracked
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
@@ -77,8 +76,7 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
-        scores |= score_retrieval(stored.case, completion)
-        scores |= score_citations(stored.case, completion, refused=scores.get("refused") is True)
+        scores |= score_untracked(stored.case, completion, scores)
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 

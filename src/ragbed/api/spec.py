@@ -109,7 +109,7 @@ class RunSpec:
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
         num_docs: Number of documents per question; default: 5, or fewer if the data has too few.
-        true_ratio: Fractions of documents with the true answer in the counterfactual testbed.
+        true_ratio: Fractions of documents with the true answer in the testbeds counterfactual and conflict.
         distractors: Distractor conditions: related, random, fixed.
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
         profile: Benchmark profile: robust, paper, code-2023 or code-2024.

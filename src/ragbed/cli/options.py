@@ -254,7 +254,7 @@ true_ratio_option: Decorator = option(
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Fractions of the documents that contain the true answer, for the counterfactual testbed.",
+    help="Fractions of the documents that contain the true answer, for the testbeds counterfactual and conflict.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 
@@ -265,8 +265,8 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, if the dataset supports them",
         help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; no-documents, parts; "
-            "own-retrieval and own-rejection for systems with their own retriever; or a plug-in's."
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
+            "parts; own-retrieval and own-rejection for systems with their own retriever; or a plug-in's."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),

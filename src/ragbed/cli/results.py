@@ -132,4 +132,4 @@ def _condition(cell: ConditionCounts) -> dict[str, str]:
     if at.noise is None:
         return {}
     shown = {"arm": at.arm, "docs": str(at.k)}
-    return shown | {"true": f"{at.correct:.3g}"} if at.testbed == "counterfactual" else shown
+    return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

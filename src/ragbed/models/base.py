@@ -13,6 +13,8 @@ from ragbed.schema import Case, Completion, Lang, Served
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
+    from ragbed.models.providers.negotiation import Learned, Negotiation
+    from ragbed.models.token_limit import TokenLimit
 
 # Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
@@ -152,12 +154,23 @@ class Posting(Protocol):
 
 @runtime_checkable
 class Batching(Protocol):
-    """A model whose provider accepts batches."""
+    """A model whose provider accepts batches.
+
+    Attributes:
+        limit: The token limit of its requests.
+        negotiation: What was learned about the parameters that the server accepts.
+    """
+
+    limit: TokenLimit
+    negotiation: Negotiation
 
     def open_batches(self) -> BatchService:
         """Return the provider's batch service."""
 
-    def parse(self, body: bytes, case: Case) -> Completion:
+    def batch_request(self, case: Case, max_tokens: int, learned: Learned) -> bytes:
+        """Return the request body with a token limit and the parameters that the server accepts."""
+
+    def parse(self, body: bytes, case: Case, request: bytes) -> Completion:
         """Return the outcome for a response body.
 
         Raises:

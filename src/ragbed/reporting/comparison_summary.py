@@ -22,6 +22,7 @@ ABILITIES = {
     "rejection": "negative rejection",
     "integration": "information integration",
     "counterfactual": "counterfactual robustness",
+    "conflict": "knowledge conflicts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
     "parts": "sub-questions",

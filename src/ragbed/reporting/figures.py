@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_share
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.conflict import PRIORS
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
@@ -48,6 +49,7 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
         *_abstention(shown, words),
         *_curves(shown, "integration", words),
         *_counterfactual(shown, words),
+        *_dose_response(shown, words),
         *_position(shown, words),
         *_transitions(shown, words),
     ]
@@ -150,6 +152,21 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
                 rows.append(Stack(model, (*shares, max(0.0, 1 - sum(shares))), found[0].n))
         if rows:
             yield stacks(_name("counterfactual", panel), _texts(words, "counterfactual", panel), parts, rows)
+
+
+def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
+    """Draw accuracy over the share of true documents, with one curve for each model and prior."""
+    for panel, models in _panels(cells, "conflict").items():
+        series = []
+        for model, own in models.items():
+            for prior in PRIORS:
+                found = [cell for cell in _of(own, f"accuracy_prior_{prior}") if cell.estimate.value is not None]
+                points = tuple(sorted(_point(cell.place.get("correct"), cell.estimate) for cell in found))
+                if points:
+                    series.append(Series(words(f"figures.conflict.{prior}", model=model), points))
+        if series:
+            axes = {"across": words("figures.conflict.true_share"), "up": words("figures.accuracy")}
+            yield curves(_name("conflict", panel), _texts(words, "conflict", panel, **axes), series)
 
 
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:

@@ -252,8 +252,14 @@ class CallLoop:
                     return found, key
         return None, first
 
-    def _account(self, key: str, completion: Completion) -> Completion:
-        """Cache a response, add its cost to the budget and return it in a form that can be stored."""
+    def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
+        """Cache a response, add its cost to the budget and return it in a form that can be stored.
+
+        Args:
+            key: Its key in the cache.
+            completion: The response.
+            unpaid: The part of it whose cost is not yet in the budget; None for all of it.
+        """
         if self._cache is not None:
             try:
                 self._cache.keep(key, self.model.name, completion)
@@ -261,7 +267,7 @@ class CallLoop:
                 completion = _without_surrogates(completion)
                 self._cache.keep(key, self.model.name, completion)
         if self.session.budget is not None:
-            self.session.budget.pay(self.model.name, completion)
+            self.session.budget.pay(self.model.name, unpaid or completion)
         return completion
 
     def _store(self, request: CallRequest, called: Called) -> _PendingResult:

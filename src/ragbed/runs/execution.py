@@ -243,8 +243,7 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
 
         return partial(BatchLoop, tell=job.tell)
-    if open_batches := store.batches():
-        cases = sum(batch.count for batch in open_batches)
+    if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases, which would be billed twice. Set `batch` "
             "to collect their results."

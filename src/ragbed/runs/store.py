@@ -35,12 +35,14 @@ from ragbed.schema import Case, Completion
 __all__ = [
     "BATCH",
     "COUNT_CASES",
+    "FOLLOW_UP",
+    "FORGET",
     "INTEND",
     "LOSE",
     "NOTE",
     "RECORD",
-    "SAVE_BATCH",
     "CallRequest",
+    "FollowUp",
     "RunStore",
     "StoredBatch",
     "StoredResult",
@@ -99,7 +101,8 @@ _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model"
 
 
 BATCH = "batch."  # prefix of the keys under which batches are stored
-SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
+FORGET = "DELETE FROM meta WHERE key = ?"
 
 
 class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,6 +115,27 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: list[tuple[int, int]] = []  # case number and repeat of each call; empty once all results are stored
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
+    limits: list[int] = []  # token limit of each call; empty once all results are stored
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters; once collected, also what its results showed
+    thinks: bool = False  # whether the model has been seen to think
+
+
+class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that has to be sent again in a later batch.
+
+    Attributes:
+        max_tokens: Its token limit.
+        first: The truncated response, if the limit was raised.
+        rejections: How often the server has rejected the call.
+        after: Key of the last batch with the call, whose results need not be read again.
+        learned: Changed parameters, as the server requires them.
+    """
+
+    max_tokens: int
+    first: Completion | None = None
+    rejections: int = 0
+    after: str = ""
+    learned: dict[str, dict[str, Any] | None] = {}
 
 
 @dataclass(frozen=True)
@@ -310,8 +334,12 @@ class RunStore:
 
     # Methods for reading.
 
-    def batches(self, model: int | None = None) -> list[StoredBatch]:
-        """Return the provider batches in progress, for one model or all, in order of creation.
+    def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
+        """Return the provider batches, for one model or all, in order of creation.
+
+        Args:
+            model: The model's number; None for all.
+            collected: Whether to return those that are collected, instead of those in progress.
 
         Raises:
             DataError: A batch is damaged.
@@ -322,8 +350,23 @@ class RunStore:
                 found.append(msgspec.json.decode(text, type=StoredBatch))
             except msgspec.MsgspecError:
                 raise self.damaged(f"batch {key[:20]}") from None
-        in_progress = [batch for batch in found if batch.state != "collected" and model in (None, batch.model)]
-        return sorted(in_progress, key=lambda batch: batch.created)
+        wanted = [one for one in found if (one.state == "collected") == collected and model in (None, one.model)]
+        return sorted(wanted, key=lambda batch: batch.created)
+
+    def follow_ups(self, model: int | None = None) -> dict[tuple[int, int], FollowUp]:
+        """Return the calls to send again in later batches, by case number and repeat.
+
+        Raises:
+            DataError: A call is damaged.
+        """
+        found = {}
+        for key, text in self._meta(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.").items():
+            try:
+                number, repeat = map(int, key.split(".")[-2:])
+                found[number, repeat] = msgspec.json.decode(text, type=FollowUp)
+            except (msgspec.MsgspecError, ValueError):
+                raise self.damaged(f"call {key[:20]}") from None
+        return found
 
     def models(self) -> dict[int, tuple[str, str]]:
         """Return the name and identity of every model, by number."""

@@ -9,8 +9,7 @@ import msgspec
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Step
 from ragbed.scoring import score_outcome
-from ragbed.scoring.citations import score_citations
-from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
@@ -68,12 +67,9 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 
 
 def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the scores for all tracks, retrieval and citations, or None if there is no response."""
+    """Return the scores of all tracks and of none, or None if there is no response."""
     values = score_outcome(case, completion)
-    if values is None:
-        return None
-    values |= score_retrieval(case, completion)
-    return values | score_citations(case, completion, refused=values.get("refused") is True)
+    return None if values is None else values | score_untracked(case, completion, values)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:

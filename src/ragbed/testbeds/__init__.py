@@ -15,6 +15,7 @@ from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
 from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
+from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.integration import INTEGRATION, PARTS
@@ -50,6 +51,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "rejection": REJECTION,
     "integration": INTEGRATION,
     "counterfactual": COUNTERFACTUAL,
+    "conflict": CONFLICT,
     "closed-book": CLOSED_BOOK,
     "no-documents": NO_DOCUMENTS,
     "parts": PARTS,

@@ -11,13 +11,18 @@ from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
+from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions."""
-    chosen = [find_testbed(name) for name in dict.fromkeys(names or DEFAULT_TESTBEDS)]
+    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions.
+
+    `conflict` includes `closed-book`, which measures what the model answers without documents.
+    """
+    needed = ["closed-book"] if names and CONFLICT.name in names else []
+    chosen = [find_testbed(name) for name in dict.fromkeys((*(names or DEFAULT_TESTBEDS), *needed))]
     abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
         if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
@@ -128,7 +133,5 @@ def _where(settings: Settings) -> str:
 
 
 def _allowed_noise(testbeds: Sequence[Ability]) -> str:
-    rules = (
-        f"{bed.name} accepts {'only the ratio 1' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds
-    )
+    rules = (f"{testbed.name} accepts {testbed.accepted_noise}" for testbed in testbeds)
     return "; ".join(rules) or "closed-book has no documents"

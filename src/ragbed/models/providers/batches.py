@@ -355,7 +355,7 @@ def _anthropic_line(row: dict[str, Any]) -> LineResult:
     kind = result.get("type")
     if kind == "succeeded":
         return LineResult(row["custom_id"], msgspec.json.encode(result.get("message")))
-    detail = msgspec.json.encode(result).decode()[:500]
+    detail = msgspec.json.encode(result.get("error") or result).decode()
     name = re.search(r'"type":"(\w+_error)"', detail)
     status = _ANTHROPIC_STATUS.get(name[1], 500) if name else 500
     failure = from_status(status, detail)

@@ -133,7 +133,10 @@ def _table(one: ReportTable, words: Locale) -> Node:
 
 
 # Tables whose headings are numbers, which are the same in every language.
-_BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
+_BY_NUMBER = (
+    *("noise", "noise arms", "noise length", "integration"),
+    *("own-retrieval noise", "citations noise", "conflict prior"),
+)
 
 
 def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:

@@ -29,6 +29,7 @@ COUNTED = (
 MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). The URL can name others.
 _MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
+_WITH_TRUE = ("counterfactual", "conflict")  # Testbeds with a share of true documents.
 _LAST = 99  # Sort position of unknown values.
 
 
@@ -89,6 +90,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "testbed": lambda cell: (cell.testbed,),
     "noise": lambda cell: ("none" if cell.noise is None else f"{cell.noise:.3g}",),
     "arm": lambda cell: (cell.arm,),
+    "true": lambda cell: (f"{cell.correct:.3g}",) if cell.testbed in _WITH_TRUE else (),
     "outcome": lambda cell: (cell.outcome,),
     "error": lambda cell: () if cell.error is None else (cell.error,),
     "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
@@ -134,7 +136,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     """Return a facet's most frequent values in display order."""
 
     def place(value: str) -> tuple[float, str]:
-        if name == "noise":
+        if name in ("noise", "true"):
             return (_LAST if value == "none" else float(value)), value
         if name == "type":  # Sorts E2 before E10.
             return len(value), value

@@ -33,6 +33,7 @@ export const ZH = {
   "Testbed": "评测任务",
   "Noise": "噪声",
   "Distractors": "干扰文档",
+  "True documents": "真实文档占比",
   "Outcome": "结果",
   "Error kind": "出错种类",
   "Verdict": "判定",
