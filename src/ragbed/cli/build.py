@@ -84,8 +84,9 @@ def build() -> None:
 def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     """Look at your documents and write a recipe for them.
 
-    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF says in English or Chinese how many questions of which
-    kind to build, and about what; by default about one question per document. Nothing is built, and no model is called.
+    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
+    Chinese, how many questions to build, of which kind and on which topic; the default is about one question per
+    document. Nothing is built, and no model is called.
 
     \b
     Examples:
@@ -150,12 +151,12 @@ def run(
 ) -> None:
     """Build the benchmark that a recipe describes.
 
-    DIR receives {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of everything
-    that they were built from, quality.html and quality.json, and in steps/ the output and the rejects of every step,
-    with reasons.
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
+    all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
+    reasons.
 
-    A build that was stopped resumes when the command is run again: pages, responses and finished steps are kept. If you
-    change the recipe or a file in steps/, the steps that depend on it run again.
+    Rerun the command to resume a build that was stopped: pages, responses and finished steps are kept. If you change
+    the recipe or a file in steps/, the steps that depend on it run again.
 
     \b
     Examples:

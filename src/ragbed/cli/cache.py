@@ -14,7 +14,7 @@ def cache(context: click.Context, json: bool) -> None:
     """Show the number and size of cached responses per model.
 
     A cached response is used only for the same model, model identity, request and repeat. RAGBED_CACHE_DIR sets the
-    folder of the cache.
+    cache folder.
 
     \b
     Examples:

@@ -30,8 +30,8 @@ _FEW = 2  # Maximum number of reasons to print per condition; --json contains al
 def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[LayoutKeywords]) -> None:
     """Preview the test cases of datasets and count infeasible ones.
 
-    Cases of every testbed that the items allow are generated, with documents and prompts; no model is called. Without
-    --out only the counts are printed.
+    This generates the cases of every testbed that the items support, with documents and prompts. No model is called.
+    Without --out, only the counts are printed.
 
     \b
     Examples:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _LEGEND = """\
 Columns ({track} track):
-  n: distinct questions that both sides have under this condition
+  n: distinct questions that both sides were evaluated on under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
   B − A: difference in points, with its 95 % interval
   flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
   verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
-    (one-sided test with a p of its own, so p may be above 0.05)"""
+    (one-sided test with its own p-value, so p may be above 0.05)"""
 
 
 @click.command()

@@ -50,9 +50,9 @@ def diagnose(
     """Classify the errors of a run, with evidence.
 
     Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
-    source of the wrong answer. Errors of no type are counted as unclassified. All diagnoses are written to
+    source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; these calls are stored in
-    RUN/diagnose, and the same command resumes them.
+    RUN/diagnose; rerun the same command to resume them.
 
     \b
     Types:

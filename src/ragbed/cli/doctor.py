@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def doctor(json: bool) -> None:
     """Show which models and extras work here, and suggest fixes.
 
-    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the systems of
-    the paper. Tests compare their prompts with the original code; they were not run with the original weights.
+    No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
+    are the paper's systems. Their prompts are tested against the original code, but not with the original weights.
 
     \b
     Examples:

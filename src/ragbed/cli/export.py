@@ -63,11 +63,11 @@ def export(
 ) -> None:
     """Export a dataset, test cases or a run for another tool.
 
-    Exported test cases are fixed: documents, order and prompts, with checksums. Inspect AI and lm-evaluation-harness
+    Exported test cases have fixed documents, order and prompts, and checksums. Inspect AI and lm-evaluation-harness
     score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum
     from which `ragbed import --from cassette` restores the same run. Trials without a response are listed; if a format
-    has no place for them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
-    --shards writes many files with checksums, also to a URL.
+    cannot contain them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
+    --shards writes many files with checksums; it can also write to a URL.
 
     \b
     Examples:

@@ -72,12 +72,12 @@ def judge(
     """Let a model judge the responses of a run.
 
     The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
-    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder:
-    rerun the command to resume, or after the run itself was resumed.
+    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder.
+    Rerun the command to resume judging, or to judge responses that were added later.
 
-    Validate a judge by its agreement with people. --sample draws responses to label (fill in "label" and "rater"),
-    and --labels reads them back: it reports the agreement by language and corrects the rates. Without labels, rates
-    are marked as uncorrected.
+    To validate a judge, measure its agreement with people. --sample draws responses to label (fill in "label" and
+    "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates. Without labels,
+    rates are marked as uncorrected.
 
     \b
     Criteria:

@@ -39,8 +39,8 @@ def lint(
 ) -> None:
     """Check datasets item by item, and suggest fixes.
 
-    The exit code is 1 if there are errors. --num-docs, --noise and --true-ratio set, as in `ragbed cases`, the
-    documents that the items must be able to supply.
+    The exit code is 1 if there are errors. As in `ragbed cases`, --num-docs, --noise and --true-ratio set
+    the mix of documents that each item must be able to provide.
 
     \b
     Examples:

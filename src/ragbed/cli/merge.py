@@ -22,8 +22,9 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
 
     Files of aggregates (`ragbed score --sums`) can be combined in the same way.
 
-    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs have a response
-    of the same model to the same case, it must be the same response; an error is replaced by a response.
+    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
+    responses by the same model to the same case, the responses must be identical; an error is replaced by a response
+    from the other run.
 
     \b
     Examples:

@@ -42,11 +42,11 @@ def power(
 ) -> None:
     """Compute how many questions a comparison needs.
 
-    With --drop, it prints the number of questions needed. With --items, it prints the smallest detectable drop. With
+    With --drop, this prints the number of questions needed. With --items, it prints the smallest detectable drop. With
     both, it prints the power.
 
-    Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; what
-    matters is how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
+    Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; the
+    result depends on how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
     textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the target power.
 
     `ragbed run --dry-run` forecasts the tokens, cost and time of a run.

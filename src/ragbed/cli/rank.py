@@ -24,10 +24,10 @@ _USES = {
 }
 _LEGEND = """\
 Columns ({track} track):
-  rank: ranks that the tests do not exclude, e.g. 1–2 if no model is significantly better and one is equal
+  rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
   score %: share of right responses (rejection: of refusals) with its 95 % interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
-  n: questions that all models have"""
+  n: questions that all models were evaluated on"""
 
 
 @click.command()

@@ -49,11 +49,11 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     A folder stands for all runs in it.
 
     Every rate is over all attempted cases, errors included, with n and a 95 % interval by question; * marks n below 30.
-    LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper (same files, documents,
-    scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked against the runs:
-    supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures. html writes
-    everything, including the cases, as one file. Sums (`ragbed score --sums`) stand for runs of any size; they contain
-    neither cases nor single questions.
+    LaTeX tables show the paper's rows above yours. † marks rows that are comparable with the paper (same files,
+    documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
+    against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
+    html writes everything, including the cases, as one file. Aggregate files (`ragbed score --sums`) can replace runs
+    of any size; they contain neither cases nor individual questions.
 
     \b
     Examples:

@@ -57,18 +57,18 @@ def review(
 ) -> None:
     """Review built items in the browser: accept, fix or reject.
 
-    DIR is the folder of a build, FILE any dataset. Flagged items come first; the rest is drawn at random, and the page
-    shows an upper bound for the fraction of wrong items and how many more to review. You decide questions, answers with
-    their aliases, relevance labels, whether a search can find it, whether it is known already, false answers and every
-    edited passage one by one, or all with one key.
+    DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
+    shows an upper bound on the fraction of wrong items and how many more items to review. For each item, you decide on
+    the question, the answer with its aliases, the relevance labels, whether a search can find the answer, whether
+    models already know it, the false answer and every edited passage, one by one or all with one key.
 
     Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with rater and time, and can be
     undone. With --raters 2, two people decide each item independently; then the page shows their agreement and the
     differences. Only this machine can open the page, and only with the printed URL.
 
     --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
-    DIR2/review/ lists every removal and change with its reason. Items without a decision stay as they are; items on
-    which two raters differ are left out.
+    DIR2/review/ lists every removal and change with its reason. Items without a decision are kept unchanged; items on
+    which two raters disagree are omitted.
 
     \b
     Examples:

@@ -156,7 +156,7 @@ def run(
     """Evaluate models on every test case and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
-    called again; finished cases are not.
+    retried; finished cases are not.
 
     \b
     Examples:

@@ -43,8 +43,8 @@ def score(
 ) -> None:
     """Score the stored responses of runs again; no model is called.
 
-    There are three tracks: code (as the original code, bug for bug), paper (the paper's definitions) and robust (as a
-    careful reader would decide). A response that code or paper counts and robust does not is false
+    There are three tracks: code (the original code, bug for bug), paper (the paper's definitions) and robust (the
+    judgement of a careful reader). A response that code or paper counts as correct and robust does not is false
     credit; the reverse is missed credit.
 
     --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which

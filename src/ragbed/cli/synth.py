@@ -52,9 +52,9 @@ from ragbed.cli import options
 @options.json_option
 @options.config_option
 def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the options above
-    """Generate fictional news with known truth.
+    """Generate fictional news with known ground truth.
 
-    No model has read these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
+    No model has seen these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
     {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
     checksum of each file.
 

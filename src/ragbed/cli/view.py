@@ -26,8 +26,8 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
 
     The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
     case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
-    evidence, and judgements. Labels that you give on it are stored in RUN/labels.jsonl, for `ragbed judge RUN
-    --labels`. It follows runs in progress and shows new runs in a folder. Without a path it shows the folder runs.
+    evidence, and judgements. Labels that you assign on the page are stored in RUN/labels.jsonl, for `ragbed judge RUN
+    --labels`. It follows runs in progress and shows new runs in a folder. Without a path, it shows the folder runs.
 
     Only this machine can open it, and only with the printed URL, which contains a token.
 
