@@ -12,7 +12,7 @@ from ragbed.scoring import score_outcome
 from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 
-_BILLING = ("cached", "written", "cost", "batch")
+_BILLING = ("cached", "written", "written_1h", "cost", "batch")
 # Encoders for `canonical` and other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
 # Lines in case files omit the same defaults.

@@ -20,6 +20,7 @@ _FIELDS = {
         "cached_tokens",
     ),
     "written": ("cache_creation_input_tokens",),
+    "written_1h": ("cache_creation.ephemeral_1h_input_tokens",),
 }
 _COST = ("cost", "cost.total_cost")
 
