@@ -169,7 +169,7 @@ def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
     done, out = _import(path, lines, data, "--from", form, "-m", "mine/thinks", *more)
     assert done.code == 3, done.err
     assert "2 of 3 cases have an answer" in done.err
-    assert "1 responses are truncated" in done.err
+    assert "1 responses end prematurely" in done.err
     with open_store(out, create=False) as store:
         found = [(r.completion.outcome, r.completion.reply, r.completion.reasoning) for r in store.results()]
     assert found == [expected for _, expected in _THOUGHTS]

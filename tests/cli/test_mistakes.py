@@ -538,7 +538,7 @@ FILES = [
     Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
         "status empty",
-        "empty contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).",
+        "empty contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … --out RUN`).",
     ),
     Mistake(
         "status broken",

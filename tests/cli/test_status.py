@@ -63,5 +63,6 @@ def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path))
     assert (done.code, done.err) == (
         2,
-        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).\n",
+        f"ragbed: {tmp_path} contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … "
+        "--out RUN`).\n",
     )

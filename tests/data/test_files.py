@@ -117,7 +117,9 @@ def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
     with jsonl.write_whole(dataset.path) as sink:
         sink.write(native.to_line(base_item(2)))
     for again in (dataset.sha256, lambda: list(dataset.items())):
-        with pytest.raises(DataError, match=rf"d\.jsonl changed while it was read \(sha256 .*, not {told[:12]}…\)"):
+        with pytest.raises(
+            DataError, match=rf"d\.jsonl changed while it was being read \(sha256 .*, not {told[:12]}…\)"
+        ):
             again()
     assert len(list(Dataset("d", dataset.path).items())) == 1
 

@@ -142,7 +142,7 @@ class _ModelMonitor:
         if look.conclusion:
             self._ended[key] = self._decision(condition, look, "decided", look.conclusion)
         elif look.questions >= look.limit:
-            reason = f"this is {EXCESS} times the number of questions of a fixed plan ({look.limit / EXCESS:,.0f})"
+            reason = f"this is {EXCESS} times the number of questions in a fixed plan ({look.limit / EXCESS:,.0f})"
             self._ended[key] = self._decision(condition, look, "inconclusive", reason)
 
     def _decision(self, condition: Condition, look: Look, state: DecisionState, reason: str) -> Decision:

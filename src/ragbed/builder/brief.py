@@ -96,7 +96,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         "[wanted]  # items per language; for different numbers: { en = 10, zh = 5 }",
         f"base = {_write_count(base)}  # noise robustness and rejection",
         f"integration = {counts['integration']}",
-        f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows without documents",
+        f"counterfactual = {counts['counterfactual']}  # only questions that the generator can answer alone",
         "",
         "[[sources]]",
         f"kind = {_quote(kind)}",

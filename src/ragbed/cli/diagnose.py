@@ -142,8 +142,8 @@ def _print_notes(result: DiagnosisResult) -> None:
         paper_types.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(paper_types.items()))
     say(
-        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, {paper_only} wrong "
-        f"only by the paper's scoring{f' ({kinds})' if kinds else ''}."
+        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, and {paper_only} "
+        f"wrong only by the paper's scoring{f' ({kinds})' if kinds else ''}."
     )
     if counts.without:
         say(f"{counted(counts.without, 'closed-book trial')} used only for comparison and not diagnosed.")

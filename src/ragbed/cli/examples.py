@@ -95,7 +95,7 @@ def _legend() -> Text:
 
     words = {
         "supports": "contains the answer 含答案",
-        "distracts": "does not 不含答案",
+        "distracts": "does not contain it 不含答案",
         "contradicts": "contains a false answer 含错误答案",
     }
     legend = Text("\n")

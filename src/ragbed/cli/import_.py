@@ -104,7 +104,9 @@ def _describe(imported: ImportResult, out: Path) -> list[str]:
     if counts["failed"]:
         lines.append(f"{counts['failed']:,} cases failed in the harness and count as errors (harness-error).")
     if counts["truncated"]:
-        lines.append(f"{counts['truncated']:,} responses are truncated, e.g. inside a thought, and count as truncated.")
+        lines.append(
+            f"{counts['truncated']:,} responses end prematurely, e.g. inside a thought, and count as truncated."
+        )
     if counts["filtered"]:
         lines.append(f"{counts['filtered']:,} responses were blocked by a content filter and count as filtered.")
     if counts["labels"]:

@@ -21,10 +21,10 @@ _TITLES = {
     "counterfactual": "Table 7. Counterfactual robustness, %",
 }
 _NOTES = (
-    "Percentages as printed in the paper, with 300 questions per language in Tables 1 and 3 and 100 in "
-    "Tables 5 and 7. The columns\nof Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact "
-    "sentence, Rej* and ED* by a judge. Acc is accuracy\nwithout documents; Table 7 omits models with an "
-    "accuracy of at most 70 %.\n"
+    "Percentages as printed in the paper, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 "
+    "and 7.\nThe columns of Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* "
+    "and ED* by a judge.\nAcc is accuracy without documents; Table 7 omits models with an accuracy of at most 70 "
+    "%.\n"
 )
 _EVERY = ("McNemar, every pairing", "adjusted per row", "adjusted over the table")
 _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pairing", *_EVERY)
@@ -99,12 +99,12 @@ def _print_declines(tables: Tables, found: Findings, out: _Printer) -> None:
             f"  {where} matches {one.count.hits}/{one.count.n}. We infer that {lost} failed calls were "
             "excluded from the denominator."
         )
-    out.tell("  All other figures in Tables 1 and 3 are whole numbers of 300 questions.\n")
+    out.tell("  All other figures in Tables 1 and 3 correspond to whole numbers of questions out of 300.\n")
     title = "S-1. Rows of Table 1 that drop significantly (α = 0.05) from noise 0"
     out.table(title, _TESTS, [_tests(verdict) for verdict in found.simple.verdicts])
     out.tell(
-        "  The paper says that accuracy on simple questions drops significantly only at 0.8. In its own "
-        "table, most rows do so at 0.6.",
+        "  The paper says that accuracy on simple questions drops significantly only at 0.8. In its own table, "
+        "most rows already do at 0.6.",
         "  At 0.4 the result depends on the correction for multiple tests (Holm).\n",
     )
     out.table(
@@ -122,7 +122,7 @@ def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
     out.tell(f"\nS-4. Error shares of {shares} % cannot refer to all errors of {tables.integration_errors.model}")
     for what, n in found.error_shares.errors.items():
         exist = "exist" if n in found.error_shares.sizes_that_fit else "do not exist"
-        out.tell(f"  {what}: {n} errors; whole numbers with these shares {exist}")
+        out.tell(f"  {what}: {n} errors; whole numbers that give these shares {exist}")
     out.tell("  The shares fit a sample of 50 or 100 errors: they are estimates and should have intervals.\n")
     out.tell(
         "S-5. Smallest drop detectable with 80 % power if the two conditions had different questions (see "

@@ -107,6 +107,6 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
         ]
         title = (
             f"Since {', '.join(drift.before)}: {drift.added:,} questions added, {drift.removed:,} removed, and "
-            f"{len(drift.changed):,} of {drift.shared:,} shared questions have another answer"
+            f"{len(drift.changed):,} of {drift.shared:,} shared questions have a different answer"
         )
         print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)

@@ -55,7 +55,7 @@ def _print(found: Status, *, to_stderr: bool) -> None:
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
         counts = (model.ok, model.truncated, model.filtered, model.error)
         rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
-    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error types", "kinds of errors")
+    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "error types")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
@@ -99,8 +99,7 @@ def _notes(found: Status) -> Iterator[str]:
             yield f"The server for {model.name} served several models: {', '.join(model.served)}."
         if model.sent is not None and model.sent.get("negotiated"):
             yield (
-                f"Changes to requests to {model.name}, because the server rejects some parameters: "
-                f"{model.sent['negotiated']}."
+                f"The server for {model.name} rejects some parameters. In requests to it, {model.sent['negotiated']}."
             )
     if any(model.truncated for model in found.models):
         yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."

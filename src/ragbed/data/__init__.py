@@ -99,7 +99,7 @@ class Dataset:
                 found = hash_file(here)
                 if found != (self._first or [found])[0]:
                     change = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
-                    raise DataError(self.path, f"changed while it was read {change}; run the command again")
+                    raise DataError(self.path, f"changed while it was being read {change}; rerun the command")
                 self._first[:] = [found]
             yield here
 

@@ -93,7 +93,7 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
 
 
 def _note(table: ReportTable) -> str:
-    note = r"Per cent of $n$, failures included, with 95\,\% intervals by question"
+    note = r"Percentages of $n$, failures included, with 95\,\% intervals by question"
     has_few = any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells)
     return note + (rf"; $^*$ fewer than {FEW} cases." if has_few else ".")
 

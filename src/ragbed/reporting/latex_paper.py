@@ -282,10 +282,12 @@ def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
             else ""
         )
     if inferred_rows(shape.table):
-        note += r"; $^\ddagger$ one value is not a share of this $n$, from which we infer that failed calls left it"
+        note += (
+            r"; $^\ddagger$ one value is not a whole number out of this $n$; we infer that failed calls were left out"
+        )
     if any(comparable.values()):
         note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
     if not all(comparable.values()):
         note += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
-        note += r" are \emph{not comparable} with the rows above: other files or document layout"
+        note += r" are \emph{not comparable} with the rows above: different files or document layout"
     return note + "."

@@ -176,7 +176,7 @@ def _why_no_run(folder: Path) -> str:
         return (
             f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files."
         )
-    problem = f"contains no run (no {NAME})" if folder.exists() else "does not exist"
+    problem = f"contains no run ({NAME} is missing)" if folder.exists() else "does not exist"
     return f"{folder} {problem}. Choose the folder of a run (`ragbed run … --out RUN`)."
 
 

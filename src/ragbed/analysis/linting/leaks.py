@@ -112,7 +112,7 @@ def _slots_held(text: str, answer: Answer) -> int:
 @rule(
     "slot-without-positive",
     "warning",
-    "no supporting document contains a part of the answer",
+    "a part of the answer does not appear in any supporting document",
     fix="Add a document that gives it, or correct the answer.",
 )
 def slot_without_positive(view: View) -> Iterator[Fault]:

@@ -31,7 +31,10 @@ _DISTANCE = MeasureSpec(
 )
 _TOPICS = MeasureSpec(
     "topic entropy",
-    "entropy of the content words of questions, in bits; the note states the maximum, where no word repeats",
+    (
+        "entropy of the content words of questions, in bits; the note states the maximum, which is reached if no "
+        "word repeats"
+    ),
     "zh_refine 9.98 of 10.99; en_fact 7.02 of 8.61",
 )
 _SEVERAL = MeasureSpec("several parts", "items whose answer has more than one part", "zh_refine 43 of 300")

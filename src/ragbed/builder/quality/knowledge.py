@@ -22,7 +22,7 @@ _GATED = MeasureSpec(
 )
 _EVENTS = MeasureSpec("dated events", "items with the date of their event", "RGB's data has no dates")
 _VALID = MeasureSpec(
-    "answers with validity",
+    "answers with dates",
     "items with the dates of the first and last page that give the answer; the note states the earliest last date",
     "RGB's data has no dates",
 )

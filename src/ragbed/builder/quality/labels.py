@@ -11,7 +11,7 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 
 _HOLDS = MeasureSpec(
     "label fidelity, supporting",
-    "supporting passages that contain the answer, lower-cased",
+    "supporting passages that contain the answer, ignoring case",
     "zh_refine 2,566/2,571; en_fact 395/395; zh_fact 418/418",
     QualityGate("≥", 0.99),
 )
@@ -30,7 +30,7 @@ _GIVES = MeasureSpec(
 _CLEAR = MeasureSpec(
     "negative purity",
     ("distracting passages without the answer in any form that the rules recognise ($44bn, 27/10/2017, a family name)"),
-    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; verbatim 99.9 % at most",
+    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; at most 99.9 % verbatim",
     QualityGate("≥", 0.99),
 )
 _TELLS = MeasureSpec(

@@ -157,7 +157,7 @@ def parse_chat(content: bytes) -> Completion:
     if choice.error or finish == "error":
         raise _with_usage(_from_error(choice.error or completion.error), usage)
     if choice.message is None and choice.text is None:
-        raise Failure("protocol", "the response contains neither a message nor a text", again=True)
+        raise Failure("protocol", "the response contains neither a message nor text", again=True)
     message = choice.message or _Message(choice.text)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
