@@ -13,7 +13,7 @@ engine_options: Decorator = together(
         metavar="NAME",
         default="local",
         group=DISTRIBUTED,
-        help="Where to run the work: local (this machine) or ray (a Ray cluster).",
+        help="Execution engine: local (this machine) or ray (a Ray cluster).",
     ),
     option(
         "--cluster",

@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Sample N responses per criterion and write them to --out for people to label.",
 )
-@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="File to write the --sample to.")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="FILE", help="File to write the sample to, with --sample."
+)
 @asking_options
 @options.json_option
 @options.config_option

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options.option(
     "--words",
     type=click.Choice(["en", "zh"]),
-    show_default="that of the browser",
+    show_default="the browser's language",
     help="Initial language of the site.",
 )
 def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:

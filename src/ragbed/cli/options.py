@@ -254,7 +254,7 @@ true_ratio_option: Decorator = option(
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Fractions of the documents that contain the true answer, for the testbeds counterfactual and conflict.",
+    help="Fractions of the documents that contain the true answer, in the counterfactual and conflict testbeds.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 

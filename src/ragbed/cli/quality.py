@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data")
-@option("--out", "-o", type=LocalPath(), metavar="FILE", help="HTML or JSON report to write (.html or .json).")
+@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
 @option("--against", metavar="DATA", help="Earlier edition of the dataset to compare with.")
 @option(
     "--runs",

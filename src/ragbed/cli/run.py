@@ -64,8 +64,8 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="NAMES",
     group=help_groups.SAMPLING,
     help=(
-        "Also run cases that have documents with these prompting strategies: quote, numbered, unwarned, "
-        "decompose, isolate, cite, or all."
+        "Additional prompting strategies to run on cases with documents: quote, numbered, unwarned, decompose, "
+        "isolate, cite, or all."
     ),
 )
 @options.option(
@@ -106,7 +106,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--shard",
     metavar="I/N",
     group=help_groups.DISTRIBUTED,
-    help="Evaluate only part I of N of the questions. `ragbed merge` combines the parts.",
+    help="Evaluate only the I-th of N parts of the questions; `ragbed merge` combines the runs.",
 )
 @options.option(
     "--fail-under",
@@ -124,8 +124,9 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop when this condition is decided: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
-        "comparison, e.g. 'compare:runs/base:drop 5%'; or decided, for the gates. Repeatable."
+        "Condition for stopping early: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
+        "comparison, e.g. 'compare:runs/base:drop 5%'; or decided, which stops when all gates are decided. "
+        "Repeatable."
     ),
 )
 @options.option(
