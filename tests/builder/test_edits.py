@@ -66,7 +66,7 @@ def test_spans_are_where_the_text_differs() -> None:
     ("question", "fake", "fault"),
     [
         (PRICE, "$17 billion", None),
-        (PRICE, "44bn dollars", "is the true answer"),
+        (PRICE, "44bn dollars", "is the same as the true answer"),
         (PEOPLE, "112,400", "contain"),
         (PEOPLE, "2,400", "contain"),
         (PRICE, "Tidewater Radio", "appears in the question"),

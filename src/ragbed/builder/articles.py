@@ -136,7 +136,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
     if read.lang is None:
         return reject(raw.url, "language", "the document's language was not detected as English or Chinese")
     if found := find_instruction(read.text):
-        return reject(raw.url, "instructions", f"the document addresses a model: {found!r}")
+        return reject(raw.url, "instructions", f"the document contains text addressed to a language model: {found!r}")
     return Article(
         id=hashlib.sha256(f"{raw.url}\0{read.text}".encode()).hexdigest()[:16],
         url=raw.url,

@@ -40,7 +40,7 @@ def check_fake(question: Question, fake: Answer) -> list[str]:
     gold = prepare(question.question, question.answer, fake, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     if gold.fake_is_gold:
-        return ["the false answer is the true answer"]
+        return ["the false answer is the same as the true answer"]
     faults = []
     if len(fake) != len(question.answer):
         faults.append(f"the false answer has {len(fake)} parts, but the true answer has {len(question.answer)}")

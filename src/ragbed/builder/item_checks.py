@@ -316,7 +316,7 @@ def check_instructions(checked: CheckedItem) -> Iterator[str]:
     texts: Sequence[str] = (checked.item.question, *(passage.text for passage in checked.item.passages))
     for text in texts:
         if found := find_instruction(text):
-            yield f"a text addresses a model: {found!r}"
+            yield f"a text is addressed to a language model: {found!r}"
 
 
 CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {

@@ -93,7 +93,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     if unscored := sum(cell.unscored for cell in cells):
         say(
             f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
-            "matched. Run ragbed lint for details."
+            "matched. `ragbed lint DATA` lists these answers."
         )
 
 

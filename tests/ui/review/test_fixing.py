@@ -182,7 +182,7 @@ def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
     assert f"passages[{place}]: the passage still contains {true}" in doubts
     assert (
         doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0]
-        == "fake: the false answer is the true answer"
+        == "fake: the false answer is the same as the true answer"
     )
 
 
