@@ -185,10 +185,10 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accuracy=0.5", "write TESTBED.METRIC"),
+        ("accuracy=0.5", "use TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
         ("noise.accuracy=150%", "between 0 and 1"),
-        ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
+        ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
         ("noise.accuracy@0.6=0.5", "the run has no such value"),

@@ -158,8 +158,8 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.3 ± 30", "no case in this run measures this"),
         ("noise.auc ± 3", "no interval that can be monitored"),
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
-        ("noise.accuracy@0.4", "write"),
-        ("accurate enough", "write"),
+        ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),
+        ("accurate enough", 'use "TESTBED.METRIC'),
         ("decided", "set `fail_under`"),
         ("compare:nowhere:drop 5%", "nowhere"),
         ("compare:runs/base:drop 0%", "greater than 0"),
@@ -175,7 +175,7 @@ def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, 
 def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: Path) -> None:
     base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
     model = Slow()
-    with pytest.raises(UsageError, match=f"was evaluated on other data .{DATA}. than this run .{OTHER}"):
+    with pytest.raises(UsageError, match=f"was evaluated on different data .{DATA}. from this run .{OTHER}"):
         _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match=r"requires at least \d+ questions, but the run has 54"):
         _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")

@@ -252,7 +252,7 @@ def test_an_object_that_lacks_a_method_is_told_which(tmp_path: Path) -> None:
         async def identity(self) -> str:
             return ""
 
-    with pytest.raises(UsageError, match="lacks concurrency, advice, request, close"):
+    with pytest.raises(UsageError, match="does not have concurrency, advice, request, close"):
         _evaluate(Half(), tmp_path)
 
 

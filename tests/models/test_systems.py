@@ -142,7 +142,7 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
-        ("made_system", "Write python/<module>:<function>"),
+        ("made_system", "Use python/<module>:<function>"),
         ("made_system.py:good", "not end in .py; use python/made_system:good"),
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
@@ -162,7 +162,7 @@ def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: s
     [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
 )
 def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, write: str) -> None:
-    with pytest.raises(UsageError, match=f"write {write}$"):
+    with pytest.raises(UsageError, match=f"the URL: {write}$"):
         open_model(spec, lambda name: ModelConfig(name, {}))
 
 

@@ -295,7 +295,7 @@ def test_truncated_responses_and_rejected_parameters_are_sent_again(
     status = read_status(tmp_path / "batch").models[0]
     assert status.sent == read_status(tmp_path / "direct").models[0].sent
     assert status.sent is not None
-    assert status.sent["negotiated"] == "temperature is left out"
+    assert status.sent["negotiated"] == "temperature is omitted"
     raised = [trial for trial in run.trials() if trial.get("max_tokens") is not None]
     assert 0 < len(raised) < CASES
     assert all((trial["max_tokens"], trial["usage"]["out"]) == (4_096, 256 + 12) for trial in raised)
@@ -374,7 +374,7 @@ def test_calls_to_send_again_survive_the_end_of_a_session(
             with pytest.raises(ExceptionGroup) as caught:
                 _run(model, tmp_path / "run", batch=True)
             assert caught.group_contains(_Killed)
-        with pytest.raises(UsageError, match="Set `batch` to collect them"):
+        with pytest.raises(UsageError, match="Set `batch` to collect their results"):
             _run(model, tmp_path / "run")
         run = _run(model, tmp_path / "run", batch=True)
         stats = _stats(url)

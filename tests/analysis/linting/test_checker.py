@@ -59,7 +59,7 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
-        ('{"id": 1}'.encode("utf-16"), "is UTF-16"),
+        ('{"id": 1}'.encode("utf-16"), "is encoded as UTF-16"),
         (
             b'{"id": 1, "text": "?"}',
             "has an unknown format: a record needs the field 'question' (native) or 'query' (rgb); its fields are: id",

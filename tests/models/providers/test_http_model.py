@@ -201,7 +201,7 @@ WRONG = {
         "contains characters that are not allowed in an API key",
     ),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
-    "no model": ("openai-api/x", {}, "Write openai-api/<name>/<model>"),
+    "no model": ("openai-api/x", {}, "Use openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
     "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
 }
@@ -249,7 +249,7 @@ def test_http_models_are_quick_to_import() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not the URL of a proxy|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not a valid proxy URL|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 
