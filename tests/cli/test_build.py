@@ -249,7 +249,7 @@ def test_the_same_command_again_asks_nobody_and_changes_nothing(place: Path, sha
     shared[0].closed = True
     done = build()
     assert done.code == 0, done.err
-    assert done.err.count("as before") == 14
+    assert done.err.count("unchanged") == 14
     assert contents(place / "out") == before
 
 
@@ -335,7 +335,7 @@ def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
     before = contents(place / "out")
     done = build("--from", "ranking")
     assert done.code == 0, done.err
-    assert done.err.count("as before") == 6
+    assert done.err.count("unchanged") == 6
     assert contents(place / "out") == before
 
 

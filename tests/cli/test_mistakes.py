@@ -367,7 +367,8 @@ OPTIONS = [
     Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value; separate values with single commas."),
     Mistake("RUN --num-docs five", "Error: Invalid value for '--num-docs': 'five' is not allowed. Use an integer."),
     Mistake(
-        "RUN --num-docs 0", "--num-docs 0 is not between 1 and 10,000; for no documents use --testbeds closed-book."
+        "RUN --num-docs 0",
+        "--num-docs 0 is not between 1 and 10,000; to evaluate without documents, use --testbeds closed-book.",
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
@@ -416,9 +417,9 @@ OPTIONS = [
     ),
     Mistake("RUN --engine slurm", "unknown engine 'slurm'. Known: local, ray."),
     Mistake(
-        "RUN --cluster head:6379", "--cluster head:6379 needs a Ray cluster. Add --engine ray, or remove --cluster."
+        "RUN --cluster head:6379", "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster."
     ),
-    Mistake("RUN --replicas 2", "--replicas 2 needs a Ray cluster. Add --engine ray, or remove --replicas."),
+    Mistake("RUN --replicas 2", "--replicas 2 requires a Ray cluster. Add --engine ray, or remove --replicas."),
     Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
         "RUN --fail-under noise",
@@ -448,15 +449,15 @@ OPTIONS = [
     ),
     Mistake(
         "RUN --prompt none",
-        "--prompt none: the folder does not contain instructions. Create at least one of en/system.md, en/user.md, "
-        "en/closed-book.system.md, en/closed-book.user.md, or the same for zh.",
+        "--prompt none: the folder contains no instructions. Create at least one of en/system.md, en/user.md, "
+        "en/closed-book.system.md, en/closed-book.user.md, or the same files for zh.",
     ),
     Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
     Mistake("RUN --config bad.toml", "--config bad.toml is not valid TOML: <any>"),
     Mistake(
         "RUN --config wrong.toml",
         "--config wrong.toml: 'nois' is not an option of this command. Did you mean 'noise'? `ragbed run --help` "
-        "lists them.",
+        "lists the options.",
     ),
     Mistake(
         "report good -f docx",

@@ -74,7 +74,7 @@ def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> No
     assert "unknown model 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
     assert not (tmp_path / "out").exists()
     done = _export(run, to, tmp_path / "out", "-m", "test/b")
-    assert f"2 trials of {run} written" in done.err
+    assert f"2 trials from {run} written" in done.err
 
 
 def test_a_testbed_has_no_responses(tmp_path: Path) -> None:

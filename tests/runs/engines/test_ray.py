@@ -299,7 +299,7 @@ def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
                 await crew.close()
 
         assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
-    assert "workers differ" in told[0]
+    assert "the workers have different models" in told[0]
 
 
 def _open(nodes: Nodes) -> Engine:
