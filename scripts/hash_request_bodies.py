@@ -6,7 +6,8 @@ negotiation were supported. They were made with:
     git archive baab864 src | tar -x -C /tmp/old
     PYTHONPATH=/tmp/old/src python scripts/hash_request_bodies.py > tests/models/request_bodies.json
 
-Each hash covers 40 prompts in English and Chinese. Providers that did not exist in that commit have no hash.
+Each hash covers 40 prompts in English and Chinese. Providers that did not exist in that commit have no hash, and
+neither have the requests of judges that now ask for JSON output.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ _OWN_SERVER = _ENVIRON | {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
 _SAMPLINGS = {
     "default": Sampling(),
     "sampled": Sampling(temperature=0.7, top_p=0.9, max_tokens=1_000),
-    "choices": Sampling(max_tokens=16, choices=("yes", "no")),
 }
 # Model string and environment by the name of a row.
 _MODELS: dict[str, tuple[str, dict[str, str]]] = {
@@ -51,6 +51,7 @@ def hash_bodies() -> dict[str, str]:
         for name, (model, environ) in _MODELS.items()
         for sampling in _SAMPLINGS
     }
+    found["vllm, a judge's choices"] = _hash("vllm/m", _ENVIRON, sampling=Sampling(choices=("yes", "no")))
     for name, preset in PRESETS.items():
         found[f"openai-api, preset {name}"] = _hash("openai-api/t/m", _ENVIRON, preset=preset)
     return found

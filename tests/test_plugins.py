@@ -66,6 +66,7 @@ def test_the_template_is_installed_listed_run_and_reported(installed: Path, tmp_
     assert {asked["single", track] for track in ("brief", "robust", "code", "paper")} == {20}
 
 
+@pytest.mark.slow
 def test_the_templates_own_tests_pass(installed: Path) -> None:
     words = ("pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests")
     done = _in_its_own_process(installed, *words, where=installed.parent / "template")

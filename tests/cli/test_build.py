@@ -390,6 +390,7 @@ KILLED_AT = (
 """The file whose appearance brings the blow."""
 
 
+@pytest.mark.slow
 def test_a_build_killed_at_many_moments_ends_in_the_same_bytes(place: Path) -> None:
     before = contents(place / "out")
     shutil.rmtree(place / "out")

@@ -136,7 +136,7 @@ def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     environ = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BROWSER": "true"}
     started = time.monotonic()
-    words = [str(programs / "ragbed"), "demo", "-m", "baseline/lexical"]
+    words = [str(programs / "ragbed"), "demo", "-m", "baseline/lexical", "--out", "runs/my demo"]
     with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         demo.stdout.readline()

@@ -107,6 +107,26 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
     assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "gate"),
+    [(("run", "-m", "scripted/oracle", "-d", "figure1"), "--fail-under "), (("compare", "a", "b"), "--fail-if-worse ")],
+)
+def test_a_gate_file_without_a_gate_is_a_usage_error(words: tuple[str, ...], gate: str, tmp_path: Path) -> None:
+    done = type_command(*words, "--junit", str(tmp_path / "gates.xml"))
+    assert (done.code, done.err.partition("--junit has no effect here: no gate is set. Add e.g. ")[2][: len(gate)]) == (
+        2,
+        gate,
+    )
+
+
+def test_a_gate_file_of_the_environment_may_be_meant_for_other_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGBED_JUNIT", str(tmp_path / "gates.xml"))
+    done = type_command(*_RUN, "-m", "scripted/oracle", "--limit", "2", "--out", str(tmp_path / "run"))
+    assert (done.code, (tmp_path / "gates.xml").exists()) == (0, False)
+
+
 @pytest.mark.parametrize("share", ["three", "3", "-1%", "101%", "%", "nan"])
 def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)

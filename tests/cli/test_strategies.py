@@ -39,7 +39,7 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
         "robust+isolate": 6.0,
     }
     shown = type_command("report", run)
-    assert "Prompting strategies: compared with the plain prompt" in shown.out
+    assert "Prompting strategies compared with the plain prompt" in shown.out
     assert re.search(r"Not enough data for .*C10: each model needs at least 30 questions", shown.err)
 
 

@@ -47,6 +47,7 @@ def _end_normally(folder: Path, endpoint: Endpoint) -> None:
     assert process.exitcode == 0
 
 
+@pytest.mark.slow
 def test_kills_at_random_points_lose_nothing_and_repeat_little(tmp_path: Path) -> None:
     folder, draw = tmp_path / "killed", random.Random(4)
     with serve(tmp_path / "calls") as endpoint:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragbed.api.objects import ModelSource, System, SystemCase, SystemFunction, brief, is_model
+from ragbed.api.objects import ModelLike, ModelSource, System, SystemCase, SystemFunction, brief, is_model, read_models
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.models.base import Model, WorkerLost, canonical
+from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.plugin_guard import open_contained
 from ragbed.models.systems import DEFAULT_CALLS, read_answer
@@ -40,6 +41,12 @@ def open_object(source: ModelSource, connections: int | None, timeout: float, co
         provider, _, rest = value.name.partition("/")
         return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
     return _FunctionModel(source.name, value, at_once, timeout)  # type: ignore[arg-type]  # a callable
+
+
+def identify_functions(models: ModelLike) -> str:
+    """Return the versions of the functions among models; an empty string if there are none."""
+    values = [source.value for source in read_models(models)]
+    return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
 
 
 def _with_tracebacks(model: Model) -> Model:
@@ -106,8 +113,8 @@ class _FunctionModel:
         return canonical({"messages": case.messages})
 
     async def identity(self) -> str:
-        """Return an empty string, because a function has no version."""
-        return ""
+        """Return the version of the function's code."""
+        return identify(self._function)
 
     async def close(self) -> None:
         """Do nothing, because the caller owns the function."""

@@ -61,6 +61,7 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
     spec = make_spec(model, data, options)
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
+        _warn_of_infeasible(job, shown.message)
     return _finished(spec, job)
 
 
@@ -86,6 +87,7 @@ async def arun(
             await execution.arun(job, _named(job, shown.calls))
         except RagbedError as error:
             raise _with_folder(error, job)  # noqa: B904 - it is the same error
+        _warn_of_infeasible(job, shown.message)
     return _finished(spec, job)
 
 
@@ -175,6 +177,19 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
 def read_decisions(job: Job) -> list[Decision]:
     """Return the results of the `until` conditions after a job has run."""
     return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
+
+
+def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
+    from ragbed.runs.store import open_store
+
+    with open_store(job.folder, create=False) as store:
+        infeasible = store.infeasible()
+    if infeasible:
+        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
+        message(
+            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.cases` with the same data "
+            "and options counts them by reason."
+        )
 
 
 def _finished(spec: RunSpec, job: Job) -> Run:

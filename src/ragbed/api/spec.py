@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
 from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UsageError
+from ragbed.errors import UnusedOption, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
@@ -222,8 +222,13 @@ class RunSpec:
                 raise UsageError(f"{name}={getattr(self, name)!r} is neither True nor False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction.")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
         if self.engine == "local" and self.cluster is not None:
             raise UsageError(f"cluster={self.cluster} requires a Ray cluster. Add engine=ray, or remove `cluster`.")
+        if self.junit is not None and not self.gates:
+            raise UnusedOption("junit", "no gate is set. Add e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
     def gates(self) -> tuple[str, ...]:

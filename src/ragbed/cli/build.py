@@ -209,7 +209,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
     """Print the missing items, and exit with code 3 if there are any. A locked build only checks for changes."""
-    from ragbed.cli.console import say
+    from ragbed.cli.console import quoted, say
 
     if result.unfinished:
         steps = ", ".join(result.unfinished)
@@ -223,6 +223,6 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
         say(f"{', '.join(names)}: {text}")
     say(f"The build is in {result.folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
-        say(f"Next: ragbed review {result.folder}, then ragbed run -m MODEL -d {result.folder / first}")
+        say(f"Next: ragbed review {quoted(result.folder)}, then ragbed run -m MODEL -d {quoted(result.folder / first)}")
     if not locked and not result.complete:
         raise click.exceptions.Exit(3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -58,7 +57,7 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
     from ragbed.api.spec import LayoutKeywords
-    from ragbed.cli.console import program
+    from ragbed.cli.console import program, quoted
 
     context = click.get_current_context()
     words = [str(options.to_place(name)) if "://" in name else name for name in data]
@@ -67,7 +66,7 @@ def cases_command(data: Sequence[str]) -> str:
         is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
         if name in LayoutKeywords.__annotations__ and is_set and context.params[name] is not None:
             words += [option.opts[0], str(context.params[name])]
-    return f"{program()} cases {shlex.join(words)}"
+    return f"{program()} cases {quoted(*words)}"
 
 
 def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:

@@ -75,9 +75,12 @@ def compare(
     """
     from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.keywords import call_with_given
     from ragbed.text import counted
 
-    result = analysis.compare(first, second, track=track, least=least, fail_if_worse=fail_if_worse, junit=junit)
+    result = call_with_given(
+        analysis.compare, first, second, track=track, least=least, fail_if_worse=fail_if_worse, junit=junit
+    )
     least = least if fail_if_worse is None else fail_if_worse
     _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
     _print(result.rows, least, to_stderr=json)

@@ -95,14 +95,14 @@ def _write_report(runs: list[Path], target: Path) -> None:
 
 def _print_next(first: Path, out: Path) -> None:
     """Print three commands that can be run exactly as shown."""
-    from ragbed.cli.console import console, program
+    from ragbed.cli.console import console, program, quoted
     from ragbed.runs.status import read_status
 
     name, model = program(), read_status(first).models[0].model
     steps = {
-        f"{name} report {out}": "all tables, with intervals",
-        f"{name} run -m {model} -d ragbed-mini-en_base --limit 5": "a first run of your own",
-        f"{name} view {out}": "browse every case and response",
+        f"{name} report {quoted(out)}": "all tables, with intervals",
+        f"{name} run -m {quoted(model)} -d ragbed-mini-en_base --limit 5": "a first run of your own",
+        f"{name} view {quoted(out)}": "browse every case and response",
     }
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
         steps.popitem()

@@ -29,7 +29,7 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
         )
         for row in forecasts
     ]
-    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
+    columns = ("model", "calls", "input tokens", "output tokens", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
     if job.rule is not None:
         say("--until may stop the run before it has made all of these calls.")

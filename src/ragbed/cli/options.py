@@ -330,11 +330,10 @@ def share(value: str | float) -> float:
     Raises:
         click.BadParameter: The value is not a share between 0 and 1.
     """
-    text = str(value).strip()
+    from ragbed.api.parameters import read_share
+    from ragbed.errors import UsageError
+
     try:
-        read = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        read = -1.0
-    if not 0 <= read <= 1:
-        raise click.BadParameter(f"{text!r} is not a fraction between 0 and 1; use e.g. 0.03 or 3%.")
-    return read
+        return read_share("share", value)
+    except UsageError:
+        raise click.BadParameter(f"{value!r} is not a fraction between 0 and 1; use e.g. 0.03 or 3%.") from None

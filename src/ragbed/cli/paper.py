@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ragbed.analysis.paper.tables import PaperTable, Tables
 
 _TITLES = {
-    "noise": "Table 1. Noise robustness: accuracy, %",
+    "noise": "Table 1. Noise robustness: accuracy (%)",
     "rejection": "Table 3. Negative rejection, %",
-    "integration": "Table 5. Integration: accuracy, %",
+    "integration": "Table 5. Integration: accuracy (%)",
     "counterfactual": "Table 7. Counterfactual robustness, %",
 }
 _NOTES = (

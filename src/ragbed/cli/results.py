@@ -31,18 +31,18 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         limit: The responses' token limit.
         may_stop: Whether the run may stop early.
     """
-    from ragbed.cli.console import say
+    from ragbed.cli.console import quoted, say
 
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
         cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {quoted(folder)} to resume.")
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if errors:
         say(f"First error: {read_rest(folder)[1]}")
         cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {folder} to retry."
+        rerun = f"Rerun the same command with --out {quoted(folder)} to retry."
         say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
     if truncated:
         say(f"{tell_truncated(truncated, limit)} Choose another --out.")

@@ -178,11 +178,12 @@ def run(
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
     from ragbed.cli.forecasts import print_forecasts
+    from ragbed.cli.keywords import call_with_given
     from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
-    spec = RunSpec(model=model, data=data, **chosen)
+    spec = call_with_given(RunSpec, model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
             print_forecasts(job, to_json=json)
@@ -200,7 +201,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
-    from ragbed.cli.console import say
+    from ragbed.cli.console import quoted, say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
 
@@ -209,7 +210,7 @@ def _evaluate(job: Job) -> list[ConditionCounts]:
         with RunProgress() as progress:
             execute(replace(job, follower=table), progress.calls)
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
+        say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}")
         raise
     return table.finish(cast("Engine", job.engine))
 

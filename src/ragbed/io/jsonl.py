@@ -164,6 +164,8 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
         with report_errors(path, "written"):
             temporary.mkdir(parents=True)
             yield temporary
+            if target.exists():  # it is empty; Windows does not replace folders
+                target.rmdir()
             temporary.replace(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)  # either it was renamed, or it is incomplete

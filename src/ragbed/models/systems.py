@@ -21,6 +21,7 @@ import msgspec
 from ragbed.data.corpus import Corpus, Named
 from ragbed.errors import UsageError
 from ragbed.models.base import StatelessModel, canonical
+from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
@@ -115,7 +116,7 @@ class HttpSystem(HttpModel):
         return to_arguments(case)
 
     async def identity(self) -> str:
-        """Return None, because a system has no known identity."""
+        """Return an empty string, because a server does not report the version of its code."""
         return ""
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -165,8 +166,8 @@ class PythonSystem(StatelessModel):
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
-        """Return None, because a function has no known identity."""
-        return ""
+        """Return the version of the function's code."""
+        return identify(self._function)
 
 
 def _await_result(result: object) -> object:

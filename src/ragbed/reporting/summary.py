@@ -114,8 +114,8 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0 % and 100 %."""
+    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0% and 100%."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
-        return "< 1 %"
-    return "> 99 %" if rounded == 100 and value < 1 else f"{rounded} %"
+        return "<1%"
+    return ">99%" if rounded == 100 and value < 1 else f"{rounded}%"

@@ -23,7 +23,7 @@ from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, parse_ratio
 
 _PATTERN = re.compile(
-    r"prediction_(?P<rest>.+)_temp(?P<temp>[0-9.]+)_noise(?P<noise>[0-9.]+)_passage(?P<docs>[0-9]+)"
+    r"prediction_(?P<rest>.+)_temp(?P<temp>[0-9.]+|none)_noise(?P<noise>[0-9.]+)_passage(?P<docs>[0-9]+)"
     r"_correct(?P<correct>[0-9.]+)(?:_chatgpt)?\.json"
 )
 _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine", "zh_refine")

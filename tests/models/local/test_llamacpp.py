@@ -222,6 +222,7 @@ def test_there_are_as_many_threads_as_allowed_cores() -> None:
         os.sched_setaffinity(0, allowed)
 
 
+@pytest.mark.slow
 def test_an_engine_without_its_parent_ends_cleanly_even_while_it_loads() -> None:
     wanted = {"path": str(find_weights("smollm2")), "context": 512, "slots": 1, "threads": 1, "key": "k"}
     script = Path(llama_child.__file__)

@@ -176,11 +176,19 @@ def test_openai_gets_the_parameter_names_of_its_newer_models() -> None:
     assert sent.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
 
 
-@pytest.mark.parametrize(("spec", "is_told"), [("vllm/m", True), ("ollama/m", False)])
-def test_a_server_with_structured_outputs_restricts_a_judge_to_its_choices(spec: str, is_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [("vllm/m", "structured_outputs"), ("ollama/m", "response_format"), ("openai/m", "response_format"),
+     ("deepseek/m", None), ("zhipu/m", None), ("openai-api/t/m", None)],
+)  # fmt: skip
+def test_a_judge_is_restricted_to_its_choices_if_the_server_documents_how(spec: str, field: str | None) -> None:
     sampling = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
-    sent = json.loads(open_model(spec, lambda name: ModelConfig(name, {}, sampling)).request(case()))
-    assert sent.get("structured_outputs") == ({"choice": ["VERDICT: yes", "VERDICT: no"]} if is_told else None)
+    keys = dict.fromkeys(("OPENAI_API_KEY", "DEEPSEEK_API_KEY", "ZHIPU_API_KEY"), KEY) | {"T_BASE_URL": "http://h/v1"}
+    model = open_model(spec, lambda name: ModelConfig(name, keys, sampling))
+    plain = open_model(spec, lambda name: ModelConfig(name, keys))
+    sent = json.loads(model.request(case()))
+    assert sent.keys() - json.loads(plain.request(case())).keys() == ({field} - {None})
+    assert "VERDICT: no" in json.dumps(sent.get(field)) or field is None
 
 
 def test_the_query_of_a_base_url_is_kept() -> None:

@@ -111,6 +111,7 @@ def test_a_monitored_run_stops_there_and_records_what_was_sent(
     assert model.sent["negotiated"] == "temperature is omitted"
 
 
+@pytest.mark.slow
 def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_killed_driver_leaves_no_workers_and_its_run_resumes_locally(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
@@ -155,6 +157,7 @@ def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: li
     wait_for("the workers' end", lambda: not worker_processes())
 
 
+@pytest.mark.slow
 def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +184,7 @@ ragbed.__version__ = "0.0.1"
 """
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes: Nodes, tmp_path: Path) -> None:
     """Nodes without a GPU, of which a GPU is requested."""
     (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
@@ -193,6 +197,7 @@ def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes
     assert resumed.code == 0, resumed.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "told"),
     [
@@ -212,6 +217,7 @@ def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told
             assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
+@pytest.mark.slow
 def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
     code = "from tests.runs.engines.cluster import Nodes; n = Nodes(); print(n.address, flush=True); input(); n.close()"
     environ = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
@@ -260,6 +266,7 @@ def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
     assert (done.code, "2.1.0" in done.err, "Install the cluster's versions" in done.err) == (2, True, True), done.err
 
 
+@pytest.mark.slow
 def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
     write_pages(tmp_path / "pages", 40)
     here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
@@ -333,6 +340,7 @@ print(json.dumps([os.environ.get("RAY_AUTH_TOKEN"), os.listdir(os.environ["HOME"
 """
 
 
+@pytest.mark.slow
 def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(nodes: Nodes, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _OWN_CLUSTER],
@@ -359,6 +367,7 @@ def _username_if_another_user_runs_this(process: psutil.Process) -> str:
     return "another" if process.pid == os.getpid() else _username(process)
 
 
+@pytest.mark.slow
 def test_auto_joins_only_a_running_cluster_of_the_same_user(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,10 @@ class Negotiation:
         """
         if failure.kind not in REJECTED or failure.error is None:
             return False
-        message, param = failure.error.message.lower(), failure.error.param
+        message, param = (
+            failure.error.message.lower().replace("response format", "response_format"),
+            failure.error.param,
+        )
         if _THINKING.search(message) or param == "enable_thinking":
             return self._learn_thinking(message, sent, may_stream=may_stream)
         named = [param] if param in sent else [name for name in sent if _names(message, name)]
@@ -93,7 +96,8 @@ class Negotiation:
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
         """Enable streaming if the server requires it for thinking; otherwise disable thinking."""
-        if may_stream and "stream" in message and not sent.get("stream") and "stream" not in self._fixed:
+        needs_stream = may_stream and ("stream" in message or "流式" in message)
+        if needs_stream and not sent.get("stream") and "stream" not in self._fixed:
             self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
             return True
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})

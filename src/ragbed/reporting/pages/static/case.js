@@ -18,7 +18,7 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the doc
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
-  E5: "Ignoring", E6: "Misalignment", E7: "Error as in noise robustness", E8: "Instruction not followed",
+  E5: "Ignoring", E6: "Misalignment", E7: "Same error as in noise robustness", E8: "Instruction not followed",
   E9: "Trusts false documents", E10: "False refusal",
   E11: "Correct, but not counted by the paper", E12: "Error in the data", E13: "No usable response",
 };
