@@ -56,7 +56,7 @@ def test_both_languages_are_stored_for_status_and_report(done: Done, folder: Pat
     assert f"Run {folder}/en" in status
     assert f"Run {folder}/zh" in status
     page = (folder / "report.html").read_text()
-    assert f"browser: {folder}/report.html" in done.out
+    assert f"HTML report: {folder}/report.html" in done.out
     assert "ragbed-mini-zh_base" in page
     assert 'data-opens=""' in page  # it follows the language of the browser
     again = type_command("demo", "-m", "baseline/lexical", "--out", str(folder))

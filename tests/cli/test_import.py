@@ -117,7 +117,7 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
         (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not one of en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "require code-2024 or code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
-        (_NAME, ("--from", "jsonl"), "needs the name of the model that produced the answers. Add --model NAME."),
+        (_NAME, ("--from", "jsonl"), "requires the name of the model that produced the answers. Add --model NAME."),
     ],
 )
 def test_what_cannot_be_is_a_usage_error(name: str, words: tuple[str, ...], problem: str, data: Path) -> None:

@@ -429,7 +429,7 @@ OPTIONS = [
     Mistake(
         "RUN --fail-under nois.accuracy=0.5",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, position, rejection, integration, "
-        "counterfactual, closed-book, <any>",
+        "counterfactual, conflict, closed-book, <any>",
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
@@ -520,7 +520,7 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",
-        "--from jsonl needs the name of the model that produced the answers. Add --model NAME.",
+        "--from jsonl requires the name of the model that produced the answers. Add --model NAME.",
     ),
     Mistake("cache prune", "Use either --older-than AGE or --all."),
     Mistake(

@@ -98,4 +98,4 @@ def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
     words = ("build", "quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
     assert "is not of the form MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
     assert "is not a valid date" in type_command(*words, "--cutoff", "m/a=June").err
-    assert "--cutoff needs --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err
+    assert "--cutoff requires --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err

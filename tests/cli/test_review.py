@@ -35,16 +35,16 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     assert "Human review" in report
     quality = json.loads((tmp_path / "new" / "quality.json").read_text())["quality"]
     (wrong, _) = quality["families"]["people"]
-    assert wrong["name"] == "items found wrong by people, en_base"
+    assert wrong["name"] == "wrong items in review, en_base"
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
 
 
 def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
-    assert "items found wrong by people" in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "wrong items in review" in type_command("build", "quality", str(tmp_path / "new")).out
     path = tmp_path / "new" / "en_base.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert "items found wrong by people" not in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "wrong items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
 def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
     assert "is the review log of other data" in done.err
-    assert "Move the file away" in done.err
+    assert "Move it away" in done.err
 
 
 def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path: Path) -> None:

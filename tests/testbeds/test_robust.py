@@ -266,7 +266,7 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
         parts = {text.split()[2] for text in _drawn(cases["0", noise], "supports")}
         assert parts == {"0", "1", "2"}
     assert cases["1", 0.0].reason == "needs 5 supporting documents, has 4"
-    assert cases["1", 0.4].reason == "each of the 4 sub-questions needs a document, but the mix leaves room for only 3"
+    assert cases["1", 0.4].reason == "4 sub-questions need a document each, the mix leaves room for 3"
 
 
 @pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])

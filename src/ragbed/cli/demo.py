@@ -22,7 +22,7 @@ from ragbed.cli import options
     help="Output folder for the runs and the report.",
 )
 def demo(model: str, lang: str, out: Path) -> None:
-    """Evaluate a small model on this machine, with no key or server.
+    """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
     input and the expected response. The second part evaluates a small language model on this machine, without an API

@@ -24,13 +24,13 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
-        raise Infeasible("an edited document does not specify its original (edit_of)")
+        raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
     # Use the reverse order of the edits, so that a larger share of true documents includes those of a smaller share.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
-        beside = f" and {true} true ones" if true else ""
+        beside = f" beside {true} true ones" if true else ""
         raise Infeasible(f"needs {edited} edited documents{beside}, has {len(ordered.contradicts)} pairs")
     return (*front, *back[::-1])
 

@@ -70,7 +70,7 @@ def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, 
     try:
         chosen = choose(item, condition, year)
     except ValueError as error:
-        return DocumentPlan(reason=f"the original code cannot build this case: {error}")
+        return DocumentPlan(reason=f"the original code cannot: {error}")
     passages = as_documents(item)
     documents = tuple(passages[index] for index in chosen.placed)
     bearing = [index for index in chosen.drawn if item.passages[index].stance != "distracts"]

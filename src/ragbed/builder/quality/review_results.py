@@ -60,7 +60,7 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
     for name, sample in reviewed.datasets.items():
         if hashes.get(name) == sample.sha256:
             wrong = MeasureSpec(
-                f"items found wrong by people, {name}",
+                f"wrong items in review, {name}",
                 "items in a random sample of unflagged items that people fixed or rejected",
                 "RGB's documents were not reviewed (its issue 12)",
             )
