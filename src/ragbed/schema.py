@@ -262,6 +262,7 @@ class Completion(Record, frozen=True, kw_only=True):
     served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
+    confidence: float | str | None = None  # from 0 to 1, or why it is unknown; None if not requested
     steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are totals
 
 

@@ -360,7 +360,7 @@ OPTIONS = [
     Mistake(
         "RUN --testbeds nois",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, rejection, integration, counterfactual, "
-        "closed-book, <any>.",
+        "conflict, closed-book, <any>.",
     ),
     Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean
+from statistics import fmean, harmonic_mean
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, adjust, compare_questions
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
@@ -204,5 +204,6 @@ def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored
     means = [fmean(scores[question] for question in found) for found in questions.values()]
     if is_monitored:
         return rate_sequence(means, [1.0] * len(means))
-    hits = [mean * count for mean, count in zip(means, trials, strict=True)]
-    return clustered_wilson(hits, trials)._replace(value=fmean(means))
+    # Every question has the same weight. The harmonic mean gives the variance of such a mean over independent trials.
+    size = harmonic_mean(trials)
+    return clustered_wilson([mean * size for mean in means], [size] * len(means))._replace(value=fmean(means))

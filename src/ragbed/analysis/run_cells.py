@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from msgspec import structs
@@ -18,6 +20,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
+from ragbed.scoring.confidence import measure_agreement
 from ragbed.scoring.untracked import score_untracked
 
 
@@ -62,13 +65,26 @@ def read_trials(
         first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
         for case, trial in _infeasible(store):
             yield case, structs.replace(trial, model=first.get(trial.model, trial.model))
-        for stored in store.results():
+        results = store.results()
+        for stored in _with_agreement(results) if store.settings().get("confidence") == "agreement" else results:
             trial = to_trial(stored, score, costs=with_costs)
             if split:
                 trial = structs.replace(trial, model=split_by_served(stored, split))
             if costs is not None:
                 costs.add(stored, trial)
             yield stored.case, trial
+
+
+def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
+    """Yield results whose confidence is the agreement of the response with the other responses to the case."""
+    for _, group in groupby(results, key=lambda stored: (stored.model, stored.case.case)):
+        same_case = list(group)
+        answered = [stored for stored in same_case if stored.completion.outcome == "ok"]
+        shares = measure_agreement([stored.completion.reply or "" for stored in answered]) if answered[1:] else []
+        found = dict(zip([stored.repeat for stored in answered], shares, strict=False))
+        for stored in same_case:
+            confidence = found.get(stored.repeat, "one-response")
+            yield replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:

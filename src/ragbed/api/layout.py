@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
-from ragbed.testbeds.prompts.strategies import STRATEGIES
+from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
 
+CONFIDENCES = ("logprobs", "agreement", STATED)
 NameT = TypeVar("NameT", bound=str)
 Values: TypeAlias = str | float | Iterable[str | float]
 """A value, several values, or a text with values separated by commas."""
@@ -87,6 +88,19 @@ def read_strategies(values: Values | None) -> list[str]:
     names = [] if values is None else split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
+
+
+def read_confidence(spec: RunSpec) -> list[str]:
+    """Check how confidence is measured, and return the prompting strategy that this needs, if any."""
+    if spec.confidence is None:
+        return []
+    confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)
+    if confidence == "agreement" and spec.repeats < 2:
+        raise UsageError(
+            f"confidence=agreement compares the responses to a case, but repeats={spec.repeats}. Use repeats=5 and a "
+            "temperature above 0, e.g. 0.7."
+        )
+    return [STATED] if confidence == STATED else []
 
 
 def split(values: Values, parameter: str) -> list[str]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
 from ragbed.api.data_objects import read_data
-from ragbed.api.layout import read_layout, read_strategies
+from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
+from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
+# Models that have no log-probabilities.
+_WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
 
@@ -63,7 +66,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
     names, settings = read_layout(spec)
-    strategies = read_strategies(spec.strategies)
+    strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
@@ -71,6 +74,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     stored = (
         _stored_settings(spec, datasets, settings.as_options(), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
+        | ({} if spec.confidence is None else {"confidence": spec.confidence})
         | _stored_sampling(sampling, spec)
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
@@ -79,6 +83,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
         _check_batch(spec, models)
+        _check_logprobs(spec, sources)
         budget = read_budget([source.name for source in sources], spec.budget)
     except BaseException:
         engine.close()
@@ -114,15 +119,26 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
 
     if not spec.batch:
         return
-    if spec.strategies or spec.preset:
+    if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` supports only the default prompt with a single call per case; omit `strategies` and `preset`."
+            "`batch` supports only the default prompt with a single call per case; omit `strategies`, `preset` and "
+            "confidence=stated."
         )
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
                 f"`batch`: {model.name} does not support batches. Batches require the local engine and openai/…, "
                 "anthropic/… or a compatible server."
+            )
+
+
+def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
+    """Check that all models can return log-probabilities, if they are requested; objects may set `confidence`."""
+    for source in sources if spec.confidence == "logprobs" else ():
+        if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
+            raise UsageError(
+                f"confidence=logprobs: {source.name} returns no log-probabilities. Use confidence=agreement or "
+                "confidence=stated."
             )
 
 
@@ -208,6 +224,8 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     from ragbed.models.base import Sampling
 
     sampling = Sampling() if preset is None else preset.sampling
+    if spec.confidence == "logprobs":
+        sampling = structs.replace(sampling, logprobs=True)
     if spec.temperature is not None:
         temperature = None if isinstance(spec.temperature, str) else spec.temperature
         sampling = structs.replace(sampling, temperature=temperature)

@@ -76,6 +76,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     out: LocalFile
     strategies: Values | None
     repeats: int
+    confidence: str | None
     temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
@@ -119,6 +120,8 @@ class RunSpec:
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Number of responses per case.
+        confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
+            repeats) or `stated` (an additional prompt that requests it).
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
         max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
@@ -176,6 +179,7 @@ class RunSpec:
     prompt: LocalFile = None
     strategies: Values | None = None
     repeats: int = 1
+    confidence: str | None = None
     temperature: float | str | None = None
     top_p: float | None = None
     max_tokens: int | str | None = None
@@ -210,7 +214,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard"):
+        for name in ("preset", "cluster", "shard", "confidence"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))

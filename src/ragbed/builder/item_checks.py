@@ -17,7 +17,7 @@ from ragbed.builder.labelling import is_stated, label_passage
 from ragbed.builder.mentions import WEAK, find_answer
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
-from ragbed.builder.rules.english_names import UNSURE as UNSURE_EN
+from ragbed.builder.rules.english_words import UNSURE as UNSURE_EN
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced

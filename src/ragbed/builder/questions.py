@@ -25,6 +25,7 @@ MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters of an article that show its subject
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the news comes first
 _SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
+_MAX_BY_RULES = 12  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch, because the last few drafts would otherwise take one round each
 # Minimum share of common words for two questions with the same answer to count as the same: paraphrases share half of
 # their words, but questions about different facts with the same answer (e.g. a year) share hardly a third.
@@ -160,7 +161,7 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
         done += len(batch)
         if build.recipe.generator == GENERATOR:
             for article in batch:
-                blocks = write_fields(article, build.recipe.questions.per_article)
+                blocks = write_fields(article, _MAX_BY_RULES)
                 yield from _read_blocks(language, article, blocks)
             continue
         cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in batch}

@@ -72,6 +72,12 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
 @options.option(
+    "--confidence",
+    metavar="NAME",
+    group=help_groups.SAMPLING,
+    help="Measure the confidence of answers by logprobs, agreement (of --repeats) or stated (requested in the prompt).",
+)
+@options.option(
     "--temperature",
     metavar="N|none",
     show_default="0",

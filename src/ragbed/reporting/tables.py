@@ -199,6 +199,11 @@ _CONFLICT = (
     *_columns("flip_point", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
+_SELECTIVE = (
+    *_columns("coverage_at_5"),
+    *_columns("threshold_at_5 aurc brier", is_share=False),
+    *_columns("no_confidence"),
+)
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -230,6 +235,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER

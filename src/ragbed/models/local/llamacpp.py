@@ -83,6 +83,8 @@ class LlamaModel:
             body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking is not False}
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
+        if sampling.logprobs:
+            body["logprobs"] = True
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
@@ -138,7 +140,7 @@ class LlamaModel:
                 "too-long", f"the prompt of {count:,} tokens and the response of up to {most:,} do not fit into {limit}"
             )
         content = await self._post("v1/chat/completions", body)
-        completion = parse_chat(content)
+        completion = parse_chat(content, logprobs=self._config.sampling.logprobs)
         timings = msgspec.json.decode(content, type=dict[str, Any]).get("timings", {})
         self._failures = 0
         return msgspec.structs.replace(

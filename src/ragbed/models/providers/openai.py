@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import canonical, completed
 from ragbed.models.failures import Failure, from_status
+from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.dialects import CompatibleProvider
@@ -44,6 +47,7 @@ class _Choice(msgspec.Struct):
     text: str | None = None
     finish_reason: Any = None
     error: Any = None
+    logprobs: Any = None
 
 
 class _ChatCompletion(msgspec.Struct):
@@ -102,6 +106,8 @@ class OpenAIModel(HttpModel):
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
+        if sampling.logprobs:
+            body["logprobs"] = True if self.path == "chat/completions" else 1
         return body | self._fields
 
     async def identity(self) -> str:
@@ -128,7 +134,7 @@ class OpenAIModel(HttpModel):
         return OpenAIBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
-        return parse_chat
+        return partial(parse_chat, logprobs=self._service.sampling.logprobs)
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
@@ -140,8 +146,12 @@ def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> 
         return {}
 
 
-def parse_chat(content: bytes) -> Completion:
+def parse_chat(content: bytes, *, logprobs: bool = False) -> Completion:
     """Return the outcome for a chat completion.
+
+    Args:
+        content: The response body.
+        logprobs: Whether log-probabilities were requested, from which the confidence is computed.
 
     Raises:
         Failure: It is not a chat completion, has no text, or was filtered.
@@ -168,6 +178,8 @@ def parse_chat(content: bytes) -> Completion:
     done = completed(text or "", finish, usage, thought, _served(completion))
     if done.outcome == "ok" and not done.reply and (text or thought):
         raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+    if logprobs:
+        return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
 
 
