@@ -190,7 +190,8 @@ _STRATEGIES = (
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
 _RETRIEVAL = _columns(
-    "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
+    "retrieval_recall ndcg mrr recall_at_k precision_at_k "
+    "retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
 _CONFLICT = (

@@ -16,7 +16,10 @@ _BILLING = ("cached", "written", "written_1h", "cost", "batch")
 # Encoders for `canonical` and other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
 # Lines in case files omit the same defaults.
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
+_OMITTED_DEFAULTS = {
+    "rotation": 0,
+    **dict.fromkeys(("event", "reason", "corpus", "relevant", "dial", "twin", "rgb_answer")),
+}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:

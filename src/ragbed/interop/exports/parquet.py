@@ -14,6 +14,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
+from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
@@ -128,7 +129,7 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, "false_strength", "confidence"), number)
+    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, "false_strength", "confidence"), number)
     scores |= {"no_confidence": flag, "confidence_problem": text}
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
@@ -148,6 +149,6 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
-    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text}
+    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
     types |= {"dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())
