@@ -122,8 +122,8 @@ def _check_data(folders: Sequence[Path]) -> None:
                 before, checksum = known.setdefault(name, (folder, value))
                 if name.startswith("data ") and checksum != value:
                     raise UsageError(
-                        f"{before} and {folder} use different data under the name {name.removeprefix('data ')!r}. "
-                        "Report them separately, or run one of them under another name (-d NAME=FILE)."
+                        f"{before} and {folder} use different data with the name {name.removeprefix('data ')!r}. "
+                        "Report them separately, or rename the data of one run (-d NAME=FILE)."
                     )
 
 
@@ -136,8 +136,8 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
-                        f"{folder} contains a call that another of the runs also contains "
-                        f"({trial.model} on {case.case}). Use only one of these runs."
+                        f"{folder} contains a call that is also in another of these runs ({trial.model} on "
+                        f"{case.case}). Use only one of them."
                     )
                 here.add(call)
             yield trial

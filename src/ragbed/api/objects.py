@@ -81,7 +81,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
         {'ok': 5}
     """
     if not callable(function):
-        raise UsageError(f"ragbed.system({function!r}): expected a function that receives a case.")
+        raise UsageError(f"ragbed.system({function!r}): expected a function that accepts a case.")
     return System(function, name or _name_of(function))
 
 
@@ -114,16 +114,18 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
-        raise UsageError("model is empty: name at least one model.")
+        raise UsageError("model is empty; pass at least one model.")
     return list(sources.values())
 
 
 def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
-        raise UsageError(f"two models are called {source.name!r}; give them names: model={{'NAME': …, 'OTHER': …}}.")
+        raise UsageError(
+            f"two models are named {source.name!r}; give them different names: model={{'NAME': …, 'OTHER': …}}."
+        )
     if known is not None and known.label != source.label:
-        raise UsageError(f"model={source.name} is given twice under different names; give it once.")
+        raise UsageError(f"model={source.name} is given twice under different names; give it only once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
         raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source
@@ -138,8 +140,8 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
-                f"{parameter}: the name {wrong[0]!r} may only contain letters, digits, '.', '_' and '-'. "
-                f"To give one object, use {parameter}=[…]."
+                f"{parameter}: the name {wrong[0]!r} may only contain letters, digits, '.', '_' and '-'. To pass "
+                f"one object, use {parameter}=[…]."
             )
         return list(values.items())
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -164,8 +166,8 @@ def object_name(value: object, label: str = "") -> str:
         inspect.signature(value).bind("prompt")
     except TypeError as error:
         raise UsageError(
-            f"model={_name_of(value)}: a function is called with the prompt, and this one cannot be: {error}. For a "
-            "function that receives the case, use ragbed.system(function)."
+            f"model={_name_of(value)}: the function cannot be called with the prompt: {error}. If the function "
+            "expects the case, use ragbed.system(function)."
         ) from None
     except ValueError:  # Some functions written in C have no signature.
         pass
@@ -181,7 +183,7 @@ def is_model(value: object) -> TypeGuard[Model]:
     if inspect.isclass(value) or not hasattr(value, "complete") or not hasattr(value, "identity"):
         return False
     if missing := [name for name in _MODEL_ATTRIBUTES if not hasattr(value, name)]:
-        raise UsageError(f"model={value!r} lacks {', '.join(missing)}, which ragbed.Model requires.")
+        raise UsageError(f"model={value!r} does not have {', '.join(missing)}, which ragbed.Model requires.")
     return True
 
 

@@ -129,13 +129,14 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` is for single calls with the plain prompt; omit `strategies`, `preset` and confidence=stated."
+            "`batch` supports only the default prompt with a single call per case; omit `strategies`, `preset` and "
+            "confidence=stated."
         )
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
-                f"`batch`: {model.name} has no batches. Batches need openai/…, anthropic/… or a compatible server, and "
-                "the local engine."
+                f"`batch`: {model.name} does not support batches. Batches require the local engine and openai/…, "
+                "anthropic/… or a compatible server."
             )
 
 
@@ -188,7 +189,7 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
     if not spec.until:
         return []
     if spec.shard is not None:
-        raise UsageError("`until` needs all questions, because every shard would stop on its own; omit `shard`.")
+        raise UsageError("`until` requires all questions, because each shard would stop independently; omit `shard`.")
     from ragbed.analysis.stopping_conditions import parse_conditions
 
     return parse_conditions(spec.conditions, floors)

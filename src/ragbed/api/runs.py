@@ -211,7 +211,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
     if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
+        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({str(job.folder)!r})")
     return error
 
 

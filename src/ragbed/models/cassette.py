@@ -53,8 +53,8 @@ class Recording:
         if len(run.models) != 1:
             names = ", ".join(name for name, _ in run.models)
             raise UsageError(
-                f"{self.path} has responses of several models: {names}. Export one of them: "
-                "ragbed export RUN --to cassette --model MODEL."
+                f"{self.path} contains responses from several models: {names}. Export one of them: ragbed export "
+                "RUN --to cassette --model MODEL."
             )
         decoder, encoder = msgspec.json.Decoder(_Prompt), msgspec.json.Encoder()
         prompts = [prompt_hash(decoder.decode(next(lines, b"")).messages) for _ in range(run.cases)]
@@ -74,7 +74,7 @@ class Recording:
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)
-        return Completion(outcome="error", error=f"{UNKNOWN}: {self.path.name} has no response to this prompt")
+        return Completion(outcome="error", error=f"{UNKNOWN}: {self.path.name} contains no response to this prompt")
 
 
 def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Completion]]:
@@ -111,7 +111,7 @@ def _response(step: Step) -> Completion:
 class CassetteModel(StatelessModel):
     """A model that replays a recording."""
 
-    advice = "A cassette has only the responses of its run: use the same data and the same options for cases."
+    advice = "A cassette contains only the responses of its run; use the same data and the same case options."
 
     def __init__(self, path: Path) -> None:
         self.name, self._recording = storable_name(f"cassette/{path}"), Recording(path)

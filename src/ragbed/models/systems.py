@@ -63,7 +63,7 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     """
     answer = value if isinstance(value, str) else _field(value, "answer")
     if not isinstance(answer, str):
-        problem = f"an answer must be a string or an object with a string 'answer', not {_brief(value)}"
+        problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
         raise Failure("protocol", problem, again=True)
     completion = Completion(outcome="ok", reply=answer, finish="stop")
     if case.corpus is None or case.testbed == "search" or isinstance(value, str):
@@ -80,7 +80,7 @@ def _read_passages(value: object, name: str, corpus: Corpus, case: Case) -> tupl
     if not isinstance(passages, list | tuple):
         raise Failure("protocol", f"{name!r} must be a list of passages, not {_brief(passages)}", again=True)
     if len(passages) > _MAX_PASSAGES:
-        raise Failure("protocol", f"{name!r} has {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
+        raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
     return tuple(corpus.resolve(_read_name(name, passage), case) for passage in passages)
 
 
@@ -112,9 +112,9 @@ class HttpSystem(HttpModel):
         super().__init__(service)
         self._corpora = corpora
         self.advice = (
-            f"Send a question and a list of documents to {without_secrets(self._bases[0])} with curl; "
-            "docs/how-to/evaluate-your-rag.md describes the expected response. If the system needs a key, check "
-            f"{service.to_check}."
+            f"Use curl to send a question and a list of documents to {without_secrets(self._bases[0])}; "
+            "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
+            f"check {service.to_check}."
         )
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
@@ -146,7 +146,7 @@ class PythonSystem(StatelessModel):
     def __init__(self, spec: str, calls: int, limit_s: float, corpora: Corpora) -> None:
         self.name, self.concurrency, self._limit_s = f"python/{spec}", calls, limit_s
         self._corpora = corpora
-        self.advice = f"Call {spec} in Python with a question and a list of documents."
+        self.advice = f"Try calling {spec} in Python with a question and a list of documents."
         self._function = _load(spec)
         has_tool = any(isinstance(corpus, SearchCorpus) for corpus in corpora.values())
         _check_signature(spec, self._function, _WITH_TOOL if has_tool else _SEARCHING if corpora else _READING)
@@ -199,12 +199,12 @@ def _load(spec: str) -> Callable[..., Any]:
     module, _, function = spec.partition(":")
     if not module or not function:
         raise UsageError(
-            f"python/{spec}: the module or the function is missing. Write python/<module>:<function>, e.g. "
+            f"python/{spec}: the module or function name is missing. Use python/<module>:<function>, e.g. "
             "python/my_rag:answer."
         )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"python/{spec}: a module is named without .py; write python/{dotted}:{function}")
+        raise UsageError(f"python/{spec}: the module name must not end in .py; use python/{dotted}:{function}")
     try:
         with _current_folder_first():
             found = getattr(importlib.import_module(module), function, None)
@@ -214,8 +214,8 @@ def _load(spec: str) -> Callable[..., Any]:
                 f"python/{spec}: {module} imports {error.name}, which is not installed. Install it."
             ) from None
         raise UsageError(
-            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or change to the "
-            "folder of the module."
+            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or run the "
+            "command in the module's folder."
         ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error

@@ -251,7 +251,7 @@ class CallLoop:
                 if completion.outcome == "ok" and completion.finish == "length":
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
-        message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
+        message = f"{_MAX_WORKERS_LOST} workers exited while running this case; the last error: {last}"
         return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
 
     def _intent(self, request: CallRequest) -> tuple[object, ...]:

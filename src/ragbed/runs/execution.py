@@ -137,8 +137,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
-                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
-                "replaced by an older copy. Their calls are repeated."
+                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or the "
+                "file was replaced by an older copy. The lost calls are repeated."
             )
         _plan(store, job)
         if job.names:
@@ -187,11 +187,11 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
-            f"calls of earlier sessions to {model} without a response, which may have been billed: {calls:,}; in the "
-            f"budget each counts {counted}."
+            f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "
+            f"budget, each counts as {counted}."
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
-        tell(f"the price of {', '.join(unpriced)} is unknown; earlier responses count 0 in the budget.")
+        tell(f"the price of {', '.join(unpriced)} is unknown; its earlier responses count as 0 in the budget.")
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
@@ -209,8 +209,8 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
     except (OSError, sqlite3.Error, RagbedError) as error:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
-        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with out={folder}."
+        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, "
+        f"rerun the command with out={folder}."
     )
 
 
@@ -251,8 +251,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         return partial(BatchLoop, tell=job.tell)
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
-            f"{job.folder} has batches in progress with {cases:,} cases, which would be paid twice. Set `batch` to "
-            "collect them."
+            f"{job.folder} has batches in progress with {cases:,} cases, which would be billed twice. Set `batch` "
+            "to collect their results."
         )
     return CallLoop
 

@@ -240,7 +240,7 @@ class RunStore:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases have the name {twice}; give the datasets different names.") from None
+                raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
             if len(self._fresh) < _MAX_FRESH:
                 last = self.last_case()
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
@@ -286,7 +286,7 @@ class RunStore:
             DataError: The file contains something other than a number.
         """
         value = self._meta("session").get("", "0")
-        return self._parse(value, f"the number of the session, {value[:20]!r},")
+        return self._parse(value, f"the session number {value[:20]!r}")
 
     def _parse(self, number: str, what: str) -> int:
         if not (number.isdecimal() and len(number) <= _MAX_DIGITS):
@@ -304,8 +304,8 @@ class RunStore:
         for name, identity in models:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
-                now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
+                now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
             # If the identity was unknown in the first session and is now reported, accept it.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -645,7 +645,9 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
 def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
     return DataError(
         path,
-        f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
-        "Rerun the command that created the run to repeat the lost calls; to read the run as it is, "
-        "delete the file `acknowledged` beside it",
+        (
+            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. To "
+            "repeat the lost calls, rerun the command that created the run; to read the run as it is, delete the "
+            "file `acknowledged` beside it"
+        ),
     )

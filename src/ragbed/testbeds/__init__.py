@@ -97,5 +97,7 @@ def find_testbed(name: str) -> Testbed:
     """
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:
-        raise PluginFailed(f"testbed {name!r} calls itself {testbed.name!r}; its package must use one name.")
+        raise PluginFailed(
+            f"testbed {name!r} is named {testbed.name!r} in its own code; its package must use one name."
+        )
     return testbed

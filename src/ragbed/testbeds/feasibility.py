@@ -79,7 +79,7 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
     if reasons and not feasible:
         reason, count = reasons.most_common(1)[0]
         raise UsageError(
-            f"No case can be constructed. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose "
-            "other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
+            f"No case can be built. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose other "
+            "values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
             "counts the feasible cases."
         )

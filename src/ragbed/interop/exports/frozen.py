@@ -240,7 +240,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"is not a case: {error}", line=number) from error
+            raise DataError(path, f"is not a valid case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
         raise DataError(path, f"does not match its sha256 in {MANIFEST}; export the testbed again")
 
@@ -258,7 +258,7 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     if frozen.scorers != scorers_hash():
         warnings.warn(
             f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "
-            f"scorers {scorers_hash()}. Compare only scores of the same scorers.",
+            f"scorers {scorers_hash()}. Only compare scores from the same scorers.",
             stacklevel=2,
         )
     return parts[name]

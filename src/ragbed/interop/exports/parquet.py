@@ -108,7 +108,9 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
-            raise ValueError(f"no column for {', '.join(sorted(lost))} of {row.get('case', row.get('id'))}")
+            raise ValueError(
+                f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}"
+            )
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types

@@ -160,13 +160,13 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
         raise Failure("filter", "stop_reason is refusal", usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
+        raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
     is_redacted = any(block.type == "redacted_thinking" for block in message.content)
     # A turn that ends with neither text nor thoughts is an empty response; one that ends during thinking is truncated.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
     if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
-        problem = f"the response has no text (stop_reason {stop})"
+        problem = f"the response contains no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
     names = {"model": message.model, "id": message.id}
@@ -185,14 +185,16 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
-        raise UsageError(f"`seed_model` is not supported by {service.name}: the API has no seed. Leave it out.")
+        raise UsageError(f"`seed_model` is not supported by {service.name}, because its API has no seed. Remove it.")
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:
         fields["thinking"] = {"type": "adaptive"}
     elif sampling.thinking is not None:
         if sampling.thinking < _MIN_BUDGET:
-            raise UsageError(f"thinking=budget={sampling.thinking}: {service.name} needs at least {_MIN_BUDGET:,}.")
+            raise UsageError(
+                f"thinking=budget={sampling.thinking} is too small: {service.name} requires at least {_MIN_BUDGET:,}."
+            )
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
     if sampling.reasoning_effort is not None:
         fields["output_config"] = {"effort": sampling.reasoning_effort}

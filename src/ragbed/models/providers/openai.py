@@ -26,7 +26,7 @@ from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
-_HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
+_HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
 _MAX_NAME = 200  # maximum characters of a served model's name, its provider, fingerprint or response ID
 # Values of finish_reason that indicate a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
@@ -214,7 +214,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
     if choice.error or finish == "error":
         raise _with_usage(_from_error(choice.error or completion.error), usage)
     if choice.message is None and choice.text is None:
-        raise Failure("protocol", "the response has neither message nor text", again=True)
+        raise Failure("protocol", "the response contains neither a message nor text", again=True)
     message = choice.message or _Message(choice.text)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
@@ -243,8 +243,8 @@ def _answer_of(message: _Message) -> tuple[str | None, str | None]:
 
 def _why_empty(message: _Message, thought: str | None, finish: str | None) -> str:
     if message.tool_calls:
-        return "the response calls tools"
-    return f"the response has {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
+        return "the response contains tool calls"
+    return f"the response contains {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
 
 
 def _served(completion: _ChatCompletion) -> Served | None:
@@ -260,7 +260,7 @@ def _served(completion: _ChatCompletion) -> Served | None:
 
 def _without_choices(completion: _ChatCompletion) -> Failure:
     if not completion.error:
-        return Failure("protocol", f"the response has no choices; {_HINT}", again=True)
+        return Failure("protocol", f"the response contains no choices; {_HINT}", again=True)
     return _from_error(completion.error)
 
 
