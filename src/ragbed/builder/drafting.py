@@ -125,11 +125,11 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     """Yield the outcome and reason of each fault, starting with faults of form."""
     if not question or is_nothing(question) or question[-1] not in "?？":
-        yield "no-question", f"the generator gives no question: {question!r}"
+        yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
-        yield "no-answer", f"the generator gives no answer to {question!r}"
+        yield "no-answer", f"the generator returned no answer to {question!r}"
     if guess_lang(question) != lang:
-        yield "language", f"{question!r} is not in the language of its article"
+        yield "language", f"{question!r} is not in the language of the article"
     if _YES_NO[lang].search(question) or answer.lower().rstrip(".") in _YES:
         yield "yes-no", f"{question!r} ({answer}) can be guessed"
     if _size(answer) > _MAX_ANSWER[lang]:
@@ -141,13 +141,13 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
     if _size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
-        yield "vague", f"{question!r} names nothing that could be looked up"
+        yield "vague", f"{question!r} names nothing that can be searched for"
     if phrase := _find_generic(question, lang):
         yield "vague", f"{question!r} could mean several things: {phrase!r} needs more context"
     if reference := _find_reference(question, lang):
-        yield "vague", f"{question!r} cannot be understood alone: {reference!r}"
+        yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
     if asks_for_a_guess(question, lang):
-        yield "guess", f"{question!r} asks for an expectation"
+        yield "guess", f"{question!r} asks about an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"
 
@@ -200,7 +200,7 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
 def _check_source(article: Article, question: str, answer: str) -> Problem | None:
     text = f"{article.title}\n{article.text}"
     if copied := next((name for name in EXAMPLES if name in question and name not in text), None):
-        return "example", f"{question!r} has {copied} from the prompt's example"
+        return "example", f"{question!r} repeats {copied} from the prompt's example"
     (mentions,) = find_answer(Question(question=question, lang=article.lang, answer=((answer,),)), text)
     if not mentions:
         return "not-in-article", f"the article does not contain {answer!r}, the answer to {question!r}"
@@ -211,12 +211,12 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
     if years := _other_years(question, [folded[place] for place in places], answer, article.lang):
         return (
             "other-year",
-            f"the article says {answer!r} of {', '.join(sorted(years))}, not of the year in {question!r}",
+            f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
     if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" may not contain "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
-        return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
+        return "unrelated", f"the sentence with {answer!r} has no words in common with {question!r}"
     return None
 
 

@@ -101,7 +101,7 @@ def make_items(build: Build) -> Iterator[Item | Reject]:
             promise = make_promise(labels, [record.score for record in own], recipe.precision)
             for record in own:
                 if record.score < promise.threshold:
-                    reason = f"its score {record.score:.2f} is below {promise.threshold:.2f}"
+                    reason = f"the score {record.score:.2f} is below {promise.threshold:.2f}"
                     yield reject(STEP, record.item.question, "precision", reason)
             kept = [record.item for record in own if record.score >= promise.threshold]
             yield from _pick(kept, f"{lang}-{kind}", wanted_of(recipe, name, lang))
@@ -127,7 +127,7 @@ def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reje
             yield replace(item, id=f"{name}-{number}")
             number += 1
         else:
-            yield reject(STEP, item.question, "surplus", f"the {wanted} wanted items of {name} were found")
+            yield reject(STEP, item.question, "surplus", f"{name} already has the {wanted} requested items")
 
 
 def _integration(records: VerifiedQuestions, combination: Combination) -> Item:

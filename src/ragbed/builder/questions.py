@@ -192,7 +192,7 @@ def _read_blocks(
         yield reject(STEP, article.url, *blocks)
         return
     if all("question" not in block for block in blocks):
-        yield reject(STEP, article.url, "no-event", "the generator finds no fact to ask about")
+        yield reject(STEP, article.url, "no-event", "the generator found no fact to ask about")
     for block in blocks:
         if "question" in block or not is_nothing(block.get("event", "")):
             drafted = draft_question(block, article.lang, article)
@@ -217,13 +217,13 @@ def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
     for draft, article in pairs:
         name = f"like {draft.question}"
         if article is None:
-            yield reject(STEP, name, "no-sibling", "no other article shares a word with it")
+            yield reject(STEP, name, "no-sibling", "no other article has any words in common with this one")
             continue
         blocks = responses[cases[draft.id].case]
         if not isinstance(blocks, list):
             yield reject(STEP, name, *blocks)
         elif "question" not in blocks[0]:
-            yield reject(STEP, name, "no-sibling", f"the generator finds no similar question in {article.url}")
+            yield reject(STEP, name, "no-sibling", f"the generator found no similar question in {article.url}")
         else:
             yield from language.accept(draft_question(blocks[0], draft.lang, article), name)
 
@@ -291,4 +291,4 @@ def _fields_of(completion: Completion, alone: str) -> Fields:
         return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
-    return read_blocks(reply, alone) or ("prose", f"two responses without the requested fields; the last: {shown!r}")
+    return read_blocks(reply, alone) or ("prose", f"two responses lacked the requested fields; the last was {shown!r}")
