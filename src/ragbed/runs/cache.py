@@ -83,7 +83,7 @@ class Cache:
         try:
             self._connections = self._reader, self._writer = open_cache(path), open_cache(path)
         except RagbedError as error:
-            tell(f"{error} The run continues without it.")
+            tell(f"{error} The run continues without the cache.")
 
     def find(self, *keys: str) -> tuple[Completion, str] | None:
         """Return the cached response with the first of several keys that has one, and that key."""
@@ -148,7 +148,7 @@ class Cache:
     def _abandon(self, error: BaseException) -> None:
         if self._writer is not None:
             problem = error if isinstance(error, RagbedError) else _unusable(self._path, error)
-            self._tell(f"{problem} The run continues without it.")
+            self._tell(f"{problem} The run continues without the cache.")
             self._writer = None
 
 
@@ -181,7 +181,10 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
-            raise RagbedError(f"the response cache {path} was written by a newer ragbed; upgrade, or use `no_cache`.")
+            raise RagbedError(
+                f"the response cache {path} was written by a newer version of ragbed; upgrade ragbed, or use "
+                "`no_cache`."
+            )
         if version < _VERSION:
             with closing(connection.cursor()) as cursor:
                 change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"

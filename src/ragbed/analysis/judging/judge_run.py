@@ -51,9 +51,9 @@ class Scope:
                     seen.add(case.case)
                     yield case
 
-    def folder(self, sampling: Sampling) -> Path:
-        """Return the folder for the judgements. Different instructions or settings use a different folder."""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}".encode()).hexdigest()
+    def folder(self, sampling: Sampling, code: str = "") -> Path:
+        """Return the folder for the judgements. Other instructions, settings or code of a judge use another folder."""
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 

@@ -120,7 +120,7 @@ class _Contexts:
 
     def notes(self) -> list[str]:
         unreported = (
-            f"Trials whose system does not report what it retrieved: {self.unreported:,}. They have no contexts."
+            f"Trials whose system does not report the retrieved passages: {self.unreported:,}. They have no contexts."
         )
-        foreign = f"Retrieved passages that are not in the corpus: {self.foreign:,}. They are left out."
+        foreign = f"Retrieved passages that are not in the corpus: {self.foreign:,}. They were omitted."
         return [note for note, count in ((unreported, self.unreported), (foreign, self.foreign)) if count]
