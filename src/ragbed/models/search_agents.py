@@ -113,7 +113,7 @@ class SearchAgent(StatelessModel):
 
     def request(self, case: Case) -> bytes:
         """Return everything that a script uses."""
-        known = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
+        known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
         known |= {"documents": case.documents}
         return canonical({"messages": case.messages, "question": case.question} | known)
 
