@@ -58,8 +58,7 @@ def import_(
     unless you choose code-2023, and matched by id, question and answer. Plain lines ({"case", "reply"} or {"item",
     "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
     matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
-    listed. A case without an entry counts as an error. A cassette contains everything and
-    needs no -d.
+    listed. A case without an entry counts as an error. A cassette contains everything and needs no -d.
 
     \b
     Examples:
