@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.analysis.costs import CostTally
+from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
@@ -93,6 +93,8 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
         scores |= score_untracked(stored.case, completion, scores)
+        if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
+            scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 

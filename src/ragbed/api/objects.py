@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Model
+from ragbed.models.search_tool import SearchTool
 from ragbed.schema import Lang
 
 _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
@@ -27,6 +28,8 @@ class SystemCase:
         lang: Language of the question.
         k: Number of documents to retrieve or read.
         corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
+        search: In the testbed `search`, a function from a query and a number of passages to passages with `id` and
+            `text`; otherwise None.
 
     Example:
         >>> @ragbed.system
@@ -40,6 +43,7 @@ class SystemCase:
     lang: Lang
     k: int
     corpus: str | None
+    search: SearchTool | None = None
 
 
 SystemFunction: TypeAlias = Callable[[SystemCase], Any]

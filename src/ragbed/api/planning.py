@@ -15,6 +15,7 @@ from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
+from ragbed.api.searching import check_search_models, open_search_corpora, own_corpora, read_search
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
 from ragbed.testbeds.prompts.strategies import STATED
@@ -56,6 +57,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
         True
     """
+    from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
@@ -66,23 +68,28 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
     names, settings = read_layout(spec)
+    settings = read_search(spec, names, settings)
     strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
+    searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, settings.as_options(), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
+        | ({"search": str(settings.search)} if searched else {})
         | ({} if spec.confidence is None else {"confidence": spec.confidence})
         | _stored_sampling(sampling, spec)
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = _open_models(sources, spec, sampling, engine, corpora)
+        models = _open_models(sources, spec, sampling, engine, {**corpora, **own_corpora(spec, searched)})
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
         _check_batch(spec, models)
+        if searched:
+            check_search_models(models, spec, settings)
         _check_logprobs(spec, sources)
         budget = read_budget([source.name for source in sources], spec.budget)
     except BaseException:
@@ -108,6 +115,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         budget=budget,
         batch=spec.batch,
         rule=rule,
+        episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
     )

@@ -156,7 +156,10 @@ def forecast_job(job: Job) -> list[Forecast]:
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
+    return [
+        _finish(forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes))
+        for model in job.models
+    ]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:

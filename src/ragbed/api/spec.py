@@ -75,6 +75,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 
     out: LocalFile
     strategies: Values | None
+    search: str | None
     repeats: int
     confidence: str | None
     temperature: float | str | None
@@ -119,6 +120,7 @@ class RunSpec:
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
+        search: Settings of the testbed `search`, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
         confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
             repeats) or `stated` (an additional prompt that requests it).
@@ -178,6 +180,7 @@ class RunSpec:
     seed: int = 0
     prompt: LocalFile = None
     strategies: Values | None = None
+    search: str | None = None
     repeats: int = 1
     confidence: str | None = None
     temperature: float | str | None = None
@@ -214,7 +217,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard", "confidence"):
+        for name in ("preset", "cluster", "shard", "confidence", "search"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))

@@ -266,7 +266,8 @@ _selection_options: Decorator = together(
         show_default="the first five, if the dataset supports them",
         help=(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
-            "parts; own-retrieval and own-rejection for systems with their own retriever; or a plug-in's."
+            "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
+            "which the model calls a search tool; or a plug-in's."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),

@@ -84,15 +84,15 @@ def _print(ranking: Ranking, *, to_stderr: bool) -> None:
 
 
 def _title(ranking: Ranking) -> str:
-    from ragbed.reporting.comparison_summary import ABILITIES, METRICS
+    from ragbed.reporting.comparison_summary import ABILITIES, METRICS, show_arm
     from ragbed.testbeds import headline_score
 
     condition = ranking.condition
     name = ABILITIES.get(condition.testbed, condition.testbed)
-    parts = [METRICS[headline_score(condition.testbed)].removeprefix("the "), condition.data]
+    parts = [METRICS[headline_score(condition.testbed, condition.arm)].removeprefix("the "), condition.data]
     if len(ranking.noise) > 1:
         parts.append("mean over noise " + ", ".join(f"{noise:.3g}" for noise in ranking.noise))
-    parts += [f"{condition.arm} distractors"] if condition.arm != "related" else []
+    parts += [show_arm(condition)] if condition.arm != "related" else []
     parts += [f"{condition.remedy} prompt"] if condition.remedy else []
     return f"{name[:1].upper()}{name[1:]}: {', '.join(parts)}"
 

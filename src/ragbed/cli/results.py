@@ -97,11 +97,11 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         )
 
 
-def headline_of(testbed: str) -> tuple[str, str]:
+def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:
     """Return the title and key of a testbed's headline score."""
     from ragbed.testbeds import headline_score
 
-    counted = headline_score(testbed)
+    counted = headline_score(testbed, arm)
     return _SCORE_TITLES[counted], counted
 
 
@@ -109,7 +109,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
-    title, score = headline_of(testbed)
+    title, score = headline_of(testbed, cell.condition.arm)
     n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     mix = (*varied, "–" if noise is None else f"{noise:.3g}")
     rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" for track in ("code", "paper")]
@@ -130,6 +130,6 @@ def _condition(cell: ConditionCounts) -> dict[str, str]:
     """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
     at = cell.condition
     if at.noise is None:
-        return {}
+        return {"arm": at.arm} if at.testbed == "search" else {}
     shown = {"arm": at.arm, "docs": str(at.k)}
     return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

@@ -67,6 +67,12 @@ _DEFAULT_MODEL = "bundled/smollm2"
     ),
 )
 @options.option(
+    "--search",
+    metavar="SETTINGS",
+    group=help_groups.SAMPLING,
+    help="Limits and conditions of the testbed search, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
+)
+@options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
 @options.option(
@@ -235,16 +241,17 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
-    if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
+    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
+    testbeds = job.settings["testbeds"]
+    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
+    if is_covered and not {"remedies", "search", "confidence"} & {*job.settings}:
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
-    print_tables(
-        [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
-    )
+    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
+    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def _print_decisions(job: Job) -> None:

@@ -175,9 +175,12 @@ def _hf(config: ModelConfig) -> Model:
 
 def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
+    from ragbed.models.search_agents import AGENTS, SearchAgent
 
+    if config.model in AGENTS:
+        return SearchAgent(config.model)
     if config.model not in SCRIPTS:
-        raise UnknownName("scripted model", config.model, SCRIPTS)
+        raise UnknownName("scripted model", config.model, (*SCRIPTS, *AGENTS))
     return ScriptedModel(config.model)
 
 

@@ -25,9 +25,11 @@ from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
+from ragbed.models.search_tool import open_tool
 from ragbed.models.secrets import without_secrets
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
+from ragbed.testbeds.search.corpora import SearchCorpus
 from ragbed.text import storable
 
 # Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
@@ -41,10 +43,13 @@ _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments passed to a function.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
+_WITH_TOOL = ("question", "search", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
     """Return a system's input for a case."""
+    if case.testbed == "search":
+        return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
         return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
@@ -61,7 +66,7 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
         problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
         raise Failure("protocol", problem, again=True)
     completion = Completion(outcome="ok", reply=answer, finish="stop")
-    if case.corpus is None or isinstance(value, str):
+    if case.corpus is None or case.testbed == "search" or isinstance(value, str):
         return completion
     corpus = corpora[case.corpus]
     passages = {name: _read_passages(value, name, corpus, case) for name in ("retrieved", "citations")}
@@ -126,7 +131,8 @@ class HttpSystem(HttpModel):
 class PythonSystem(StatelessModel):
     """`python/<module:function>`: a function that is called as `function(question=…, documents=[…], lang=…)`.
 
-    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`.
+    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`, and in the testbed `search`
+    as `function(question=…, search=…, lang=…)`, where `search(query, k)` returns passages.
 
     Args:
         spec: `module:function`; the current folder is searched first.
@@ -142,24 +148,33 @@ class PythonSystem(StatelessModel):
         self._corpora = corpora
         self.advice = f"Try calling {spec} in Python with a question and a list of documents."
         self._function = _load(spec)
-        _check_signature(spec, self._function, _SEARCHING if corpora else _READING)
+        has_tool = any(isinstance(corpus, SearchCorpus) for corpus in corpora.values())
+        _check_signature(spec, self._function, _WITH_TOOL if has_tool else _SEARCHING if corpora else _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; an exception is the outcome of this case only."""
-        started = time.monotonic()
+        started, tool = time.monotonic(), open_tool(case, self._corpora)
+        arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
+        completion = await self._answer(case, arguments)
+        if tool is not None:
+            completion = tool.add_to(completion)
+        if completion.outcome == "error":
+            return completion
+        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
+
+    async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
         # The function's event loop, time-outs, cancellations and exits are confined to the thread.
-        answer = in_daemon_thread(lambda: _await_result(self._function(**to_arguments(case))))
+        answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:
             answer.cancel()
             return failed(Failure("timeout", f"no answer within {self._limit_s:,.6g} s"))
         try:
-            completion = read_answer(answer.result(), case, self._corpora)
+            return read_answer(answer.result(), case, self._corpora)
         except Failure as failure:
             return failed(failure)
         except Exception as error:  # a system may raise anything
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
-        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     def request(self, case: Case) -> bytes:
         """Return the function's arguments."""

@@ -29,6 +29,7 @@ from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
 from ragbed.runs.engines.base import Engine
+from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
@@ -79,6 +80,7 @@ class Job:
     follower: Follower | None = None
     batch: bool = False  # whether to make the calls in provider batches
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
+    episodes: EpisodeFactory | None = None  # starts the episodes of the testbed `search`
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
@@ -178,6 +180,10 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
+    for number, (model, _) in store.models().items():
+        for (case, repeat), turns in store.turns(number).items():
+            if not store.has_result(number, case, repeat):
+                paid[model] = all(budget.pay(model, turn.completion) for turn in turns if not turn.cached)
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
@@ -264,7 +270,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:

@@ -18,7 +18,7 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
     """Return the values by name, or nothing for a case with given documents."""
-    if case.corpus is None or completion.outcome not in ("ok", "truncated"):
+    if case.corpus is None or case.testbed == "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
     if completion.retrieved is not None:

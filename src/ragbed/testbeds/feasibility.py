@@ -73,7 +73,7 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
     for case in cases:
         if not case.feasible:
             reasons[case.reason or ""] += 1
-        elif case.noise is not None:
+        elif case.noise is not None or case.corpus is not None:
             feasible += 1
         yield case
     if reasons and not feasible:

@@ -123,7 +123,5 @@ def _common_words() -> frozenset[str]:
 
 def is_distinctive(name: str) -> bool:
     """Check that a name has a word other than common words such as "house", which name many things."""
-    words = (re.sub(r"['’]s?$", "", word).lower() for word in name.split())
-    return any(
-        not word[0].isdigit() and word not in LOWER_NAME_WORDS and word not in _common_words() for word in words if word
-    )
+    words = (re.sub(r"['’]s?$", "", word).lower() for word in name.split() if word[0].isupper())
+    return any(word not in _common_words() for word in words)

@@ -28,6 +28,7 @@ from ragbed.schema import Case, Lang, Record
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.feasibility import require_feasible
+from ragbed.testbeds.search.testbed import SearchTestbed
 from ragbed.testbeds.selection import generate_cases
 from ragbed.testbeds.settings import Settings
 
@@ -69,7 +70,7 @@ class Layout:
             UsageError: In one of the testbeds, the system under test searches a corpus.
         """
         for testbed in self.testbeds:
-            if isinstance(testbed, EndToEnd):
+            if isinstance(testbed, EndToEnd | SearchTestbed):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
                     "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."

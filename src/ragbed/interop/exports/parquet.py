@@ -15,6 +15,7 @@ from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.scoring.retrieval import RANK_SCORES
+from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
@@ -129,11 +130,17 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, "false_strength", "confidence"), number)
+    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
     scores |= {"no_confidence": flag, "confidence_problem": text}
+    flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
+    scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
+    search = {"query": text, "k": arrow.int32(), "found": passages, "problem": text}
+    call = {"id": text, "name": text, "arguments": text}
+    step |= {"calls": arrow.list_(arrow.struct(list(call.items()))), "protocol": text}
+    step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
     fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number}
     fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}

@@ -22,7 +22,8 @@ from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.usage import read_usage
-from ragbed.schema import Case, Completion, Served
+from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
+from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
@@ -102,6 +103,8 @@ class OpenAIModel(HttpModel):
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
+        if case.tools:
+            body |= {"messages": [_write_message(message) for message in case.messages], "tools": [_tool(case.lang)]}
         if not self._official or sampling.top_p != 1:  # without it, vLLM would use the model's default
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
@@ -133,8 +136,51 @@ class OpenAIModel(HttpModel):
         """Return the server's batch service; see `Batching`."""
         return OpenAIBatches(self.batch_client())
 
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
-        return partial(parse_chat, logprobs=self._service.sampling.logprobs)
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the server gets chat messages, which may call tools; see `ToolCalling`."""
+        return self._preset is None
+
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        return partial(parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools)
+
+
+def _tool(lang: Lang) -> dict[str, object]:
+    function = {"name": TOOL, "description": read_texts(lang)["tool"], "parameters": tool_parameters(lang)}
+    return {"type": "function", "function": function}
+
+
+def _write_message(message: Message) -> dict[str, object]:
+    """Return a message of a conversation with tools."""
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call, "content": message.content}
+    written: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.calls:
+        written["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            | (call.extra or {})
+            for call in message.calls
+        ]
+    return written
+
+
+def _read_calls(calls: object) -> tuple[ToolCall, ...]:
+    """Return the tool calls in a response; what cannot be read becomes a call of an unnamed tool."""
+    found = []
+    for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else []):
+        fields = call if isinstance(call, dict) else {}
+        function = fields.get("function")
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str):  # some servers send an object
+            arguments = msgspec.json.encode(arguments).decode()
+        extra = {name: value for name, value in fields.items() if name not in ("id", "type", "function", "index")}
+        name = _text(function.get("name")) or ""
+        identifier = _text(fields.get("id")) or f"call-{number}"
+        found.append(
+            ToolCall(id=storable(identifier), name=storable(name), arguments=storable(arguments), extra=extra or None)
+        )
+    return tuple(found)
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
@@ -146,12 +192,13 @@ def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> 
         return {}
 
 
-def parse_chat(content: bytes, *, logprobs: bool = False) -> Completion:
+def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = False) -> Completion:
     """Return the outcome for a chat completion.
 
     Args:
         content: The response body.
         logprobs: Whether log-probabilities were requested, from which the confidence is computed.
+        with_tools: Whether the request offers a tool, so that the response may call it.
 
     Raises:
         Failure: It is not a chat completion, has no text, or was filtered.
@@ -173,6 +220,9 @@ def parse_chat(content: bytes, *, logprobs: bool = False) -> Completion:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
     finish = "length" if (finish or "").lower() in _LENGTH else finish
     text, thought = _answer_of(message)
+    if with_tools and message.tool_calls and finish != "length":
+        done = completed(text or "", finish, usage, thought, _served(completion))
+        return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message.tool_calls))
     if not text and not (finish == "length" or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
     done = completed(text or "", finish, usage, thought, _served(completion))

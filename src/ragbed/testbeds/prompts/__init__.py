@@ -96,8 +96,15 @@ class Instructions:
 
 def prompt_hash(messages: Sequence[Message]) -> str:
     """Return a short hash of messages, which identifies a prompt in other harnesses' logs."""
-    text = "\0".join(f"{message.role}\0{message.content}" for message in messages)
+    text = "\0".join(f"{message.role}\0{message.content}{_calls_of(message)}" for message in messages)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _calls_of(message: Message) -> str:
+    """Return the tool calls of a message as text; empty for most messages."""
+    return "".join(f"\0{call.id}\0{call.name}\0{call.arguments}" for call in message.calls) + (
+        "" if message.call is None else f"\0{message.call}"
+    )
 
 
 @cache
