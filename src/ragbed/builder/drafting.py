@@ -13,6 +13,8 @@ from ragbed.builder.build_context import Problem
 from ragbed.builder.fields import is_nothing, split_aliases
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
+from ragbed.builder.rules.chinese_words import LONG_NOUNS
+from ragbed.builder.rules.english_words import WORKS, is_distinctive
 from ragbed.builder.search.base import read_day
 from ragbed.builder.topic_terms import asks_for_a_guess, find_anchors, find_years, share_of
 from ragbed.schema import Article, Lang, Question
@@ -52,6 +54,13 @@ _BACK = {
     ),
     "zh": re.compile("[该此](?:公司|市|县|项目|队|校|国|机构|活动|事件)|这[家位次个起]|此次|本次|他们|她们|上述"),
 }
+_SAID = {
+    "en": re.compile(r"^Who (?:said|stated|remarked)[,:]? [\"“]([^\"”]+)", re.IGNORECASE),
+    "zh": re.compile("谁(?:曾)?(?:说过?|表示)[：，]?“([^”]+)”"),
+}
+_ABBREVIATION = re.compile(
+    r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
+)
 _NAME_HAN = 4  # minimum number of characters before such a word in a Chinese question for a name to be possible
 # A capital letter inside the sentence, or a title; a number alone is not enough.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
@@ -133,12 +142,28 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
         yield "in-question", f"{question!r} contains its answer, {answer}"
     if _size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
         yield "vague", f"{question!r} names nothing that can be searched for"
+    if phrase := _find_generic(question, lang):
+        yield "vague", f"{question!r} could mean several things: {phrase!r} needs more context"
     if reference := _find_reference(question, lang):
         yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
     if asks_for_a_guess(question, lang):
         yield "guess", f"{question!r} asks about an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"
+
+
+def _find_generic(question: str, lang: Lang) -> str:
+    """Return a quotation, an abbreviation or a name that is not specific enough, if the question has nothing else."""
+    if quoted := _SAID[lang].search(question):
+        named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
+        return "" if re.search(named, quoted[1]) else quoted[1]
+    if lang == "zh":
+        return ""
+    if short := _ABBREVIATION.search(question):
+        return short[1]
+    names = re.findall(r"(?<=[a-z,(] )[A-Z][\w’'-]*(?: (?:of |the |of the )?[A-Z][\w’'-]*)*", question)
+    is_specific = re.search(rf"\d|[\"“‘]|\b(?:{'|'.join(WORKS)}) [A-Z]", question) or any(map(is_distinctive, names))
+    return "" if is_specific or not names else names[0]
 
 
 def _find_reference(question: str, lang: Lang) -> str:

@@ -49,10 +49,21 @@ def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
 
 
 def _forms(question: Question, text: str) -> Iterator[str]:
+    answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
+        if not _says_as_much(form, answer, question.lang):
+            continue
         if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
             yield form
+
+
+def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
+    """Check that a form has the answer's unit, and a day only if the answer has one."""
+    if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
+        return False
+    days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
+    return days[1] or not days[0]
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:

@@ -34,9 +34,9 @@ from ragbed.builder.rules.facts import Fact
 # Events that happen to something only once, so that a question need not give the year.
 _ONCE = (
     "founded|established|built|opened|completed|inaugurated|published|released|launched|designed|invented|discovered"
-    "|created|composed|painted|written|demolished|dissolved|electrified|born|introduced|patented|signed|consecrated"
+    "|created|composed|painted|written|demolished|dissolved|electrified|born|patented|signed|consecrated"
     "|constructed|set up|first described|first mentioned|first published|officially opened|shut down|abolished"
-    "|formed|adopted|unveiled|reopened|closed|torn down|started|described"
+    "|unveiled|reopened|closed|torn down"
 )
 _ONCE_ACTIVE = {"opened": "open", "closed": "close", "died": "die", "sank": "sink", "collapsed": "collapse"}
 _OBJECT = {"won": "win", "received": "receive", "acquired": "acquire", "bought": "buy", "founded": "found"}
@@ -224,7 +224,7 @@ def _owners(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     who = owner["who"] if owner and not clause.time and not clause.is_person else ""
     if who and strip(who) == who and is_distinctive(who) and names.is_name(who):
         yield Fact(f"To whom does {clause.subject} belong?", who, sentence)
-    if named and named["who"] in names.names:
+    if named and named["who"] in names.names and named["who"].rsplit(maxsplit=1)[-1] not in clause.subject:
         yield Fact(f"After whom {named['be']} {clause.subject} named?", named["who"], sentence)
 
 

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragbed.builder.rules.english_names import Names, strip
-from ragbed.builder.rules.english_words import DAY, KINDS, LOWER_NAME_WORDS, MONTH, NAME, OF_KINDS, PERSON, TITLES, YEAR
+from ragbed.builder.rules.english_words import (
+    DAY,
+    KINDS,
+    LOWER_NAME_WORDS,
+    MODIFIERS,
+    MONTH,
+    NAME,
+    OF_KINDS,
+    PERSON,
+    TITLES,
+    YEAR,
+)
 
 
 class Clause(NamedTuple):
@@ -104,7 +115,7 @@ def _part(body: str, names: Names, time: str) -> Clause | None:
         is_clear = found[1] not in OF_KINDS and strip(found[2]) not in names.persons
         return Clause(f"the {found[1]} of {whole}", found[0], body[found.end() :], time) if whole and is_clear else None
     kinds = "|".join(sorted(KINDS, key=len, reverse=True))
-    found = re.match(rf"[Tt]he ({NAME} (?:[a-z]+ )?(?:{kinds}))(?= )", body)
+    found = re.match(rf"[Tt]he ({NAME} (?:(?:{'|'.join(MODIFIERS)}) )?(?:{kinds}))(?= )", body)
     return _make(names, found[1], body[found.end() :], time) if found else None
 
 

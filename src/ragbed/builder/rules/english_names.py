@@ -18,6 +18,7 @@ from ragbed.builder.rules.english_words import (
     PEOPLE,
     PERSON,
     RANKS,
+    SEVERAL,
     TITLES,
     WITH_ARTICLE,
     is_distinctive,
@@ -33,6 +34,7 @@ _FOLLOWS = (
     r"|carries|employs|sank|became|received|runs|connects|crosses|remained|[a-z]+ed)\b)"
 )
 _OF = "|".join(OF_KINDS)
+_MODIFIER = "|".join(MODIFIERS)
 _KIND_EVIDENCE = tuple(
     re.compile(pattern)
     for pattern in (
@@ -85,8 +87,8 @@ class Names:
         starts = (re.match(NAME, sentence) for sentence in self.sentences)
         found |= {strip(match[0]) for match in starts if match and " " in strip(match[0])}
         # Names that end with a noun in lower case, e.g. "the Copperhill mine".
-        with_noun = re.finditer(rf"\b[Tt]he ({NAME} (?:[a-z]+ )?(?:{_KIND})){_FOLLOWS}", self.full)
-        found |= {match[1] for match in with_noun if strip(match[1]) == match[1]}
+        with_noun = re.finditer(rf"\b[Tt]he ({NAME} (?:(?:{_MODIFIER}) )?({_KIND})){_FOLLOWS}", self.full)
+        found |= {match[1] for match in with_noun if strip(match[1]) == match[1] and match[2] not in SEVERAL}
         return frozenset(found - {""} - NOT_NAMES)
 
     @cached_property
