@@ -50,13 +50,11 @@ class _Group(click.Group):
 def build() -> None:
     """Build a benchmark from feeds, pages or your own documents.
 
-    A recipe names the sources, the model that writes the questions, and how many items of each kind to build. `init`
-    writes a recipe for a folder of documents, and `run` builds what a recipe describes. `quality` measures any dataset,
-    and `relabel` labels the documents of a dataset again.
+    A recipe names the sources, the model that writes the questions, and how many items of each kind to build.
 
     \b
     Examples:
-      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/ -o handbook.toml
       ragbed build run handbook.toml --precision 0.95
       ragbed build quality builds/handbook
     """
@@ -127,10 +125,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     "--precision",
     type=float,
     metavar="SHARE",
-    help=(
-        "Target share of correct items, e.g. 0.95. Items are dropped until the lower bound of the estimated "
-        "share reaches it."
-    ),
+    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it."),
 )
 @options.option(
     "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."

@@ -60,8 +60,8 @@ def compare(
     """Compare two runs or two models question by question.
 
     A and B are runs, or RUN:MODEL for one model of a run. Only questions that both sides have under the
-    same condition are compared, so profile, prompt, seed, model or date may differ. The result is stated in sentences,
-    one comparison per testbed, then as a table with one row per condition; the columns are explained below the table.
+    same condition are compared, so profile, prompt, seed, model or date may differ. The result is printed as sentences,
+    one per testbed, then as a table with one row per condition.
 
     p comes from the exact McNemar test (the sign-flip test for graded scores), adjusted for the number of comparisons
     (Holm). A difference is significant if p is below 0.05.

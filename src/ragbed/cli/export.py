@@ -79,7 +79,6 @@ def export(
       ragbed export runs/qwen --to cassette -o qwen.cassette
       ragbed export runs/qwen --to rgb -o results
       ragbed export news.jsonl --to native --shards 64 -o s3://bucket/news
-      ragbed export runs/qwen --to parquet --shards 64 -o gs://bucket/qwen
     """
     from ragbed.api import sharing
     from ragbed.cli.console import print_json, say

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "-m",
     multiple=True,
     required=True,
-    help="Model to use as the judge, e.g. openai/gpt-4o. Repeatable; several judges are compared with each other.",
+    help="Judge model, e.g. openai/gpt-4o. Repeatable; several judges are compared with each other.",
 )
 @options.option(
     "--criteria",
@@ -50,11 +50,9 @@ if TYPE_CHECKING:
     "--sample",
     type=click.IntRange(2),
     metavar="N",
-    help="Sample N responses per criterion and write them to --out for people to label.",
+    help="Write N responses per criterion to --out, for people to label.",
 )
-@options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="FILE", help="File to write the sample to, with --sample."
-)
+@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
 @asking_options
 @options.json_option
 @options.config_option

@@ -14,7 +14,7 @@ from ragbed.cli import options
     "-o",
     required=True,
     metavar="RUN|SUMS",
-    help="New folder for the merged run, or a file or URL for merged aggregates.",
+    help="New folder for the run, or file or URL for aggregates.",
 )
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
@@ -23,8 +23,7 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
     Files of aggregates (`ragbed score --sums`) can be combined in the same way.
 
     The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
-    responses by the same model to the same case, the responses must be identical; an error is replaced by a response
-    from the other run.
+    responses by the same model to the same case, the responses must be identical; an error is replaced by a response.
 
     \b
     Examples:

@@ -49,8 +49,6 @@ def power(
     result depends on how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
     textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the target power.
 
-    `ragbed run --dry-run` forecasts the tokens, cost and time of a run.
-
     \b
     Examples:
       ragbed power

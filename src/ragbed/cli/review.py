@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--port",
     type=click.IntRange(0, 65_535),
     show_default="7717, or any free port",
-    help="Local port (on 127.0.0.1) for the page.",
+    help="Port on 127.0.0.1.",
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write all decisions to a file and exit.")
@@ -58,9 +58,8 @@ def review(
     """Review built items in the browser: accept, fix or reject.
 
     DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
-    shows an upper bound on the fraction of wrong items and how many more items to review. For each item, you decide on
-    the question, the answer with its aliases, the relevance labels, whether a search can find the answer, whether
-    models already know it, the false answer and every edited passage, one by one or all with one key.
+    shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
+    an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
 
     Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with rater and time, and can be
     undone. With --raters 2, two people decide each item independently; then the page shows their agreement and the

@@ -48,15 +48,13 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="RUN",
     group=help_groups.WHAT,
     show_default="a new folder under runs/",
-    help="Output folder for the run. If it contains a run with the same settings, that run is resumed.",
+    help="Output folder for the run; an existing run is resumed.",
 )
 @options.option(
     "--preset",
     metavar="NAME",
     group=help_groups.WHAT,
-    help=(
-        "Use the prompt format and sampling settings of one of the paper's systems; `ragbed doctor` lists the presets."
-    ),
+    help=("Prompt format and sampling settings of one of the paper's systems; `ragbed doctor` lists the presets."),
 )
 @options.layout_options
 @options.option(
@@ -136,9 +134,8 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Condition for stopping early: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
-        "comparison, e.g. 'compare:runs/base:drop 5%'; or decided, which stops when all gates are decided. "
-        "Repeatable."
+        "Stop when this condition is decided: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
+        "drop, e.g. 'compare:runs/base:drop 5%'; or decided, for all gates. Repeatable."
     ),
 )
 @options.option(
@@ -146,14 +143,14 @@ _DEFAULT_MODEL = "bundled/smollm2"
     is_flag=True,
     group=help_groups.REQUESTS,
     help=(
-        "Send the requests as provider batches (OpenAI, Anthropic), at half the price and with results within a day."
+        "Send the requests as provider batches (OpenAI, Anthropic), for half the price and with results within a day."
     ),
 )
 @options.option(
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Evaluate five cases, then forecast the calls, tokens, cost and time of the run.",
+    help="Evaluate five cases and forecast the calls, tokens, cost and time.",
 )
 @options.json_option
 @options.config_option
@@ -177,9 +174,7 @@ def run(
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
       ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
-      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
-      ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"

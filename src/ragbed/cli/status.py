@@ -27,7 +27,7 @@ def status(run: Path, json: bool) -> None:
 
     Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
     error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
-    the first few are listed. Nothing is written, so the command can be used while the run is in progress.
+    the first few are listed. The command only reads, so it can be used during a run.
 
     \b
     Examples:

@@ -17,20 +17,16 @@ from ragbed.cli import options
 @options.option(
     "--seed", type=int, default=0, help="Seed of the random generator; the same seed gives identical files."
 )
-@options.option("--items", type=int, default=300, help="Number of base items per language.")
-@options.option(
-    "--integration", type=int, show_default="a third of --items", help="Number of integration items per language."
-)
+@options.option("--items", type=int, default=300, help="Base items per language.")
+@options.option("--integration", type=int, show_default="a third of --items", help="Integration items per language.")
 @options.option(
     "--counterfactual",
     type=int,
     show_default="a third of --items, at most one per fact",
-    help="Number of counterfactual items per language.",
+    help="Counterfactual items per language.",
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
-@options.option(
-    "--num-docs", type=int, default=20, help="Number of documents per base item; half of them contain the answer."
-)
+@options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
 @options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(
     "--tokens",

@@ -15,7 +15,7 @@ from ragbed.cli import options
     "--port",
     type=click.IntRange(0, 65_535),
     show_default="7717, or any free port",
-    help="Local port (on 127.0.0.1) for the page.",
+    help="Port on 127.0.0.1.",
 )
 @options.option(
     "--rater", metavar="NAME", show_default="your user name", help="Name to store with the labels that you give."
@@ -29,7 +29,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     evidence, and judgements. Labels that you assign on the page are stored in RUN/labels.jsonl, for `ragbed judge RUN
     --labels`. It follows runs in progress and shows new runs in a folder. Without a path, it shows the folder runs.
 
-    Only this machine can open it, and only with the printed URL, which contains a token.
+    Only this machine can open the page, with the printed URL.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ import msgspec
 from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
-from ragbed.runs.cache import Cache, key_of
+from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.episodes import EpisodeFactory, run_episode
@@ -281,14 +281,9 @@ class CallLoop:
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
         """Return the cached response to a request, which may have used a raised token limit, and its key."""
-        first = key_of(self.model.name, self.identity, body, repeat)
-        if self._cache is not None:
-            for limit in (None, *self._raised):
-                key = first if limit is None else key_of(self.model.name, self.identity, body, repeat, limit)
-                found = self._cache.find(key)
-                if found is not None:
-                    return found, key
-        return None, first
+        keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
+        found = None if self._cache is None else self._cache.find(*keys)
+        return (None, keys[0]) if found is None else found
 
     def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
         """Cache a response, add its cost to the budget and return it in a form that can be stored.

@@ -98,7 +98,9 @@ def is_person(text: str) -> bool:
     """Check whether a text could be a Chinese person's name or a transcribed name."""
     is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in SURNAMES
     is_word = re.search(
-        "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
+        "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务|兄弟|姐妹|夫妇|家族|老师|师傅"
+        "|[楼馆院塔桥寺阁厂站店镇村县局社校园]$",
+        text,
     )
     is_thing = re.search(rf"(?:{LONG_NOUNS})$", text) is not None
     return "·" in text or (is_short and is_word is None and not is_thing)

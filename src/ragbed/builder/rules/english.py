@@ -224,7 +224,7 @@ def _owners(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     who = owner["who"] if owner and not clause.time and not clause.is_person else ""
     if who and strip(who) == who and is_distinctive(who) and names.is_name(who):
         yield Fact(f"To whom does {clause.subject} belong?", who, sentence)
-    if named and named["who"] in names.names:
+    if named and named["who"] in names.names and named["who"].rsplit(maxsplit=1)[-1] not in clause.subject:
         yield Fact(f"After whom {named['be']} {clause.subject} named?", named["who"], sentence)
 
 

@@ -18,6 +18,7 @@ from ragbed.builder.rules.english_words import (
     PEOPLE,
     PERSON,
     RANKS,
+    SEVERAL,
     TITLES,
     WITH_ARTICLE,
     is_distinctive,
@@ -86,8 +87,8 @@ class Names:
         starts = (re.match(NAME, sentence) for sentence in self.sentences)
         found |= {strip(match[0]) for match in starts if match and " " in strip(match[0])}
         # Names that end with a noun in lower case, e.g. "the Copperhill mine".
-        with_noun = re.finditer(rf"\b[Tt]he ({NAME} (?:(?:{_MODIFIER}) )?(?:{_KIND})){_FOLLOWS}", self.full)
-        found |= {match[1] for match in with_noun if strip(match[1]) == match[1]}
+        with_noun = re.finditer(rf"\b[Tt]he ({NAME} (?:(?:{_MODIFIER}) )?({_KIND})){_FOLLOWS}", self.full)
+        found |= {match[1] for match in with_noun if strip(match[1]) == match[1] and match[2] not in SEVERAL}
         return frozenset(found - {""} - NOT_NAMES)
 
     @cached_property

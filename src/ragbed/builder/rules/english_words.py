@@ -101,6 +101,12 @@ OF_KINDS = _words("town city village island municipality port monastery")
 COMPANIES = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
 )
+# Kinds of which a place has several, so that "the Skarness station" is not clear; "Skarness Station" is a name.
+SEVERAL = _words(
+    "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
+    " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"
+    " theatre cinema bakery college academy team"
+)
 # Kinds whose names have an article, unless the text writes them without one.
 WITH_ARTICLE = _words(
     "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
@@ -109,7 +115,8 @@ WITH_ARTICLE = _words(
     " funicular"
 )
 MODIFIERS = _words(
-    "ferry paper software cement construction shipping research sailing steam pharmaceutical insurance publishing food"
+    "bus ferry paper software cement construction shipping research sailing steam pharmaceutical insurance publishing"
+    " food"
     " oil gas mining energy transport logistics football rowing chess public botanical national nature concert opera"
     " wind power textile chemical furniture glass toy clothing engineering packaging travel space weather fishing cargo"
     " passenger medieval volcanic railway road market mountain private technology biotechnology robotics"
