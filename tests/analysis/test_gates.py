@@ -54,7 +54,7 @@ def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="all cases that would measure it are infeasible"):
+    with pytest.raises(UsageError, match="all cases that would measure this are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
@@ -84,7 +84,7 @@ def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"
     needed = _needed(lucky.message)
-    assert lucky.message.endswith("to confirm it")
+    assert lucky.message.endswith("to confirm this")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(round(0.65 * needed), needed)])
     assert shown.message.endswith(", required 60.0 %")
 
@@ -95,7 +95,7 @@ def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed, needed)])
     (short,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed - 2, needed - 2)])
     assert enough.message.endswith(", required 90.0 %")
-    assert short.message.endswith("to confirm it")
+    assert short.message.endswith("to confirm this")
 
 
 @pytest.mark.parametrize(("n", "least"), [(20, 0.6), (60, 0.7), (300, 0.9)])
@@ -211,10 +211,10 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accuracy=0.5", "write TESTBED.METRIC"),
+        ("accuracy=0.5", "use TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
         ("noise.accuracy=150%", "between 0 and 1"),
-        ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
+        ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
         ("noise.accuracy@0.6=0.5", "the run has no such value"),
@@ -236,7 +236,7 @@ def test_a_loss_fails_only_if_it_is_significantly_larger(won: int, lost: int, n:
 
 def test_an_inconclusive_comparison_is_decided_by_the_stated_questions() -> None:
     message = _check_alone(_compared(8, 8, 100, 0.03)).message
-    assert "cannot be excluded; " in message
+    assert "cannot be ruled out; " in message
     needed = _needed(message)
     moved = round(0.08 * needed)
     decided = _compared(moved, moved, needed, 0.03)

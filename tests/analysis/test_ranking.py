@@ -73,9 +73,9 @@ def test_the_same_model_of_two_runs_is_named_by_its_run() -> None:
 
 
 def test_too_few_models_and_disjoint_questions_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="r has only the model a, and a ranking needs at least two"):
+    with pytest.raises(UsageError, match="r contains only the model a, but a ranking requires at least two"):
         rank_models([_side("a", {NOISE: [1.0]})])
-    with pytest.raises(UsageError, match="no question in common"):
+    with pytest.raises(UsageError, match="no questions in common"):
         rank_models([_side("a", {NOISE: [1.0]}), _side("b", {NOISE._replace(noise=0.4): [1.0]})])
 
 

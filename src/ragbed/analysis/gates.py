@@ -40,7 +40,7 @@ from ragbed.schema import Case, Estimate
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
-_FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
+_FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails if its true rate equals the minimum
 _MOST = 1_000_000  # maximum number of questions to suggest
 
@@ -75,7 +75,7 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or between 0% and 100%.")
     return Floor(**vars(selector), least=least)
 
 
@@ -187,7 +187,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
     needed = _needed(partial(_decides, estimate, floor.least, _FALSE_ALARM / among), estimate.n)
     if estimate.value >= floor.least:
-        return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm it")
+        return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     return GateResult(name, "inconclusive", f"{message}; too few questions to decide: {needed} would be needed")
 
 
@@ -204,11 +204,11 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     value, low, high = (f"{100 * bound:+.1f}" for bound in row.difference)
     message = f"{value} [{low}, {high}] points on {row.n} questions"
     if row.decline_p < ALPHA:
-        return GateResult(name, "failed", f"{message}: a loss of more than {100 * least:g}, p {row.decline_p:.2g}")
+        return GateResult(name, "failed", f"{message}: a drop of more than {100 * least:g}, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
         return GateResult(name, "passed", message)
     needed = _needed(partial(_decides_decline, row, least, _FALSE_ALARM / among), row.n)
-    reason = f"a loss of more than {100 * least:g} cannot be excluded; {needed} would be needed"
+    reason = f"a drop of more than {100 * least:g} cannot be ruled out; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 

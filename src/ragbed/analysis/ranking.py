@@ -104,12 +104,12 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
         UsageError: There is only one model, or the models share no questions.
     """
     if len(sides) < 2:
-        only = f"{sides[0].run} has only the model {sides[0].model}" if sides else "the runs have no trials"
-        raise UsageError(f"{only}, and a ranking needs at least two. Name further runs.")
+        only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
+        raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
     groups = [group for group in _group(_name(sides)) if group.conditions]
     if not groups:
         raise UsageError(
-            "the models have no question in common. Rank runs with the same data, testbeds and noise ratios."
+            "the models have no questions in common. Rank runs with the same data, testbeds and noise ratios."
         )
     pooled = [group.pool() for group in groups]
     pairs = [_compare_all(group, scores) for group, scores in zip(groups, pooled, strict=True)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.analysis.costs import CostTally
+from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
@@ -100,6 +100,8 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
         scores |= score_untracked(stored.case, completion, scores)
+        if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
+            scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
@@ -127,8 +129,8 @@ def _check_data(folders: Sequence[Path]) -> None:
                 before, checksum = known.setdefault(name, (folder, value))
                 if name.startswith("data ") and checksum != value:
                     raise UsageError(
-                        f"{before} and {folder} use different data under the name {name.removeprefix('data ')!r}. "
-                        "Report them separately, or run one of them under another name (-d NAME=FILE)."
+                        f"{before} and {folder} use different data with the name {name.removeprefix('data ')!r}. "
+                        "Report them separately, or rename the data of one run (-d NAME=FILE)."
                     )
 
 
@@ -141,8 +143,8 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
-                        f"{folder} contains a call that another of the runs also contains "
-                        f"({trial.model} on {case.case}). Use only one of these runs."
+                        f"{folder} contains a call that is also in another of these runs ({trial.model} on "
+                        f"{case.case}). Use only one of them."
                     )
                 here.add(call)
             yield trial

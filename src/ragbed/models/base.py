@@ -195,6 +195,15 @@ class AnsweringAfresh(Protocol):
 
 
 @runtime_checkable
+class ToolCalling(Protocol):
+    """A model whose API accepts tools; otherwise, the testbed `search` uses a text protocol."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be used with the model's settings."""
+
+
+@runtime_checkable
 class ForLanguages(Protocol):
     """A model whose description lists its languages as codes, e.g. `en`; the list is empty if they are unknown."""
 

@@ -106,7 +106,7 @@ def test_the_report_shows_the_curves_and_recommends_a_threshold(tmp_path: Path) 
     assert {"coverage", "reliability"} <= set(names)
     assert "selective" in {table.name for table in make_report(["run"], cells, "robust").tables}
     (paragraph,) = summarise(cells, "robust", words)
-    assert "confidence of at least 1.00 are shown, 25 % of all cases are answered" in paragraph.text
+    assert "confidence of at least 1.00 are shown, 25% of all cases are answered" in paragraph.text
     bins = [cell for cell in cells if cell.estimate.metric == "accuracy_by_confidence"]
     assert [(cell.place.get("slot"), cell.estimate.value) for cell in bins] == [(5, 0.5), (9, 1.0)]
 

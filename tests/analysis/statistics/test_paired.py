@@ -40,7 +40,7 @@ def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: i
 
 def test_odds_are_infinite_without_losses_and_undefined_without_flips() -> None:
     assert flip_odds(6, 0)[0] == math.inf
-    with pytest.raises(ValueError, match="is not a rate"):
+    with pytest.raises(ValueError, match="is not a valid rate"):
         flip_odds(0, 0)
 
 
@@ -143,7 +143,7 @@ def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
 
 @pytest.mark.parametrize("test", [paired_difference, lambda moved: decline_test(moved, 0.03)])
 def test_sides_without_a_common_question_have_no_difference(test: Callable[[list[float]], object]) -> None:
-    with pytest.raises(ValueError, match="at least one question that both sides have"):
+    with pytest.raises(ValueError, match="at least one question that both sides include"):
         test([])
 
 

@@ -21,6 +21,7 @@ from ragbed.analysis.metrics import (
     noise,
     rejection,
     retrieval,
+    search,
     selective,
     strategies,
 )
@@ -44,6 +45,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
+    "search": search.measure,
     "selective": selective.measure,
 }
 

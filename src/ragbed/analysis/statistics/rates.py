@@ -68,7 +68,7 @@ def check_rate(hits: float, n: float) -> None:
         ValueError: There are no trials, or hits are negative or exceed the number of trials.
     """
     if not 0 <= hits <= n or n == 0:
-        raise ValueError(f"{hits} hits in {n} trials is not a rate")
+        raise ValueError(f"{hits} hits in {n} trials is not a valid rate")
 
 
 def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:

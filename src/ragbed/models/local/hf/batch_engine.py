@@ -124,7 +124,8 @@ class BatchEngine:
             torch.cuda.empty_cache()
         if len(affected) == 1:
             self._fail(
-                affected[0], Failure("too-long", f"{affected[0].max_length} tokens need more memory than there is")
+                affected[0],
+                Failure("too-long", f"{affected[0].max_length} tokens require more memory than is available"),
             )
             return
         self._waiting += affected

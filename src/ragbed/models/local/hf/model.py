@@ -46,7 +46,7 @@ class HFModel:
         window: Concurrent cases.
     """
 
-    advice = "Check the folder or repository of the model; `ragbed doctor` lists the installed packages."
+    advice = "Check the model's folder or repository; `ragbed doctor` lists the installed packages."
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class HFModel:
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
         context = self._tokenizer.context
         if context is not None and len(tokens) + max_tokens > context:
-            both = f"{len(tokens):,} tokens and {max_tokens:,} for the response"
+            both = f"the prompt of {len(tokens):,} tokens and the response of up to {max_tokens:,}"
             return failed(Failure("too-long", f"{both} do not fit into the context of {context:,} tokens"))
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         random = Random(sha256(seed).digest())
@@ -153,7 +153,7 @@ class HFModel:
         if sequence.finish is None:
             if isinstance(engine.broken, RagbedError):
                 raise engine.broken
-            raise RagbedError(f"{self.name} stopped: {engine.broken or 'it was closed'}.") from engine.broken
+            raise RagbedError(f"{self.name} stopped: {engine.broken or 'the engine was closed'}.") from engine.broken
         text = self._encoder.decode(sequence.written)
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
         usage = {"in": len(sequence.prompt), "out": len(sequence.written)}

@@ -85,7 +85,7 @@ class Sequence:
     def add(self, token: int, stop: StopCondition) -> bool:
         """Add a token and return whether the sequence is finished."""
         if token == NOT_A_NUMBER:
-            self.failure = Failure("protocol", "the logits are not numbers; the weights may be damaged")
+            self.failure = Failure("protocol", "the logits are not finite numbers; the weights may be damaged")
             return True
         self.written.append(token)
         self._number = None
