@@ -87,6 +87,7 @@ class Gold(NamedTuple):
         fake_is_gold: Whether the false answer means the same as the true one and cannot mislead.
     """
 
+    lang: Lang
     slots: tuple[GoldSlot, ...]
     fakes: tuple[GoldSlot, ...]
     question_date: Date
@@ -106,6 +107,7 @@ def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> G
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
     same = any(false.forms & true.forms for false in fakes for true in slots)
     return Gold(
+        lang=lang,
         slots=slots,
         fakes=() if same else fakes,
         question_date=_merge_dates(dates)._replace(day=None),

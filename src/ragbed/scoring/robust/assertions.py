@@ -1,0 +1,197 @@
+"""Find out what a response gives as its answer: the mentions of the true and the false answer that it asserts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import chain, islice
+from typing import NamedTuple
+
+from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
+from ragbed.scoring.robust.candidates import find_candidates
+from ragbed.scoring.robust.gold import Gold
+from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
+from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
+from ragbed.scoring.robust.normalise import origins
+from ragbed.scoring.robust.question import Asked
+from ragbed.scoring.robust.role import DIRECT, Role
+from ragbed.scoring.robust.roles import read_role
+
+_FINAL = re.compile(
+    r"\banswer(?: to (?:this|the|your) question)?(?: is| would be| should be|:) ?:? ?|\bconclusion: ?"
+    r"|答案(?:应?该?(?:是|为):?|:) ?|结论(?:是|为|:) ?"
+)
+_FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结"})
+_FINAL_REACH = 120  # characters after 'the answer is' in which the answer is expected
+_POINTER = re.compile(
+    r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained|there|likely|probably"
+    r"|simple|available|at|from|on|one|also|still|missing|here|following|的|在|如下|文档|明确|可以|显然|没|未|不|无)\b"
+    r"|如下|在文|文档|没有|未|不|无|[\n:]"
+)
+
+
+class Assertions(NamedTuple):
+    """The asserted mentions of each part of the true answer and of the false answer.
+
+    Attributes:
+        evidence: All mentions with their status.
+        is_contested: Whether another candidate is as likely to be the response's answer.
+    """
+
+    true: list[list[Mention]]
+    false: list[Mention]
+    evidence: list[Mention]
+    is_contested: bool = False
+
+
+class ResponseReader:
+    """Reads what one response asserts.
+
+    Args:
+        gold: The prepared answers.
+        asked: What the question asks for.
+        response: The folded response.
+        original: The response without reasoning.
+        has_refusal: Whether it contains a refusal.
+    """
+
+    def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse, original: str, *, has_refusal: bool) -> None:
+        self.gold, self.asked, self.response, self.original = gold, asked, response, original
+        self.text, self.has_refusal = response.text, has_refusal
+        self.is_plain = is_plain(response.terms)
+        self.roles: dict[Mention, Role] = {}
+        self.evidence: list[Mention] = []
+
+    def read(self) -> Assertions:
+        """Return the assertions."""
+        gold, slots = self.gold, len(self.gold.slots)
+        by_answer = [find_mentions(slot, gold, self.response) for slot in (*gold.slots, *gold.fakes)]
+        if not any(by_answer):
+            return Assertions(by_answer[:slots], [], [])
+        by_answer = drop_contained(by_answer)
+        true, false = by_answer[:slots], list(chain(*by_answer[slots:]))
+        asserted_true = [self._keep(mentions, false, "answer") for mentions in true]
+        asserted_false = self._keep(false, list(chain(*true)), "fake")
+        asserted = self._keep_final(Assertions(asserted_true, asserted_false, self.evidence))
+        return self._prefer_corrections(self._compare(asserted))
+
+    @cached_property
+    def _positions(self) -> Sequence[int] | None:
+        """The original position of each folded character; None if they are the same."""
+        return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
+
+    @cached_property
+    def _initials(self) -> frozenset[str]:
+        names = chain(*(slot.names for slot in (*self.gold.slots, *self.gold.fakes)))
+        return frozenset(name.given[0].lower() for name in names if name.given)
+
+    def _keep(self, mentions: Sequence[Mention], rivals: Sequence[Mention], answer: str) -> list[Mention]:
+        """Return the asserted mentions of an answer, and note the status of all."""
+        kept = []
+        for mention in mentions:
+            status = "asserted" if self.is_plain else judge_mention(self.text, mention, mentions, rivals)
+            if status == "asserted":
+                status = self._status(mention, mentions)
+            if self.has_refusal and answer == "fake" and status == "asserted" and is_only_reported(self.text, mention):
+                status = "reported"  # 'I cannot tell; the document only mentions X'
+            self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
+            if status == "asserted":
+                kept.append(mention)
+            elif answer == "fake" and status in {"wrong", "quoted"}:
+                self.evidence.append(mention._replace(rule="flag.fake"))
+        return kept
+
+    def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
+        if mention.rule.startswith("name"):
+            original = self.original
+            span = locate(mention, self._positions)
+            if is_ordinary_word(self.text, mention, original[slice(*span)]):
+                return "ordinary"
+            name = self.text[mention.start : mention.end]
+            is_covered = any(
+                other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same
+            )
+            initials = self._initials if " " not in name else None
+            if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
+                return "part"
+        role = read_role(self.text, mention, self.asked, self.gold.lang)
+        self.roles[mention] = role
+        return role.status if role.status and not role.weak else "asserted"
+
+    def _keep_final(self, asserted: Assertions) -> Assertions:
+        """Keep only the final answer ('the answer is …') if a response announces one, whether or not it is the true one."""
+        if self.response.terms.isdisjoint(_FINAL_TERMS):
+            return asserted
+        markers = list(islice(_FINAL.finditer(self.text), MAX_MENTIONS))
+        if not markers:
+            return asserted
+        mentions = list(chain(asserted.false, *asserted.true))
+        start = markers[0 if len(self.gold.slots) > 1 else -1].end()  # each part of an answer can be announced
+        end = next((value.end for value in self._values() if start <= value.start <= start + 2), None)
+        if end is None:
+            if not any(start <= mention.start <= start + _FINAL_REACH for mention in mentions):
+                return asserted._replace(true=[[] for _ in asserted.true], false=[]) if self._binds(start) else asserted
+            end = len(self.text)
+        first = min((mention for mention in mentions if start <= mention.start < end), default=None)
+        if first is not None and len(self.gold.slots) == 1:  # what follows the sentence of the answer explains it
+            end = min(end, first.end + len(sentence_around(self.text, first)[1]))
+
+        def keep(mentions: list[Mention]) -> list[Mention]:
+            return [mention for mention in mentions if start <= mention.start < end]
+
+        return asserted._replace(true=list(map(keep, asserted.true)), false=keep(asserted.false))
+
+    def _binds(self, start: int) -> bool:
+        """Tell whether a final answer that is neither the true nor the false one excludes them."""
+        rest = self.text[start : start + 40]
+        return len(self.gold.slots) == 1 and bool(re.match(r"\W*\w", rest)) and not _POINTER.match(rest)
+
+    def _values(self) -> Sequence[NamedTuple]:
+        """Return the possible answers to a question for a single quantity or date."""
+        slots = self.gold.slots
+        if len(slots) == 1 and slots[0].quantities:
+            return self.response.quantities
+        return self.response.dates if len(slots) == 1 and slots[0].dates else ()
+
+    def _compare(self, asserted: Assertions) -> Assertions:
+        """Compare the true answer with the other candidates of the response, for a question with one answer."""
+        if len(self.gold.slots) != 1 or not asserted.true[0]:
+            return asserted
+        own = asserted.true[0]
+        roles = [self.roles[mention] for mention in own]
+        strength = max((role.strength for role in roles if not role.status), default=-1)
+        if strength >= 2 and not asserted.false:
+            return asserted
+        rivals = {mention: self.roles[mention].strength for mention in asserted.false}
+        for mention in find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence):
+            role = read_role(self.text, mention, self.asked, self.gold.lang)
+            if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
+                rivals[mention] = role.strength
+        best = max(rivals.values(), default=-2)
+        if best > strength or (best == strength < 0):
+            return self._displace(asserted, [mention for mention in rivals if rivals[mention] == best])
+        if asserted.false and best < strength:
+            return asserted._replace(false=[])
+        return asserted
+
+    def _displace(self, asserted: Assertions, rivals: list[Mention]) -> Assertions:
+        self.evidence += [mention._replace(rule="rival") for mention in rivals]
+        own = set(asserted.true[0])
+        evidence = [
+            mention._replace(rule=mention.rule.replace(".asserted", ".other-role"))
+            if mention.rule.startswith("answer.") and any(mention[:2] == each[:2] for each in own)
+            else mention
+            for mention in self.evidence
+        ]
+        return asserted._replace(true=[[]], evidence=evidence)
+
+    def _prefer_corrections(self, asserted: Assertions) -> Assertions:
+        """If a response asserts both the true and the false answer, keep the one that it presents as the correction."""
+        if not asserted.false or not any(asserted.true):
+            return asserted
+        corrects_to_true = any(is_correcting(self.text, mention) for mention in chain(*asserted.true))
+        corrects_to_false = any(is_correcting(self.text, mention) for mention in asserted.false)
+        if corrects_to_true == corrects_to_false:
+            return asserted
+        return asserted._replace(false=[]) if corrects_to_true else asserted._replace(true=[[] for _ in asserted.true])

@@ -1,0 +1,244 @@
+"""Decide which role a mention has in its clause: the asked one, or e.g. that of the one who was beaten.
+
+A role has a status, which is empty if nothing speaks against the mention, and a strength: how clearly its clause
+expresses the relation that the question asks for.
+"""
+
+from __future__ import annotations
+
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust import roles_zh
+from ragbed.scoring.robust.assertion import sentence_around
+from ragbed.scoring.robust.cues import english
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.question import STEM, WORD, Asked
+from ragbed.scoring.robust.role import DIRECT, Role, year_role
+
+_REACH = 160  # characters on each side of a mention that are read
+_LONGEST = 4  # words of the longest cue
+_GAP = 4  # words between a cue and a mention
+_SPAN = 9  # words after a mention that can be its predicate
+
+_STOPS_BEFORE = frozenset(
+    ", ; : ( ) \" but who which that is was were are by when while whereas because so then won wins win".split()
+)
+_STOPS_AFTER = frozenset(
+    "; : ( ) \" but and while whereas after before when because since as until ahead over against with despite although "
+    "though than if".split()
+)
+_NEGATIONS = frozenset("not never no n't didn't doesn't don't wasn't isn't weren't hasn't hadn't without nobody".split())
+_LINKS = frozenset("is was were are be been being by to : - as went goes became becomes remains".split())
+_DETERMINERS = frozenset("the a an its his her their mr mrs ms dr professor president director author sir both only".split())
+_PRONOUNS = frozenset("his her their its whose our my".split())
+_FROM_TO = frozenset("to into".split())
+_IT = frozenset("it this that he she they".split())
+_PUNCTUATION = frozenset(".,;:!?()\"\n-")
+
+
+def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
+    """Return the role of a mention in its sentence."""
+    before, after = sentence_around(text, mention)
+    if lang == "zh":
+        return roles_zh.read_role(text, mention, asked, before, after)
+    return _EnglishClause(text, mention, asked, before[-_REACH:], after[:_REACH]).role()
+
+
+class _EnglishClause:
+    """The words around a mention in its sentence."""
+
+    def __init__(self, text: str, mention: Mention, asked: Asked, before: str, after: str) -> None:
+        self.asked, self.mention, self.text = asked, mention, text
+        self.before, self.after = WORD.findall(before), WORD.findall(after)
+        self.is_number = mention.rule.startswith(("number", "date"))
+        self.predicate = _predicate(self.after)
+
+    def role(self) -> Role:
+        strength = max(self._strength_after(), self._strength_before())
+        is_alone = not self.before and not self.after
+        is_first = not self.text[: self.mention.start].strip(" \n\"'(") and self.after[:1] and self.after[0] in _PUNCTUATION
+        if is_alone or is_first:
+            strength = DIRECT
+        status = self._bounded() or self._ranked() or self._before() or self._after() or self._related()
+        if status:
+            return Role(status, weak=False, strength=strength)
+        if year := year_role(self.asked, self._clause(), self.text, strength):
+            return year._replace(strength=max(strength, year.strength))
+        return Role(self._weak(), weak=True, strength=strength)
+
+    def _clause(self) -> str:
+        start = max((at + 1 for at, word in enumerate(self.before) if word in ",;:" or word in {"but", "and", "while"}), default=0)
+        end = next((at for at, word in enumerate(self.after) if word in ",;:" or word in {"but", "and", "while"}), len(self.after))
+        return " ".join([*self.before[start:], "\0", *self.after[:end]])
+
+    def _weight(self, word: str) -> int:
+        weights = self.asked.weights
+        return weights.get(word) or weights.get(f"~{word[:STEM]}", 0)
+
+    def _strength_after(self) -> int:
+        strength = 0
+        for at, word in enumerate(self.predicate):
+            if word in _NEGATIONS:
+                return strength
+            if weight := self._weight(word):
+                is_infinitive = at and self.predicate[at - 1] == "to" and at > 1
+                strength = max(strength, 1 if is_infinitive else weight)
+        return strength
+
+    def _strength_before(self) -> int:
+        at = len(self.before) - 1
+        while at >= 0 and len(self.before) - at <= 4 and self.before[at] not in _LINKS:
+            if self.before[at] in _PUNCTUATION:
+                return 0
+            at -= 1
+        if at < 0 or self.before[at] not in _LINKS:
+            return 0
+        if at == 0 and self.before[0] == ":":
+            return 2
+        strength = 0
+        for word in reversed(self.before[max(0, at - 7) : at]):
+            if word in {",", ";", ":", "but", "and", "while"}:
+                break
+            strength = max(strength, self._weight(word), 1 if word in _IT else 0)
+        return strength
+
+    def _cancelled(self, phrase: str, status: str) -> bool:
+        if self.asked.is_reversed and status in {"compared", "planned"}:
+            return True
+        return any(word[:STEM] in self.asked.stems for word in phrase.split() if len(word) > 3)
+
+    def _before(self) -> str:
+        cues, words = english(), self.before
+        for end in range(len(words), max(0, len(words) - _GAP - 1), -1):
+            if end < len(words) and words[end] in _STOPS_BEFORE:
+                return ""
+            if words[end - 1] == "to" and end == len(words):
+                if status := self._before_to():
+                    return status
+                continue
+            if words[end - 1] in cues.tails:
+                for size in range(min(_LONGEST, end), 0, -1):
+                    phrase = " ".join(words[end - size : end])
+                    status = cues.before.get(phrase, "")
+                    if status and not self._cancelled(phrase, status) and self._may_precede(phrase, end):
+                        return status
+            if words[end - 1] in _STOPS_BEFORE:
+                return ""
+        return ""
+
+    def _may_precede(self, phrase: str, end: int) -> bool:
+        """Tell whether a phrase before the mention governs it and not the next clause."""
+        between = self.before[end:]
+        if "and" in between and self._strength_after() >= 2:  # 'A beat B and C won'
+            return False
+        if phrase in {"over", "left", "near", "outside", "under", "old", "part of"}:
+            return not between and not self.is_number
+        return not (phrase in {"after", "before", "expected", "claimed"} and between)
+
+    def _before_to(self) -> str:
+        for word in self.before[-7:-1]:
+            phrase = f"{word} to"
+            if (status := english().before.get(phrase, "")) and not self._cancelled(phrase, status):
+                return status
+            if word in {"preferred", "prefers"}:
+                return "compared"
+        return ""
+
+    def _after(self) -> str:
+        cues, words = english(), self.predicate
+        for at, word in enumerate(words):
+            if word in _NEGATIONS or self._weight(word) == 2:
+                return self._is_from_to()
+            if word in cues.heads:
+                for size in range(_LONGEST, 0, -1):
+                    phrase = " ".join(words[at : at + size])
+                    status = cues.after.get(phrase, "")
+                    if status and not self._cancelled(phrase, status):
+                        return status
+        return self._is_from_to()
+
+    def _is_from_to(self) -> str:
+        words = self.after[:4]
+        if self.before[-1:] == ["from"] and "from" not in self.asked.text and any(word in _FROM_TO for word in words):
+            return "planned"
+        return ""
+
+    def _related(self) -> str:
+        kin, words = english().kin, self.after
+        if words[:1] == ["'s"] or words[:1] == ["'"]:
+            if any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
+                return "related"
+        before = self.before[-3:]
+        is_kin = len(before) == 3 and before[0] == "whose" and before[1] in kin and before[2] in {"is", "was"}
+        return "related" if is_kin and before[1][:STEM] not in self.asked.stems else ""
+
+    def _ranked(self) -> str:
+        cues, asked = english(), self.asked.rank
+        for at, word in enumerate(self.predicate[:7]):
+            if word not in cues.ranks and word.partition("-")[0] not in cues.ranks:
+                if word in cues.rank_verbs:
+                    if asked and self._weight(word) == 2 and word in english().families["win"]:
+                        return "ranked"
+                    continue
+                return ""
+            rank = cues.ranks.get(word, cues.ranks.get(word.partition("-")[0], 0))
+            return "ranked" if at and rank != asked else ""
+        last = [word for word in self.before[-6:] if word not in _DETERMINERS]
+        if last and last[-1] in cues.rank_nouns and not asked and last[-1] not in {"second", "third", "fourth", "fifth"}:
+            return "ranked"
+        if len(last) > 1 and last[-1] in _LINKS and not asked and any(word in cues.rank_nouns for word in last[-4:-1]):
+            return "" if any(word in _PUNCTUATION for word in last[-3:-1]) else "ranked"
+        return ""
+
+    def _bounded(self) -> str:
+        if not self.is_number:
+            return ""
+        cues, words = english(), self.before
+        for size in range(min(_LONGEST, len(words)), 0, -1):
+            phrase = " ".join(words[-size:])
+            if phrase in cues.bounds_before and phrase not in self.asked.text:
+                return self._check_bound(phrase)
+        if len(words) > 1 and words[-1] in {"and", "to", "-"} and words[-3:-2] and words[-3] in {"between", "from"}:
+            return "bounded" if words[-3] == "between" else ""
+        for size in (3, 2, 1):
+            if " ".join(self.after[:size]) in cues.bounds_after:
+                return "bounded"
+        is_range = self.after[:1] and self.after[0] in {"-", "to"} and self.after[1:2] and self.after[1][0].isdigit()
+        return "bounded" if is_range and words[-1:] != ["from"] else ""
+
+    def _check_bound(self, phrase: str) -> str:
+        if phrase == "from":
+            return "planned" if any(word in _FROM_TO for word in self.after[:3]) else ""
+        is_date = self.mention.rule.startswith("date")
+        if phrase in {"before", "after", "until", "till", "since", "by", "between", "prior to", "not before"}:
+            return "bounded" if is_date or phrase == "between" else ""
+        if phrase in {"over", "under", "above", "below", "past", "beyond"} and is_date:
+            return ""
+        return "bounded"
+
+    def _weak(self) -> str:
+        cues, words = english(), self.before
+        if not words:
+            return ""
+        if words[-1] in cues.kin and words[-1][:STEM] not in self.asked.stems:
+            if words[-2:-1] and (words[-2] in _PRONOUNS or words[-2] == "'s"):
+                return "related"
+        last = [word for word in words[-3:] if word not in _DETERMINERS]
+        return "related" if last and last[-1] in cues.weak else ""
+
+
+def _predicate(words: list[str]) -> list[str]:
+    """Return the words after a mention that can belong to its predicate, without an apposition."""
+    if words[:1] == [","]:
+        close = next((at for at in range(2, min(len(words), 14)) if words[at] == ","), None)
+        if words[1:2] and words[1] in {"who", "which", "whose"}:
+            words = words[2:]
+        elif close is not None:
+            words = words[close + 1 :]
+        else:
+            return []
+    elif words[:1] == ["("]:
+        close = next((at for at in range(1, min(len(words), 14)) if words[at] == ")"), 0)
+        words = words[close + 1 :]
+    end = next((at for at, word in enumerate(words[:_SPAN]) if word in _STOPS_AFTER or word == ","), _SPAN)
+    return words[:end]

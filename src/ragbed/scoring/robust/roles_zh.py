@@ -1,0 +1,113 @@
+"""Read the role of a mention in a Chinese clause."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ragbed.scoring.robust.cues import chinese
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.question import Asked
+from ragbed.scoring.robust.role import DIRECT, Role, year_role
+
+_REACH = 40
+_CLAUSE_START = re.compile(r"[,:(\"]|但是?|然而|不过|却(?!是)|而(?!不是|非)|则|于是|后来|结果|后(?=[^面来])")
+_CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
+_LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
+_FINAL = "。.!?;\n"
+
+
+def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str) -> Role:
+    """Return the role of a mention; `before` and `after` are the rest of its sentence."""
+    before, after = before[-_REACH:], after[:_REACH]
+    cut = max((match.end() for match in _CLAUSE_START.finditer(before)), default=0)
+    stop = _CLAUSE_END.search(after)
+    clause_before, clause_after = before[cut:], after[: stop.start()] if stop else after
+    strength = _strength(asked, clause_before, clause_after)
+    is_first = not text[: mention.start].strip(" \n\"'(《<") and stop is not None and not stop.start()
+    if is_first or not (before + after).strip("《》<>\"' "):
+        strength = DIRECT
+    status = _status(mention, asked, before[cut - 1 if cut else 0 :], clause_after)
+    if status:
+        return Role(status, weak=status in {"rumoured"}, strength=strength)
+    if year := year_role(asked, f"{clause_before}\0{clause_after}", text, strength):
+        return year._replace(strength=max(strength, year.strength))
+    return Role("related" if chinese().weak.search(clause_before) else "", weak=True, strength=strength)
+
+
+def _strength(asked: Asked, before: str, after: str) -> int:
+    pattern = family_pattern(tuple(asked.weights))
+    if pattern is None:
+        return 1 if _LINK.search(before) else 0
+    if pattern.search(after):
+        return 2
+    if pattern.search(before) and _LINK.search(before):
+        return 2
+    return 1 if _LINK.search(before) else 0
+
+
+@lru_cache(maxsize=1024)
+def family_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern for one of the words that express the asked relation."""
+    return re.compile("|".join(sorted(words, key=len, reverse=True))) if words else None
+
+
+def _status(mention: Mention, asked: Asked, before: str, after: str) -> str:
+    cues = chinese()
+    if mention.rule.startswith(("number", "date")):
+        if (found := cues.bounds_before.search(before)) and found[0] not in asked.text:
+            return "bounded"
+        if cues.bounds_after.match(after):
+            return "bounded"
+    for opening, closing in cues.between.items():
+        if before.endswith(opening) and closing.match(after):
+            return "" if asked.is_reversed else "compared"
+    if status := _ranked(asked, before, after):
+        return status
+    for status, pattern in cues.before:
+        if (found := pattern.search(before)) and not _is_cancelled(asked, status, found[0]):
+            return status
+    if re.match(rf"的(?:[^,。;的]{{0,4}})?{cues.kin}", after) and not _asks_kin(asked, after):
+        return "related"
+    return _after(asked, after)
+
+
+def _after(asked: Asked, after: str) -> str:
+    family = family_pattern(tuple(asked.weights))
+    positive = family.search(after) if family else None
+    for status, pattern in chinese().after:
+        found = pattern.search(after)
+        if found and found.start() <= 12 and not _is_cancelled(asked, status, found[0]):
+            if positive is None or positive.end() >= found.start():
+                return status
+    return ""
+
+
+def _is_cancelled(asked: Asked, status: str, phrase: str) -> bool:
+    if asked.is_reversed and status in {"compared", "planned"}:
+        return True
+    return len(phrase) > 1 and phrase[:2] in asked.text
+
+
+def _asks_kin(asked: Asked, after: str) -> bool:
+    found = re.search(chinese().kin, after)
+    return found is not None and found[0] in asked.text
+
+
+def _ranked(asked: Asked, before: str, after: str) -> str:
+    cues = chinese()
+    pattern = _rank_pattern()
+    if (found := pattern.match(after)) and cues.ranks[found[1]] != asked.rank:
+        return "ranked"
+    found = re.search(rf"{_rank_words()}[^,。;]{{0,3}}?(?:是|为|由|给了?|归|:)[^,。;]{{0,4}}$", before)
+    return "ranked" if found and cues.ranks[found[1]] != asked.rank else ""
+
+
+@lru_cache(maxsize=1)
+def _rank_words() -> str:
+    return "(" + "|".join(sorted(chinese().ranks, key=len, reverse=True)) + ")"
+
+
+@lru_cache(maxsize=1)
+def _rank_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?:[^,。;]{{0,6}}?{chinese().rank_verbs}了?)?[^,。;]{{0,2}}?{_rank_words()}")
