@@ -62,11 +62,16 @@ def _is_bound(
         return True
     if distinctive:
         found = _words(window)
-        own = len(distinctive[number] & found)
-        best = max(len(distinctive[rival] & found) for rival in rivals)
+        own = _overlap(distinctive[number] & found)
+        best = max(_overlap(distinctive[rival] & found) for rival in rivals)
         if own != best:
             return own > best
     return all((asserted[rival][0].start > mention.start) == (rival > number) for rival in rivals)
+
+
+def _overlap(words: frozenset[str]) -> tuple[int, int]:
+    """Return how many numbers and words are shared; numbers decide, because other words have synonyms."""
+    return sum(word.isdigit() for word in words), len(words)
 
 
 def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
@@ -82,11 +87,11 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
 
 @lru_cache(maxsize=16_384)
 def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
-    """Return the words of each sub-question that no other has, or nothing if the question cannot be split."""
+    """Return the words of each sub-question that not all have, or nothing if the question cannot be split."""
     parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
     if len(parts) != count:
         return ()
-    return tuple(part - frozenset().union(*parts[:at], *parts[at + 1 :]) for at, part in enumerate(parts))
+    return tuple(part - frozenset.intersection(*parts) for part in parts)
 
 
 def _words(text: str) -> frozenset[str]:

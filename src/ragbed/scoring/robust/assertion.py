@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, WRONG, Terms, lazy, words
@@ -162,10 +164,18 @@ def is_correcting(text: str, mention: Mention) -> bool:
 
 def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
     """Return the parts of the sentence before and after a mention."""
-    before = text[max(0, mention.start - _REACH) : mention.start]
-    after = text[mention.end : mention.end + _REACH]
-    stop = _SENTENCE_END.search(after)
-    return before[_last_end(before, _SENTENCE_END) :], after[: stop.start()] if stop else after
+    starts, stops = _sentence_bounds(text)
+    start = max(starts[bisect_right(starts, mention.start) - 1], mention.start - _REACH)
+    at = bisect_left(stops, mention.end)
+    stop = min(stops[at] if at < len(stops) else len(text), mention.end + _REACH)
+    return text[start : mention.start], text[mention.end : stop]
+
+
+@lru_cache(maxsize=4)  # all mentions of a response are examined one after the other
+def _sentence_bounds(text: str) -> tuple[list[int], list[int]]:
+    """Return the starts of the sentences and the ends of all but the last."""
+    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
+    return [0, *(end for _, end in ends)], [start for start, _ in ends]
 
 
 def _last_end(text: str, pattern: re.Pattern[str]) -> int:

@@ -31,6 +31,9 @@ _POINTER = re.compile(
 )
 
 
+_UNREAD = Role("", weak=True, strength=0)
+
+
 class Assertions(NamedTuple):
     """The asserted mentions of each part of the true answer and of the false answer.
 
@@ -91,12 +94,14 @@ class ResponseReader:
         kept = []
         for mention in mentions:
             status = "asserted" if self.is_plain else judge_mention(self.text, mention, mentions, rivals)
-            if status == "asserted":
-                status = self._status(mention, mentions)
+            if status == "asserted" or (status == "wrong" and self.asked.about_errors):
+                is_decided = kept and self.roles[kept[0]].strength >= DIRECT  # further mentions cannot change it
+                status = "asserted" if is_decided else self._status(mention, mentions)
             if self.has_refusal and answer == "fake" and status == "asserted" and is_only_reported(self.text, mention):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
             self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
             if status == "asserted":
+                self.roles.setdefault(mention, _UNREAD)
                 kept.append(mention)
             elif answer == "fake" and status in {"wrong", "quoted"}:
                 self.evidence.append(mention._replace(rule="flag.fake"))

@@ -15,8 +15,9 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.roles_zh import family_pattern
 from ragbed.scoring.robust.units import LOOSE
 
+_CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
 _NAME = re.compile(
-    r"(?<![\w'])[^\W\da-z_][\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?[^\W\da-z_][\w'’.-]*)*|\"[A-Z][^\"\n]{1,60}\""
+    rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*|\"[A-Z][^\"\n]{{1,60}}\""
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n*\"“(]\s*)$")
 # Capitalised words that are not names.
@@ -37,7 +38,9 @@ _LEADING = re.compile(
     r"^(?:结果|后来|最后|最终|实际上?|其实|于是|官方|冠军|得主|夺冠的|获奖者)*([\u4e00-\u9fff·]{2,8}?)"
     r"(?=获|夺|以|凭|在|于|才|击|战|胜|领|力|第一|赢|出任|担任|接|写|设|画|主|举|创|当|成|从|比|超|为|负|的)"
 )
-_FUNCTION = re.compile(r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题|答案|信息|时候|一[个些篇次]|错误|有误")
+_FUNCTION = re.compile(r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题|答案|信息|时候|一[个些篇次]|错误|有误"
+    "|^(?:比赛|活动|项目|奖项|奖金|小说|作者|电影|作品|工程|会议|传闻|传言|公司|城市|冠军|亚军|人数|时间|日期|地点|主办方|评委会|最终|实际|官方)"
+)
 
 
 def find_candidates(

@@ -15,6 +15,11 @@ STATUSES = ("compared", "planned", "rumoured", "related", "doubted")
 RANKS = ("first", "second", "third", "fourth", "fifth", "last")
 
 
+# Characters between a Chinese cue and the mention.
+_GAP = "[了着过]?[^,。;的是为由]{0,3}"
+_GAPS = {"rumoured": "[^,。;]{0,14}", "doubted": "[^,。;]{0,14}"}
+
+
 class EnglishCues(NamedTuple):
     """The lexicon of English: the status of each phrase before or after a mention, and lists of words.
 
@@ -40,10 +45,10 @@ class EnglishCues(NamedTuple):
 
 
 class ChineseCues(NamedTuple):
-    """The lexicon of Chinese: a pattern for each status, before and after a mention, and lists of words."""
+    """The lexicon of Chinese: patterns before and after a mention with a group for each status, and lists of words."""
 
-    before: tuple[tuple[str, re.Pattern[str]], ...]
-    after: tuple[tuple[str, re.Pattern[str]], ...]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
     between: dict[str, re.Pattern[str]]
     bounds_before: re.Pattern[str]
     bounds_after: re.Pattern[str]
@@ -104,8 +109,8 @@ def chinese() -> ChineseCues:
     weak = [word for word in before["related"].split() if len(word) == 1]
     before["related"] = " ".join(word for word in before["related"].split() if len(word) > 1)
     return ChineseCues(
-        before=tuple((status, re.compile(rf"{_any(phrases)}[了着过]?[^,。;的是为由]{{0,3}}$")) for status, phrases in before.items()),
-        after=tuple((status, re.compile(_any(data[status]["after"]))) for status in STATUSES),
+        before=re.compile("|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES)),
+        after=re.compile("|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES)),
         between=between,
         bounds_before=re.compile(rf"{_any(data['bounded']['before'])}了?$"),
         bounds_after=re.compile(_any(data["bounded"]["after"])),

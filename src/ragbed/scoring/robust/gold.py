@@ -13,7 +13,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
-from ragbed.scoring.robust.units import LOOSE
+from ragbed.scoring.robust.units import LOOSE, UNITS
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 _RUN = re.compile(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
@@ -27,6 +27,7 @@ _ASKS_WHO = re.compile(
     r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
 )
 _ASKS_PERCENTAGE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
+_HOW_MANY = re.compile(r"\bhow many ([a-z]+)")
 _NO_LETTER = re.compile(r"\W")
 _LONG_WORD = re.compile(r"[a-z]{3,}")
 _COMMA = re.compile("[,，]")
@@ -151,11 +152,17 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         names=tuple(names),
         dates=tuple(dates),
         quantities=tuple(quantities),
-        nouns=frozenset(nouns),
+        nouns=frozenset(nouns) | {asked_unit(question)} - {""},
         fullest_date=_merge_dates(dates),
         digits=tuple({digits_of(quantity.value) for quantity in quantities}),
         forms=frozenset(forms),
     )
+
+
+def asked_unit(question: str) -> str:
+    """Return the unit that a folded question counts, e.g. `person` for 'how many people', or nothing."""
+    counted = _HOW_MANY.search(question)
+    return UNITS.get(counted[1], f"~{counted[1].removesuffix('s')}") if counted else ""
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.cues import chinese, english
+from ragbed.scoring.robust.gold import asked_unit
 from ragbed.scoring.robust.normalise import fold
-from ragbed.scoring.robust.units import UNITS
 
 STEM = 5  # letters that words of the same origin share, e.g. nominated and nominees
 WORD = re.compile(r"'s\b|[a-z0-9]+(?:['.,-][a-z0-9]+)*|[^\w\s]|\n")
 
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
 _TYPE_NOUN = re.compile(r"\b(?:which|what) ([a-z]+)")
-_HOW_MANY = re.compile(r"\bhow many ([a-z]+)")
 _WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
 _ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict|misinformation)"
@@ -61,8 +60,6 @@ def read_question(question: str, lang: Lang) -> Asked:
     text = fold(question, lang)
     weights = _chinese_weights(text) if lang == "zh" else _english_weights(question, text)
     words = frozenset(WORD.findall(text)) if lang == "en" else frozenset[str]()
-    counted = _HOW_MANY.search(text)
-    noun = counted[1] if counted else ""
     return Asked(
         text=text,
         stems=frozenset(word[:STEM] for word in words if len(word) > 3 and word not in english().skipped)
@@ -73,7 +70,7 @@ def read_question(question: str, lang: Lang) -> Asked:
         rank=_rank(text, words, lang),
         years=frozenset(_YEAR.findall(text)),
         asks_who=_WHO.search(text) is not None,
-        unit=UNITS.get(noun) or (f"~{noun.removesuffix('s')}" if noun else ""),
+        unit=asked_unit(text),
         about_errors=_ERRORS.search(text) is not None,
         about_documents=_DOCUMENTS.search(text) is not None,
     )

@@ -12,10 +12,11 @@ from ragbed.scoring.robust import roles_zh
 from ragbed.scoring.robust.assertion import sentence_around
 from ragbed.scoring.robust.cues import english
 from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import STEM, WORD, Asked
 from ragbed.scoring.robust.role import DIRECT, Role, year_role
 
-_REACH = 160  # characters on each side of a mention that are read
+_REACH = 100  # characters on each side of a mention that are read
 _LONGEST = 4  # words of the longest cue
 _GAP = 4  # words between a cue and a mention
 _SPAN = 9  # words after a mention that can be its predicate
@@ -32,6 +33,7 @@ _LINKS = frozenset("is was were are be been being by to : - as went goes became 
 _DETERMINERS = frozenset("the a an its his her their mr mrs ms dr professor president director author sir both only".split())
 _PRONOUNS = frozenset("his her their its whose our my".split())
 _FROM_TO = frozenset("to into".split())
+_RELATIVE = frozenset("who which whose".split())
 _IT = frozenset("it this that he she they".split())
 _PUNCTUATION = frozenset(".,;:!?()\"\n-")
 
@@ -39,9 +41,28 @@ _PUNCTUATION = frozenset(".,;:!?()\"\n-")
 def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
     """Return the role of a mention in its sentence."""
     before, after = sentence_around(text, mention)
+    if _is_disputed(before, after):
+        return Role("disputed", weak=False, strength=0)
+    end = mention.end + len(after)
+    if text[end : end + 1] == "?" and not _CONFIRMED.match(text, end):
+        return Role("doubted", weak=not text[end:].strip(" ?\n\"'"), strength=0)
     if lang == "zh":
         return roles_zh.read_role(text, mention, asked, before, after)
     return _EnglishClause(text, mention, asked, before[-_REACH:], after[:_REACH]).role()
+
+
+def _is_disputed(before: str, after: str) -> bool:
+    """Tell whether a sentence reports that one source names the mention and another one does not."""
+    second = _ANOTHER.search(after)
+    return second is not None and _ONE.search(before) is not None
+
+
+_CONFIRMED = lazy(r"\?[\"')]* ?(?:yes|indeed|correct|right|that is|exactly|是的?[,。]|对[,。]|没错|正是|确实)")
+_ONE = lazy(r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分|文档[0-9一二三四五])[^。]{0,20}$")
+_ANOTHER = lazy(
+    r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report|suggest|credit)"
+    r"|\b(?:while|whereas|but) (?:document|passage|others?|another|\[)|另一[篇份则个处]|有的[说称写]|其他.{0,3}[说称写]|而文档"
+)
 
 
 class _EnglishClause:
@@ -52,6 +73,7 @@ class _EnglishClause:
         self.before, self.after = WORD.findall(before), WORD.findall(after)
         self.is_number = mention.rule.startswith(("number", "date"))
         self.predicate = _predicate(self.after)
+        self.is_relative = self.after[:1] == [","] and bool(self.after[1:2]) and self.after[1] in _RELATIVE
 
     def role(self) -> Role:
         strength = max(self._strength_after(), self._strength_before())
@@ -76,6 +98,8 @@ class _EnglishClause:
         return weights.get(word) or weights.get(f"~{word[:STEM]}", 0)
 
     def _strength_after(self) -> int:
+        if self.is_number:
+            return max(map(self._weight, self._clause().split()), default=0)
         strength = 0
         for at, word in enumerate(self.predicate):
             if word in _NEGATIONS:
@@ -113,9 +137,7 @@ class _EnglishClause:
             if end < len(words) and words[end] in _STOPS_BEFORE:
                 return ""
             if words[end - 1] == "to" and end == len(words):
-                if status := self._before_to():
-                    return status
-                continue
+                return self._before_to()
             if words[end - 1] in cues.tails:
                 for size in range(min(_LONGEST, end), 0, -1):
                     phrase = " ".join(words[end - size : end])
@@ -146,6 +168,8 @@ class _EnglishClause:
 
     def _after(self) -> str:
         cues, words = english(), self.predicate
+        if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
+            return ""
         for at, word in enumerate(words):
             if word in _NEGATIONS or self._weight(word) == 2:
                 return self._is_from_to()
@@ -177,7 +201,7 @@ class _EnglishClause:
         for at, word in enumerate(self.predicate[:7]):
             if word not in cues.ranks and word.partition("-")[0] not in cues.ranks:
                 if word in cues.rank_verbs:
-                    if asked and self._weight(word) == 2 and word in english().families["win"]:
+                    if asked and word in cues.families["win"]:
                         return "ranked"
                     continue
                 return ""
@@ -231,7 +255,7 @@ def _predicate(words: list[str]) -> list[str]:
     """Return the words after a mention that can belong to its predicate, without an apposition."""
     if words[:1] == [","]:
         close = next((at for at in range(2, min(len(words), 14)) if words[at] == ","), None)
-        if words[1:2] and words[1] in {"who", "which", "whose"}:
+        if words[1:2] and words[1] in _RELATIVE:
             words = words[2:]
         elif close is not None:
             words = words[close + 1 :]

@@ -41,7 +41,10 @@ def _strength(asked: Asked, before: str, after: str) -> int:
         return 1 if _LINK.search(before) else 0
     if pattern.search(after):
         return 2
-    if pattern.search(before) and _LINK.search(before):
+    found = None
+    for found in pattern.finditer(before):
+        pass
+    if found and (found.end() == len(before) or _LINK.search(before)):
         return 2
     return 1 if _LINK.search(before) else 0
 
@@ -59,27 +62,27 @@ def _status(mention: Mention, asked: Asked, before: str, after: str) -> str:
             return "bounded"
         if cues.bounds_after.match(after):
             return "bounded"
-    for opening, closing in cues.between.items():
-        if before.endswith(opening) and closing.match(after):
-            return "" if asked.is_reversed else "compared"
+    closing = cues.between.get(before[-1:]) or cues.between.get(before[-2:])
+    if closing and closing.match(after):
+        return "" if asked.is_reversed else "compared"
     if status := _ranked(asked, before, after):
         return status
-    for status, pattern in cues.before:
-        if (found := pattern.search(before)) and not _is_cancelled(asked, status, found[0]):
-            return status
+    if (found := cues.before.search(before)) and not _is_cancelled(asked, found.lastgroup or "", found[found.lastgroup or 0]):
+        return found.lastgroup or ""
     if re.match(rf"的(?:[^,。;的]{{0,4}})?{cues.kin}", after) and not _asks_kin(asked, after):
         return "related"
-    return _after(asked, after)
+    status = _after(asked, after)
+    return "" if status == "related" and before.endswith(("为", "给", "向")) else status
 
 
 def _after(asked: Asked, after: str) -> str:
     family = family_pattern(tuple(asked.weights))
     positive = family.search(after) if family else None
-    for status, pattern in chinese().after:
-        found = pattern.search(after)
-        if found and found.start() <= 12 and not _is_cancelled(asked, status, found[0]):
-            if positive is None or positive.end() >= found.start():
-                return status
+    for found in chinese().after.finditer(after, 0, 24):
+        if found.start() > 12 or (positive and positive.end() < found.start()):
+            return ""
+        if not _is_cancelled(asked, found.lastgroup or "", found[0]):
+            return found.lastgroup or ""
     return ""
 
 
@@ -96,11 +99,18 @@ def _asks_kin(asked: Asked, after: str) -> bool:
 
 def _ranked(asked: Asked, before: str, after: str) -> str:
     cues = chinese()
+    if not _has_rank().search(before + after):
+        return ""
     pattern = _rank_pattern()
     if (found := pattern.match(after)) and cues.ranks[found[1]] != asked.rank:
         return "ranked"
     found = re.search(rf"{_rank_words()}[^,。;]{{0,3}}?(?:是|为|由|给了?|归|:)[^,。;]{{0,4}}$", before)
     return "ranked" if found and cues.ranks[found[1]] != asked.rank else ""
+
+
+@lru_cache(maxsize=1)
+def _has_rank() -> re.Pattern[str]:
+    return re.compile(_rank_words())
 
 
 @lru_cache(maxsize=1)

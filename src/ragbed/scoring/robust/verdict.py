@@ -105,9 +105,11 @@ def _conclude(case: Case, gold: Gold, text: str, asserted: Assertions, evidence:
     if len(gold.slots) > 1:
         bound = find_aligned(case.question, case.lang, gold.slots, asserted.true, text)
         aligned = sum(bound) / len(bound)
+        if aligned < share:
+            evidence.append(Mention(0, len(text), "parts.swapped"))
     verdict: VerdictName = "incorrect"
-    if share and not misled:
-        verdict = "correct" if share == 1 else "partial"
+    if aligned and not misled:
+        verdict = "correct" if aligned == 1 else "partial"
     elif refused:
         verdict = "refused"
     elif flags and not misled and _is_only_flag(text, flags[0]):
