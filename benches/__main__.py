@@ -40,6 +40,7 @@ MEMBERS = {
     "report": "benches.report",
     "run": "benches.run",
     "score": "benches.score",
+    "scorer": "benches.scorer",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",
     "structure": "benches.structure",

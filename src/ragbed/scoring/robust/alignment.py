@@ -20,7 +20,7 @@ _ASKING = (
 )
 # Separators of the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
-_WORD = lazy(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
+_WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
 _SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
@@ -78,9 +78,12 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
     """Return the sentence before a mention and the clause after it, without other mentions."""
     start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     end = min((other.start for other in mentions if other.start >= mention.end), default=len(text))
-    start, end = max(start, mention.start - 200), min(end, mention.end + 100)
+    start, end = max(start, mention.start - 200), min(end, mention.end + 200)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
-    stop = _CLAUSE.search(text, mention.end, end)
+    stop = _SENTENCE.search(text, mention.end, end)
+    is_alone = stop is not None and (breaks or start == 0)  # the sentence has no other mention
+    if not is_alone:
+        stop = _CLAUSE.search(text, mention.end, min(end, mention.end + 100))
     before = text[breaks[-1] if breaks else start : mention.start]
     return f"{before} {text[mention.end : stop.start() if stop else end]}"
 
@@ -95,4 +98,4 @@ def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))
+    return frozenset(han or word for han, word in _WORD.findall(text))

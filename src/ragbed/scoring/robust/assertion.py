@@ -13,9 +13,9 @@ from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, WRONG
 # Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
 _REACH = 240
 
-_SENTENCE_END = lazy(
-    r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
-)
+_SENTENCE_END = lazy(r"[。!?;\n.]")
+# Checked after a full stop, because lookbehinds at every position are slow.
+_NO_SENTENCE_END = lazy(r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)")
 _CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
 _DENIED_BEFORE = lazy(
@@ -174,7 +174,11 @@ def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
 @lru_cache(maxsize=4)  # all mentions of a response are examined one after the other
 def _sentence_bounds(text: str) -> tuple[list[int], list[int]]:
     """Return the starts of the sentences and the ends of all but the last."""
-    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
+    ends = [
+        match.span()
+        for match in _SENTENCE_END.finditer(text)
+        if match[0] != "." or _NO_SENTENCE_END.match(text, match.end()) is None
+    ]
     return [0, *(end for _, end in ends)], [start for start, _ in ends]
 
 

@@ -32,6 +32,10 @@ _POINTER = re.compile(
 
 
 _UNREAD = Role("", weak=True, strength=0)
+_ALONE = Role("", weak=True, strength=DIRECT)
+_ENDS = ("", ".", "。", "\n", "!")
+_LEAD_START = 60  # characters before the first sentence that gives an answer, e.g. a repeated question
+_QUOTES = " \n\"'(《"
 
 
 class Assertions(NamedTuple):
@@ -92,11 +96,13 @@ class ResponseReader:
     def _keep(self, mentions: Sequence[Mention], rivals: Sequence[Mention], answer: str) -> list[Mention]:
         """Return the asserted mentions of an answer, and note the status of all."""
         kept = []
+        can_decide = answer == "answer" and self.response.terms.isdisjoint(_FINAL_TERMS)
+        is_decided = False  # further mentions of the true answer change nothing
         for mention in mentions:
-            status = "asserted" if self.is_plain else judge_mention(self.text, mention, mentions, rivals)
-            if status == "asserted" or (status == "wrong" and self.asked.about_errors):
-                is_decided = kept and self.roles[kept[0]].strength >= DIRECT  # further mentions cannot change it
-                status = "asserted" if is_decided else self._status(mention, mentions)
+            status = "asserted" if self.is_plain or is_decided else judge_mention(self.text, mention, mentions, rivals)
+            if not is_decided and (status == "asserted" or (status == "wrong" and self.asked.about_errors)):
+                status = self._status(mention, mentions)
+                is_decided = can_decide and status == "asserted" and self.roles[mention].strength >= 2
             if self.has_refusal and answer == "fake" and status == "asserted" and is_only_reported(self.text, mention):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
             self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
@@ -109,8 +115,9 @@ class ResponseReader:
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
         if mention.rule.startswith("name"):
-            original = self.original
-            span = locate(mention, self._positions)
+            is_zh = self.gold.lang == "zh"
+            original = self.text if is_zh else self.original
+            span = mention[:2] if is_zh else locate(mention, self._positions)
             if is_ordinary_word(self.text, mention, original[slice(*span)]):
                 return "ordinary"
             name = self.text[mention.start : mention.end]
@@ -120,9 +127,18 @@ class ResponseReader:
             initials = self._initials if " " not in name else None
             if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
                 return "part"
-        role = read_role(self.text, mention, self.asked, self.gold.lang)
+        is_alone = self.text[mention.end : mention.end + 1] in _ENDS and not self.text[: mention.start].strip(_QUOTES)
+        role = _ALONE if is_alone else read_role(self.text, mention, self.asked, self.gold.lang)
+        if role.status == "bounded" and self._is_bounded_in_documents(mention):
+            role = role._replace(status="")
         self.roles[mention] = role
         return role.status if role.status and not role.weak else "asserted"
+
+    def _is_bounded_in_documents(self, mention: Mention) -> bool:
+        """Tell whether the documents give the answer as a limit, e.g. 'fines of up to 500 marks'."""
+        before = self.text[max(0, mention.start - 6) : mention.start]
+        phrase = before[before.find(" ") + 1 :] + self.text[mention.start : mention.end]
+        return any(phrase in document.lower() for document in self.response.context[1:])
 
     def _keep_final(self, asserted: Assertions) -> Assertions:
         """Keep only the final answer ('the answer is …') if a response announces one, whether or not it is the true one."""
@@ -163,6 +179,8 @@ class ResponseReader:
         """Compare the true answer with the other candidates of the response, for a question with one answer."""
         if len(self.gold.slots) != 1 or not asserted.true[0]:
             return asserted
+        if (led := self._lead(asserted)) is not None:
+            return led
         own = asserted.true[0]
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
@@ -174,11 +192,29 @@ class ResponseReader:
             if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
                 rivals[mention] = role.strength
         best = max(rivals.values(), default=-2)
-        if best > strength or (best == strength < 0):
+        if best > max(strength, 0) or (strength < 0 <= best):
             return self._displace(asserted, [mention for mention in rivals if rivals[mention] == best])
         if asserted.false and best < strength:
             return asserted._replace(false=[])
         return asserted
+
+    def _lead(self, asserted: Assertions) -> Assertions | None:
+        """Return the answer of the first sentence if that repeats the question: what follows is an explanation."""
+        if not asserted.false:
+            return None
+        ordered = sorted([*asserted.true[0], *asserted.false])
+        first = ordered[0]
+        sentence = sentence_around(self.text, first)
+        stop = first.end + len(sentence[1])
+        if self.roles[first].strength < 2 or any(first.end < other.start < stop for other in ordered):
+            return None
+        is_first = first.start - len(sentence[0]) <= _LEAD_START
+        opposed = asserted.false if first in asserted.true[0] else asserted.true[0]
+        if not is_first or any(is_correcting(self.text, mention) for mention in opposed):
+            return None
+        if opposed is asserted.false:
+            return asserted._replace(false=[])
+        return asserted._replace(true=[[]])
 
     def _displace(self, asserted: Assertions, rivals: list[Mention]) -> Assertions:
         self.evidence += [mention._replace(rule="rival") for mention in rivals]

@@ -8,13 +8,14 @@ from itertools import islice
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import Gold, GoldSlot
-from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention
+from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.roles_zh import family_pattern
 from ragbed.scoring.robust.units import LOOSE
 
+MAX_CANDIDATES = 8
 _CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
 _NAME = re.compile(
     rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*|\"[A-Z][^\"\n]{{1,60}}\""
@@ -34,6 +35,13 @@ COMMON = words(
 _ORGANISATION = words("university company foundation institute committee group ltd inc corp council prize award cup league")
 _CLAUSE = re.compile("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = re.compile(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
+_LINKED = re.compile("[是为由给叫归:]")
+_SURNAMES = frozenset(
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
+    "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文庞樊兰殷施陶洪翟安颜倪严牛温芦季俞章鲁葛伍韦申尤毕聂丛焦向柳邢骆"
+    "岳齐梅庄辛管祝左涂谷祁时舒耿牟卜詹关苗凌费纪靳盛童欧甄项曲成游阳裴席卫查屈鲍位覃霍翁隋甘景薄单包司柏宁柯阮桂闵解强柴华车冉房边辜"
+    "尉诸慕司欧上皇夏令宇长东西南北百闻独端"
+)
 _LEADING = re.compile(
     r"^(?:结果|后来|最后|最终|实际上?|其实|于是|官方|冠军|得主|夺冠的|获奖者)*([\u4e00-\u9fff·]{2,8}?)"
     r"(?=获|夺|以|凭|在|于|才|击|战|胜|领|力|第一|赢|出任|担任|接|写|设|画|主|举|创|当|成|从|比|超|为|负|的)"
@@ -54,7 +62,7 @@ def find_candidates(
     else:
         found = (_names_zh if gold.lang == "zh" else _names_en)(response, asked, own)
     kept = (each for each in found if not any(each.start < mention.end and mention.start < each.end for mention in own))
-    return list(islice(kept, MAX_MENTIONS))
+    return list(islice(kept, MAX_CANDIDATES))
 
 
 def _dates(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
@@ -81,7 +89,7 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
     original, text, at = response.context[0] if response.context else "", response.text, 0
     is_person = asked.asks_who and any(" " in text[mention.start : mention.end] for mention in own)
     for match in _NAME.finditer(original[:4000]):
-        name = fold(match[0], "en").strip(" \"'.")
+        name = (match[0].lower() if match[0].isascii() else fold(match[0], "en")).strip(" \"'.")
         parts = name.split()
         while parts and parts[0] in COMMON:
             parts.pop(0)
@@ -102,6 +110,8 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
         for pattern in (_FILLER, _LEADING) if family is None or family.search(clause) else (_FILLER,):
+            if pattern is _FILLER and not asked.asks_where and "在" in clause and not _LINKED.search(clause):
+                continue
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):
                 yield Mention(start + match.start(1), start + match.end(1), "name")
         start = next((match.end() for match in [_CLAUSE.match(text, end)] if match), end)
@@ -109,5 +119,7 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:
     if _FUNCTION.search(filler) or any(answer in filler for answer in answers):
+        return False
+    if asked.asks_who and "·" not in filler and (filler[0] not in _SURNAMES or len(filler) > 4):
         return False
     return not any(filler[at : at + 2] in asked.text for at in range(len(filler) - 1))

@@ -41,7 +41,7 @@ class Name(NamedTuple):
         key: Its longest sequence of letters or digits; a text without the key does not contain the name.
         pattern: The source of its pattern. It is compiled on first use, because compiling takes half of the time of
             preparing an answer and most responses do not need it.
-        bearers: For a surname that is not an alias: a pattern that finds given names before it in unfolded text.
+        bearers: For a surname that is not an alias: its unfolded form.
         given: The given name of the person.
     """
 
@@ -146,8 +146,9 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := _as_name(alias, folded, lang):
-            names.append(name)
-            names += _surname(alias, folded, question)
+            surname = _surname(alias, folded, question)
+            names.append(name._replace(given=surname[0].given) if surname else name)
+            names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
@@ -232,8 +233,7 @@ def _surname(alias: str, folded: str, question: str) -> list[Name]:
     if len(last) < 3 or last in question:
         return []
     given, *_, family = re.split(r"[\s·・•]+", alias.strip())
-    bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
-    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), bearers, given)]
+    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), family, given)]
 
 
 def _escape(run: str) -> str:

@@ -21,6 +21,7 @@ _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
     "The By And Is Was"
 )
+_GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
 _NO_DIGIT = re.compile("[^0-9]+")
 
 
@@ -146,8 +147,17 @@ def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Tell whether the texts mention no other person with that surname."""
-    others = {given for text in context for given in compiled(name.bearers).findall(text)} if name.bearers else set()
+    others = {given for text in context for given in _bearers(text, name)}
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
+
+
+def _bearers(text: str, name: Name) -> Iterator[str]:
+    """Yield the given names before a surname in a text."""
+    at = text.find(name.bearers or "")
+    while at >= 0:
+        if found := _GIVEN.search(text, max(0, at - 40), at):
+            yield found[1]
+        at = text.find(name.bearers or "", at + 1)
 
 
 def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:

@@ -17,6 +17,7 @@ WORD = re.compile(r"'s\b|[a-z0-9]+(?:['.,-][a-z0-9]+)*|[^\w\s]|\n")
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
 _TYPE_NOUN = re.compile(r"\b(?:which|what) ([a-z]+)")
 _WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
+_WHERE = re.compile(r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都")
 _ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict|misinformation)"
     r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾"
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
         rank: The asked rank, from 0.
         years: The years that it names.
         unit: The unit of the counted noun, or nothing.
+        pairs: The pairs of neighbouring characters of a Chinese question.
         about_errors: Whether it is about errors, so that an error in the answer does not criticise the documents.
         about_documents: Whether it is about texts.
     """
@@ -50,6 +52,8 @@ class Asked(NamedTuple):
     years: frozenset[str]
     asks_who: bool
     unit: str
+    pairs: frozenset[str]
+    asks_where: bool
     about_errors: bool
     about_documents: bool
 
@@ -71,6 +75,8 @@ def read_question(question: str, lang: Lang) -> Asked:
         years=frozenset(_YEAR.findall(text)),
         asks_who=_WHO.search(text) is not None,
         unit=asked_unit(text),
+        pairs=frozenset(text[at : at + 2] for at in range(len(text) - 1)) if lang == "zh" else frozenset(),
+        asks_where=_WHERE.search(text) is not None,
         about_errors=_ERRORS.search(text) is not None,
         about_documents=_DOCUMENTS.search(text) is not None,
     )

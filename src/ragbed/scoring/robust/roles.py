@@ -19,6 +19,7 @@ from ragbed.scoring.robust.role import DIRECT, Role, year_role
 _REACH = 100  # characters on each side of a mention that are read
 _LONGEST = 4  # words of the longest cue
 _GAP = 4  # words between a cue and a mention
+_REPEATED = 4  # words that a sentence shares with the question if it repeats it
 _SPAN = 9  # words after a mention that can be its predicate
 
 _STOPS_BEFORE = frozenset(
@@ -53,8 +54,9 @@ def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
 
 def _is_disputed(before: str, after: str) -> bool:
     """Tell whether a sentence reports that one source names the mention and another one does not."""
-    second = _ANOTHER.search(after)
-    return second is not None and _ONE.search(before) is not None
+    if second := _ANOTHER.search(before):
+        return _ONE.search(before, 0, second.start()) is not None
+    return _ANOTHER.search(after) is not None and _ONE.search(before) is not None
 
 
 _CONFIRMED = lazy(r"\?[\"')]* ?(?:yes|indeed|correct|right|that is|exactly|是的?[,。]|对[,。]|没错|正是|确实)")
@@ -77,11 +79,15 @@ class _EnglishClause:
 
     def role(self) -> Role:
         strength = max(self._strength_after(), self._strength_before())
+        if strength < 2 and sum(word in self.asked.weights for word in {*self.before, *self.predicate}) >= _REPEATED:
+            strength = 2
         is_alone = not self.before and not self.after
         is_first = not self.text[: self.mention.start].strip(" \n\"'(") and self.after[:1] and self.after[0] in _PUNCTUATION
         if is_alone or is_first:
             strength = DIRECT
         status = self._bounded() or self._ranked() or self._before() or self._after() or self._related()
+        if self.is_number and status == "related":
+            status = ""
         if status:
             return Role(status, weak=False, strength=strength)
         if year := year_role(self.asked, self._clause(), self.text, strength):
@@ -198,8 +204,10 @@ class _EnglishClause:
 
     def _ranked(self) -> str:
         cues, asked = english(), self.asked.rank
+        if self.is_number:
+            return ""
         for at, word in enumerate(self.predicate[:7]):
-            if word not in cues.ranks and word.partition("-")[0] not in cues.ranks:
+            if word not in cues.ranks and not (word.endswith("est") and word.partition("-")[0] in cues.ranks):
                 if word in cues.rank_verbs:
                     if asked and word in cues.families["win"]:
                         return "ranked"
@@ -234,7 +242,7 @@ class _EnglishClause:
         if phrase == "from":
             return "planned" if any(word in _FROM_TO for word in self.after[:3]) else ""
         is_date = self.mention.rule.startswith("date")
-        if phrase in {"before", "after", "until", "till", "since", "by", "between", "prior to", "not before"}:
+        if phrase in {"before", "after", "until", "till", "by", "between", "prior to", "not before"}:
             return "bounded" if is_date or phrase == "between" else ""
         if phrase in {"over", "under", "above", "below", "past", "beyond"} and is_date:
             return ""

@@ -11,6 +11,7 @@ from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.role import DIRECT, Role, year_role
 
 _REACH = 40
+_REPEATED = 6  # pairs of characters that a clause shares with the question if it repeats it
 _CLAUSE_START = re.compile(r"[,:(\"]|但是?|然而|不过|却(?!是)|而(?!不是|非)|则|于是|后来|结果|后(?=[^面来])")
 _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
@@ -36,6 +37,9 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
 
 
 def _strength(asked: Asked, before: str, after: str) -> int:
+    clause = before[-24:] + "\0" + after[:24]
+    if sum(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1)) >= _REPEATED:
+        return 2
     pattern = family_pattern(tuple(asked.weights))
     if pattern is None:
         return 1 if _LINK.search(before) else 0
@@ -62,6 +66,13 @@ def _status(mention: Mention, asked: Asked, before: str, after: str) -> str:
             return "bounded"
         if cues.bounds_after.match(after):
             return "bounded"
+        status = _status_of_name(asked, before, after)
+        return "" if status == "related" else status
+    return _status_of_name(asked, before, after)
+
+
+def _status_of_name(asked: Asked, before: str, after: str) -> str:
+    cues = chinese()
     closing = cues.between.get(before[-1:]) or cues.between.get(before[-2:])
     if closing and closing.match(after):
         return "" if asked.is_reversed else "compared"
