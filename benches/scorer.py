@@ -105,7 +105,9 @@ def _print_rate(name: str, rows: Sequence[Judged], is_error: Callable[[Judged, s
     cells = []
     for prefix in TRACKS.values():
         errors = sum(is_error(each, prefix) for each in rows)
-        cells.append(f"{errors} ({errors / len(rows):.1%}, at most {wilson(errors, len(rows)).high:.1%})" if rows else "–")
+        cells.append(
+            f"{errors} ({errors / len(rows):.1%}, at most {wilson(errors, len(rows)).high:.1%})" if rows else "–"
+        )
     print(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
 
 

@@ -60,7 +60,9 @@ class ValidationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def case(self) -> Case:
         """Return the case that the response answers."""
         documents = tuple(
-            Document(text=each["text"], stance=each.get("stance", "distracts"), kind=each.get("kind", "related"), source=at)
+            Document(
+                text=each["text"], stance=each.get("stance", "distracts"), kind=each.get("kind", "related"), source=at
+            )
             for at, each in enumerate(self.documents)
         )
         return Case(
@@ -160,7 +162,10 @@ def _stated(row: ValidationRow) -> list[str]:
     answers = {fold(alias, row.lang) for aliases in row.answer for alias in aliases}
     for document in row.documents:
         if document.get("stance") != "supports":
-            found |= {fold(each, row.lang) for each in re.findall(r"[A-Z]\w+(?: [A-Z]\w+)+|[0-9][0-9,.]*[0-9]", document["text"])}
+            found |= {
+                fold(each, row.lang)
+                for each in re.findall(r"[A-Z]\w+(?: [A-Z]\w+)+|[0-9][0-9,.]*[0-9]", document["text"])
+            }
     question = fold(row.question, row.lang)
     return [each for each in found if each not in question and not any(each in answer for answer in answers)]
 

@@ -15,7 +15,9 @@ _REACH = 240
 
 _SENTENCE_END = lazy(r"[。!?;\n.]")
 # Checked after a full stop, because lookbehinds at every position are slow.
-_NO_SENTENCE_END = lazy(r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)")
+_NO_SENTENCE_END = lazy(
+    r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
+)
 _CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
 _DENIED_BEFORE = lazy(
@@ -56,6 +58,7 @@ _NEGATES = lazy(
 _WRONG_AFTER = lazy(
     r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    rf"|[\"')\]]*, [^,.;]{{1,40}}, (?:is|was) (?:{WRONG}|{NOT_RIGHT})"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
 )
@@ -75,7 +78,7 @@ _CONTRADICTED = lazy(
 _CORRECTING = lazy(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
     r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
-    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是)[^。]{0,25}$"
+    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是|[写弄搞说记]错了)[^。]{0,25}$"
 )
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = lazy(
@@ -121,7 +124,7 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
     if _is_denied(before, after) or _ASKED_AND_DENIED.match(text, mention.end) or _only_denies(text, mention):
         return "denied"
     wrong = _WRONG_AFTER.match(after)
-    if wrong and not _OTHER_SUBJECT.search(wrong[0]):
+    if wrong and (wrong[0].startswith(", ") or not _OTHER_SUBJECT.search(wrong[0])):
         return "wrong"
     if _is_alternative(before, after, mention, same):
         return "alternative"

@@ -31,6 +31,8 @@ _POINTER = re.compile(
 )
 
 
+_CONTRASTS = frozenset("but however though although yet instead 但 却 而 过".split())
+_CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
 _UNREAD = Role("", weak=True, strength=0)
 _ALONE = Role("", weak=True, strength=DIRECT)
 _ENDS = ("", ".", "。", "\n", "!")
@@ -60,12 +62,14 @@ class ResponseReader:
         asked: What the question asks for.
         response: The folded response.
         original: The response without reasoning.
-        has_refusal: Whether it contains a refusal.
+        refusals: Its refusals.
     """
 
-    def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse, original: str, *, has_refusal: bool) -> None:
+    def __init__(
+        self, gold: Gold, asked: Asked, response: FoldedResponse, original: str, refusals: Sequence[Mention] = ()
+    ) -> None:
         self.gold, self.asked, self.response, self.original = gold, asked, response, original
-        self.text, self.has_refusal = response.text, has_refusal
+        self.text, self.refusals = response.text, refusals
         self.is_plain = is_plain(response.terms)
         self.roles: dict[Mention, Role] = {}
         self.evidence: list[Mention] = []
@@ -103,7 +107,7 @@ class ResponseReader:
             if not is_decided and (status == "asserted" or (status == "wrong" and self.asked.about_errors)):
                 status = self._status(mention, mentions)
                 is_decided = can_decide and status == "asserted" and self.roles[mention].strength >= 2
-            if self.has_refusal and answer == "fake" and status == "asserted" and is_only_reported(self.text, mention):
+            if self.refusals and status == "asserted" and self._is_reported(mention, answer):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
             self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
             if status == "asserted":
@@ -112,6 +116,14 @@ class ResponseReader:
             elif answer == "fake" and status in {"wrong", "quoted"}:
                 self.evidence.append(mention._replace(rule="flag.fake"))
         return kept
+
+    def _is_reported(self, mention: Mention, answer: str) -> bool:
+        """Tell whether a response that declines only mentions an answer, in another role or as content of the documents."""
+        strength = self.roles[mention].strength if mention in self.roles else 0
+        if answer == "fake":
+            return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
+        is_before = any(mention.end <= refusal.start for refusal in self.refusals)
+        return strength == 0 and (is_before or is_only_reported(self.text, mention))
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
         if mention.rule.startswith("name"):
@@ -184,7 +196,8 @@ class ResponseReader:
         own = asserted.true[0]
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
-        if strength >= 2 and not asserted.false:
+        is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
+        if strength >= 2 and not asserted.false and not is_contrasted:
             return asserted
         rivals = {mention: self.roles[mention].strength for mention in asserted.false}
         for mention in find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence):
@@ -196,7 +209,16 @@ class ResponseReader:
             return self._displace(asserted, [mention for mention in rivals if rivals[mention] == best])
         if asserted.false and best < strength:
             return asserted._replace(false=[])
+        equal = [mention for mention in rivals if rivals[mention] == strength >= 2 and self._is_elsewhere(mention, own)]
+        if (equal and is_contrasted) or any(self.roles[mention].status == "rumoured" for mention in own):
+            self.evidence += [mention._replace(rule="rival") for mention in equal]
+            return asserted._replace(is_contested=True)
         return asserted
+
+    def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
+        """Tell whether a rival is in another clause than all mentions of the answer."""
+        gaps = (sorted((mention[:2], rival[:2])) for mention in own)
+        return all(_CLAUSE_END.search(self.text, first[1], second[0]) is not None for first, second in gaps)
 
     def _lead(self, asserted: Assertions) -> Assertions | None:
         """Return the answer of the first sentence if that repeats the question: what follows is an explanation."""
@@ -234,5 +256,6 @@ class ResponseReader:
         corrects_to_true = any(is_correcting(self.text, mention) for mention in chain(*asserted.true))
         corrects_to_false = any(is_correcting(self.text, mention) for mention in asserted.false)
         if corrects_to_true == corrects_to_false:
-            return asserted
+            is_listed = not any(self._is_elsewhere(mention, asserted.false) for mention in chain(*asserted.true))
+            return asserted._replace(is_contested=not is_listed)
         return asserted._replace(false=[]) if corrects_to_true else asserted._replace(true=[[] for _ in asserted.true])

@@ -32,9 +32,13 @@ COMMON = words(
     "attendance north south east west more fewer about around over under at least between up down was is are were did does "
     "do can could would will should sorry information mr mrs ms dr professor president director"
 )
-_ORGANISATION = words("university company foundation institute committee group ltd inc corp council prize award cup league")
+_ORGANISATION = words(
+    "university company foundation institute committee group ltd inc corp council prize award cup league"
+)
 _CLAUSE = re.compile("[,。;:!?\n]|但是?|却|然而|不过")
-_FILLER = re.compile(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
+_FILLER = re.compile(
+    r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})"
+)
 _LINKED = re.compile("[是为由给叫归:]")
 _SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
@@ -46,7 +50,8 @@ _LEADING = re.compile(
     r"^(?:结果|后来|最后|最终|实际上?|其实|于是|官方|冠军|得主|夺冠的|获奖者)*([\u4e00-\u9fff·]{2,8}?)"
     r"(?=获|夺|以|凭|在|于|才|击|战|胜|领|力|第一|赢|出任|担任|接|写|设|画|主|举|创|当|成|从|比|超|为|负|的)"
 )
-_FUNCTION = re.compile(r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题|答案|信息|时候|一[个些篇次]|错误|有误"
+_FUNCTION = re.compile(
+    r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题|答案|信息|时候|一[个些篇次]|错误|有误"
     "|^(?:比赛|活动|项目|奖项|奖金|小说|作者|电影|作品|工程|会议|传闻|传言|公司|城市|冠军|亚军|人数|时间|日期|地点|主办方|评委会|最终|实际|官方)"
 )
 

@@ -109,7 +109,9 @@ def chinese() -> ChineseCues:
     weak = [word for word in before["related"].split() if len(word) == 1]
     before["related"] = " ".join(word for word in before["related"].split() if len(word) > 1)
     return ChineseCues(
-        before=re.compile("|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES)),
+        before=re.compile(
+            "|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES)
+        ),
         after=re.compile("|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES)),
         between=between,
         bounds_before=re.compile(rf"{_any(data['bounded']['before'])}了?$"),

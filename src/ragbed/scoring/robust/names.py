@@ -25,7 +25,9 @@ _INSTITUTIONS = words(
     "trophy society association committee council trust fund memorial station church cathedral orchestra choir theatre "
     "theater ballet opera gallery jr junior sr senior"
 )
-_PREFIXES = words("new north south east west old fort port mount upper lower great little grand royal central san santa st")
+_PREFIXES = words(
+    "new north south east west old fort port mount upper lower great little grand royal central san santa st"
+)
 _PLACES_ZH = re.compile(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
 )
@@ -35,13 +37,17 @@ PRONOUNS = words(
     "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "
     "他 她 它 我 你 我们 你们 他们 她们 它们 这 那 谁 什么 这里 那里 大家 自己"
 )
-_TITLE_BEFORE = re.compile(r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$")
+_TITLE_BEFORE = re.compile(
+    r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
+)
 _TITLE_AFTER = re.compile(r"\"|'(?!s\b)|》|〉")
 _LINK_BEFORE = re.compile(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
 _ENDS = re.compile(r"[.!。]?\s*(?:$|\n)")
 
 
-def is_part_of_name(original: str, span: tuple[int, int], asked: Asked, lang: Lang, initials: frozenset[str] | None) -> bool:
+def is_part_of_name(
+    original: str, span: tuple[int, int], asked: Asked, lang: Lang, initials: frozenset[str] | None
+) -> bool:
     """Tell whether a name in the original response is a part of a longer one, e.g. Baku in 'Baku Air'.
 
     Args:

@@ -17,7 +17,9 @@ WORD = re.compile(r"'s\b|[a-z0-9]+(?:['.,-][a-z0-9]+)*|[^\w\s]|\n")
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
 _TYPE_NOUN = re.compile(r"\b(?:which|what) ([a-z]+)")
 _WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
-_WHERE = re.compile(r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都")
+_WHERE = re.compile(
+    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都"
+)
 _ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict|misinformation)"
     r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾"
@@ -70,7 +72,9 @@ def read_question(question: str, lang: Lang) -> Asked:
         if lang == "en"
         else frozenset(),
         weights=weights,
-        is_reversed=not english().reversed.isdisjoint(words) if lang == "en" else any(w in text for w in chinese().reversed),
+        is_reversed=not english().reversed.isdisjoint(words)
+        if lang == "en"
+        else any(w in text for w in chinese().reversed),
         rank=_rank(text, words, lang),
         years=frozenset(_YEAR.findall(text)),
         asks_who=_WHO.search(text) is not None,

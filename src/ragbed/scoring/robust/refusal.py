@@ -42,6 +42,16 @@ _TELLING_ZH = any_of(
     "注明 详细"
 )
 _ZH_NOT = frozenset("无不没未缺难")
+_TEXTS = any_of(
+    r"documents? passages? texts? sources? articles? context excerpts? snippets? materials? references? paragraphs? "
+    r"results information these they none"
+)
+_WIDER_TELLING = any_of(
+    "cover touch discuss answer help clarify identify describe speak settle resolve refer shed go support confirm establish "
+    "relate pertain concern deal bear explain elaborate have make"
+)
+_ABSENT = any_of("missing absent lacking unavailable unanswered unresolved unmentioned unnamed undisclosed")
+_TEXTS_ZH = any_of("文档 文中 文章 资料 材料 内容 段落 上文 原文 文字 信息 文本 上下文 片段 篇")
 # Each rule with the words and characters of which the text must have one, and its pattern.
 _RULES: tuple[PhraseRule, ...] = (
     (
@@ -80,9 +90,58 @@ _RULES: tuple[PhraseRule, ...] = (
         ),
     ),
     (
+        "refusal.unsaid",
+        NEGATIONS | words("nothing nowhere silent"),
+        lazy(
+            rf"\b{_TEXTS}\b[^.\n]{{0,60}}?{_DO_NOT}(?: \w+)?? {_WIDER_TELLING}\b"
+            rf"|\bnothing (?:here|in (?:the|these|this|any|your)|from (?:the|these)|about)\b"
+            rf"|\bno(?:ne)?(?: of the| of these)?(?: \w+)?? {_TEXTS} (?:\w+ )?(?:names?|mentions?|says?|states?|tells?|answers?"
+            r"|gives?|identif\w+|addresses|covers?|contains?|explains?|discuss\w*|provides?|is|are)\b"
+            r"|\bsilent (?:on|about|as to|regarding)\b|\bnowhere (?:in|mentioned|stated|to be found|do|does)\b"
+            r"|\bnever (?:\w+ )?(?:comes? up|came up|appears?|mentioned|named|stated|given|specified|identified)\b"
+            rf"|\b(?:is|are|was|were|'re) ?(?:not|n't) (?:told|in (?:the|these|any|your)(?: \w+)?? {_TEXTS}|something)\b"
+            r"|\bno mention\b|\bmakes? no (?:mention|reference)\b"
+        ),
+    ),
+    (
+        "refusal.needs-more",
+        words("more additional further"),
+        lazy(
+            rf"\b(?:need|needs|require|requires|required|without|provide|share|supply)\b[^.\n]{{0,24}}?"
+            rf"\b(?:more|additional|further)(?: \w+)?? (?:{_MATTER}|documents?|sources?|background)\b"
+            rf"|\b(?:more|additional|further)(?: \w+)?? (?:{_MATTER}|documents?|sources?|background)\b[^.\n]{{0,24}}?"
+            r"\b(?:needed|required|necessary)\b"
+        ),
+    ),
+    (
+        "refusal.irrelevant",
+        words("relevant irrelevant unrelated related different else relevance"),
+        lazy(
+            rf"\b{_TEXTS}\b[^.\n]{{0,60}}?\b(?:(?:not|n't)(?: \w+)?? (?:relevant|related)|irrelevant|unrelated"
+            r"|(?:about|concerns?|cover|covers|describe|describes|discuss|discusses) (?:an? )?(?:different|other|something else)\b)"
+            r"|\bno relevant\b|\bnot relevant to (?:the|this|your)\b|\bno relevance\b"
+        ),
+    ),
+    (
+        "refusal.open",
+        words(
+            "open unanswered unresolved missing absent lacking unavailable guess speculate pass enough tell hard scope beyond"
+        )
+        | words("unmentioned unnamed undisclosed decline no"),
+        lazy(
+            rf"\bleaves? (?:this|the|that|it|me|us)(?: \w+)?? (?:open|unanswered|unresolved)\b|\bremains? (?:open|{_ABSENT})\b"
+            rf"|\b(?:information|answer|details?|names?|data|facts?|part)\b[^.\n]{{0,40}}? (?:is|are) (?:simply |just )?{_ABSENT}\b"
+            r"|(?:\bnot|n't|\bwithout)(?: \w+){0,3}? (?:guess|speculat\w+)\b|\b(?:i|we) (?:\w+ )?(?:have to |must |will |'ll )?pass\b"
+            r"|(?:\bnot|n't)(?: \w+)? enough to (?:go on|say|tell|answer|know|determine|be)\b|\bno way (?:to|of) \w+"
+            r"|\b(?:hard|impossible|difficult) to (?:say|tell|know|be sure)\b|\b(?:beyond|outside) (?:the scope|what)\b"
+            r"|\bdecline to (?:answer|say)\b|\b(?:can't|cannot|can not) (?:really |possibly )?(?:tell|say|help|be sure|know)\b"
+            r"|\bno answer\b|\banswer (?:is|was)(?:n't| not) (?:in|here|there|given|available|present|found|among|part)\b"
+        ),
+    ),
+    (
         "refusal.unknown",
         words("unknown unclear none not /"),
-        lazy(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
+        lazy(rf"\A\W*(?:unknown|unclear|n/a|none(?= ?[.,!\n]| ?$)|not (?:sure|applicable|{_TOLD}))\b"),
     ),
     (
         "refusal.insufficient",
@@ -111,6 +170,40 @@ _RULES: tuple[PhraseRule, ...] = (
         lazy(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
     ),
     (
+        "refusal.unsaid",
+        _ZH_NOT | frozenset("别"),
+        lazy(
+            r"只字[未不]提|避而不谈|(?:没有?|未)(?:有|曾|被|在|能|作|做)?(?:写|说|讲|交代|回答|解答|谈|见)(?:到|出|明|过)?(?![一二三四五六七八九十0-9]|话)"
+            rf"|看不[出到见]|读不出|(?:没有|未|不)(?:出现)?在{_TEXTS_ZH}|(?:没有|未)出现在|不在(?:文|资|材|上|提)"
+            rf"|{_TEXTS_ZH}[^。\n]{{0,10}}?(?:没有|无|未)[^。,;\n]{{0,6}}?(?:答案|线索|交代|描述|记述|介绍|依据)"
+        ),
+    ),
+    (
+        "refusal.needs-more",
+        frozenset("更补进额"),
+        lazy(
+            r"(?:需要|须|需|请|麻烦|希望|还要|有待|缺少|如果?能)[^。,;\n]{0,6}?(?:更多|更详细|补充|进一步|额外|其他)[^。,;\n]{0,6}?"
+            r"(?:信息|资料|背景|上下文|材料|内容|文档|线索|细节)"
+        ),
+    ),
+    (
+        "refusal.irrelevant",
+        frozenset("无相别关"),
+        lazy(
+            rf"(?:{_TEXTS_ZH}[^。\n]{{0,16}}?(?:无关|不相关|没有?关系|不沾边|毫不相干)|(?:无关|不相关)的?{_TEXTS_ZH}"
+            r"|(?:讲|说|谈|写|介绍|描述)的?(?:都|全)?是?(?:别的|其他|另外|另一))"
+        ),
+    ),
+    (
+        "refusal.unable",
+        _ZH_NOT,
+        lazy(
+            r"答不[上了出]|回答不了|(?:不|没有?|未)掌握|无从(?:知晓|得知|回答|判断|谈起|查证|考证)|帮不[上了]|不好(?:说|下结论|判断|回答)"
+            r"|(?:依据|证据|线索|信息|资料)(?:尚|还|仍)?(?:不足|不够)|无可奉告|恕(?:我|难)|不便(?:回答|猜测)|不敢(?:妄|断|肯)|难下(?:结论|定论)"
+            r"|(?:说|看|判断|推断)不(?:准|清|出来)|没有?(?:头绪|把握)|一无所知"
+        ),
+    ),
+    (
         "refusal.unknown",
         _ZH_NOT,
         lazy(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
@@ -121,7 +214,7 @@ _ABOUT_ERRORS = lazy(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
     r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
 )
-_NEGATED = lazy(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
+_NEGATED = lazy(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+){0,3} ?$")
 _CONDITIONAL = lazy(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
 # 'The error is that the document does not say where' criticises the document and is not a refusal.
 _AS_AN_ERROR = lazy(

@@ -23,20 +23,24 @@ _REPEATED = 4  # words that a sentence shares with the question if it repeats it
 _SPAN = 9  # words after a mention that can be its predicate
 
 _STOPS_BEFORE = frozenset(
-    ", ; : ( ) \" but who which that is was were are by when while whereas because so then won wins win".split()
+    ', ; : ( ) " but who which that is was were are by when while whereas because so then won wins win'.split()
 )
 _STOPS_AFTER = frozenset(
-    "; : ( ) \" but and while whereas after before when because since as until ahead over against with despite although "
+    '; : ( ) " but and while whereas after before when because since as until ahead over against with despite although '
     "though than if".split()
 )
-_NEGATIONS = frozenset("not never no n't didn't doesn't don't wasn't isn't weren't hasn't hadn't without nobody".split())
+_NEGATIONS = frozenset(
+    "not never no n't didn't doesn't don't wasn't isn't weren't hasn't hadn't without nobody".split()
+)
 _LINKS = frozenset("is was were are be been being by to : - as went goes became becomes remains".split())
-_DETERMINERS = frozenset("the a an its his her their mr mrs ms dr professor president director author sir both only".split())
+_DETERMINERS = frozenset(
+    "the a an its his her their mr mrs ms dr professor president director author sir both only".split()
+)
 _PRONOUNS = frozenset("his her their its whose our my".split())
 _FROM_TO = frozenset("to into".split())
 _RELATIVE = frozenset("who which whose".split())
 _IT = frozenset("it this that he she they".split())
-_PUNCTUATION = frozenset(".,;:!?()\"\n-")
+_PUNCTUATION = frozenset('.,;:!?()"\n-')
 
 
 def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
@@ -60,7 +64,9 @@ def _is_disputed(before: str, after: str) -> bool:
 
 
 _CONFIRMED = lazy(r"\?[\"')]* ?(?:yes|indeed|correct|right|that is|exactly|是的?[,。]|对[,。]|没错|正是|确实)")
-_ONE = lazy(r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分|文档[0-9一二三四五])[^。]{0,20}$")
+_ONE = lazy(
+    r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分|文档[0-9一二三四五])[^。]{0,20}$"
+)
 _ANOTHER = lazy(
     r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report|suggest|credit)"
     r"|\b(?:while|whereas|but) (?:document|passage|others?|another|\[)|另一[篇份则个处]|有的[说称写]|其他.{0,3}[说称写]|而文档"
@@ -82,7 +88,9 @@ class _EnglishClause:
         if strength < 2 and sum(word in self.asked.weights for word in {*self.before, *self.predicate}) >= _REPEATED:
             strength = 2
         is_alone = not self.before and not self.after
-        is_first = not self.text[: self.mention.start].strip(" \n\"'(") and self.after[:1] and self.after[0] in _PUNCTUATION
+        is_first = (
+            not self.text[: self.mention.start].strip(" \n\"'(") and self.after[:1] and self.after[0] in _PUNCTUATION
+        )
         if is_alone or is_first:
             strength = DIRECT
         status = self._bounded() or self._ranked() or self._before() or self._after() or self._related()
@@ -95,8 +103,14 @@ class _EnglishClause:
         return Role(self._weak(), weak=True, strength=strength)
 
     def _clause(self) -> str:
-        start = max((at + 1 for at, word in enumerate(self.before) if word in ",;:" or word in {"but", "and", "while"}), default=0)
-        end = next((at for at, word in enumerate(self.after) if word in ",;:" or word in {"but", "and", "while"}), len(self.after))
+        start = max(
+            (at + 1 for at, word in enumerate(self.before) if word in ",;:" or word in {"but", "and", "while"}),
+            default=0,
+        )
+        end = next(
+            (at for at, word in enumerate(self.after) if word in ",;:" or word in {"but", "and", "while"}),
+            len(self.after),
+        )
         return " ".join([*self.before[start:], "\0", *self.after[:end]])
 
     def _weight(self, word: str) -> int:
@@ -216,7 +230,12 @@ class _EnglishClause:
             rank = cues.ranks.get(word, cues.ranks.get(word.partition("-")[0], 0))
             return "ranked" if at and rank != asked else ""
         last = [word for word in self.before[-6:] if word not in _DETERMINERS]
-        if last and last[-1] in cues.rank_nouns and not asked and last[-1] not in {"second", "third", "fourth", "fifth"}:
+        if (
+            last
+            and last[-1] in cues.rank_nouns
+            and not asked
+            and last[-1] not in {"second", "third", "fourth", "fifth"}
+        ):
             return "ranked"
         if len(last) > 1 and last[-1] in _LINKS and not asked and any(word in cues.rank_nouns for word in last[-4:-1]):
             return "" if any(word in _PUNCTUATION for word in last[-3:-1]) else "ranked"

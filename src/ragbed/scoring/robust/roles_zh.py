@@ -78,7 +78,9 @@ def _status_of_name(asked: Asked, before: str, after: str) -> str:
         return "" if asked.is_reversed else "compared"
     if status := _ranked(asked, before, after):
         return status
-    if (found := cues.before.search(before)) and not _is_cancelled(asked, found.lastgroup or "", found[found.lastgroup or 0]):
+    if (found := cues.before.search(before)) and not _is_cancelled(
+        asked, found.lastgroup or "", found[found.lastgroup or 0]
+    ):
         return found.lastgroup or ""
     if re.match(rf"的(?:[^,。;的]{{0,4}})?{cues.kin}", after) and not _asks_kin(asked, after):
         return "related"

@@ -10,14 +10,16 @@ from ragbed.schema import Case
 from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.assertion import sentence_around
 from ragbed.scoring.robust.assertions import Assertions, ResponseReader
-from ragbed.scoring.robust.flag import FLAGS
+from ragbed.scoring.robust.flag import FLAGS, is_about_documents
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.scoring.robust.question import read_question
+from ragbed.scoring.robust.question import Asked, read_question
 from ragbed.scoring.robust.refusal import REFUSALS, is_withdrawn
 
-VerdictName: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
+VerdictName: TypeAlias = Literal[
+    "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
+]
 
 MAX_LENGTH = 200_000  # characters of a response that are read, half of them from each end, to bound the time
 
@@ -63,14 +65,21 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     response = FoldedResponse(text, (trimmed, *(document.text for document in case.documents)))
     documents = [document.text for document in case.documents if _is_copied(document.text, reply)]
     copied = _find_spans(text, [fold(document, case.lang) for document in documents])
-    flags = _outside(FLAGS.find(text, response.terms), copied)
+    asked = read_question(case.question, case.lang)
+    flags = [flag for flag in _outside(FLAGS.find(text, response.terms), copied) if _is_own_flag(text, flag, asked)]
     refusals = _outside(REFUSALS.find(text, response.terms), copied)
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
-        asked = read_question(case.question, case.lang)
-        asserted = ResponseReader(gold, asked, response, trimmed, has_refusal=bool(refusals)).read()
+        asserted = ResponseReader(gold, asked, response, trimmed, refusals).read()
     return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
+
+
+def _is_own_flag(text: str, flag: Mention, asked: Asked) -> bool:
+    """Tell whether a flag criticises the documents and does not merely answer a question about errors."""
+    before, after = sentence_around(text, flag)
+    is_strict = asked.about_errors or asked.about_documents
+    return is_about_documents(before + text[flag.start : flag.end] + after, is_strict=is_strict)
 
 
 def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]:
@@ -108,7 +117,9 @@ def _conclude(case: Case, gold: Gold, text: str, asserted: Assertions, evidence:
         if aligned < share:
             evidence.append(Mention(0, len(text), "parts.swapped"))
     verdict: VerdictName = "incorrect"
-    if aligned and not misled:
+    if asserted.is_contested:
+        verdict = "unsure"
+    elif aligned and not misled:
         verdict = "correct" if aligned == 1 else "partial"
     elif refused:
         verdict = "refused"
