@@ -1,7 +1,8 @@
 """Read the adversarial cases: `adversarial/{en,zh}.txt`.
 
-`Q` is a question, `A` its answer (aliases separated by " / ", parts by " ; ") and `X` the false answer. Each other line is
-a response with its label: `+` correct, `-` wrong, `r` refused, `f` flagged and not correct, `F` flagged and correct.
+`Q` is a question, `A` its answer (aliases separated by " / ", parts by " ; ") and `X` the false answer. Each other
+line is a response with its label:
+`+` correct, `-` wrong, `r` refused, `f` flagged and not correct, `F` flagged and correct.
 """
 
 from __future__ import annotations

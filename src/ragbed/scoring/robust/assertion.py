@@ -25,7 +25,8 @@ _DENIED_BEFORE = lazy(
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
-    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
+    r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
 _LEFT_OUT = lazy(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = lazy(
@@ -64,7 +65,8 @@ _WRONG_AFTER = lazy(
 )
 _OTHER_SUBJECT = lazy(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = lazy(
-    r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
+    r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they"
+    r"|it)\b[^.]{0,60}?"
     r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
     r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
     r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"

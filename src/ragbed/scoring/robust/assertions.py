@@ -10,13 +10,17 @@ from typing import NamedTuple
 
 from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
 from ragbed.scoring.robust.candidates import find_candidates
+from ragbed.scoring.robust.dates import Date
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
+from ragbed.scoring.robust.patterns import words
+from ragbed.scoring.robust.quantities import Quantity
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.role import DIRECT, Role
 from ragbed.scoring.robust.roles import read_role
+from ragbed.scoring.robust.roles_zh import family_pattern
 
 _FINAL = re.compile(
     r"\banswer(?: to (?:this|the|your) question)?(?: is| would be| should be|:) ?:? ?|\bconclusion: ?"
@@ -25,14 +29,21 @@ _FINAL = re.compile(
 _FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结"})
 _FINAL_REACH = 120  # characters after 'the answer is' in which the answer is expected
 _POINTER = re.compile(
-    r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained|there|likely|probably"
+    r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained"
+    r"|there|likely|probably"
     r"|simple|available|at|from|on|one|also|still|missing|here|following|的|在|如下|文档|明确|可以|显然|没|未|不|无)\b"
     r"|如下|在文|文档|没有|未|不|无|[\n:]"
 )
 
 
-_CONTRASTS = frozenset("but however though although yet instead 但 却 而 过".split())
+_CONTRASTS = words("but however though although yet instead 但 却 而 过")
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
+# Words after an answer that introduce its evidence.
+_EXPLAINS = re.compile(
+    r"documents?\b|passages?\b|sources?\b|\[[0-9]\]|\bstate[ds]|\bstatements?\b|\bsupport|\baccording|\n ?[0-9-]"
+    r"|文档|段落?|依据|根据|提到|[指提]出"
+)
+MAX_READ = 2  # asserted mentions of an answer whose role is read
 _UNREAD = Role("", weak=True, strength=0)
 _ALONE = Role("", weak=True, strength=DIRECT)
 _ENDS = ("", ".", "。", "\n", "!")
@@ -99,14 +110,15 @@ class ResponseReader:
 
     def _keep(self, mentions: Sequence[Mention], rivals: Sequence[Mention], answer: str) -> list[Mention]:
         """Return the asserted mentions of an answer, and note the status of all."""
-        kept = []
+        kept: list[Mention] = []
         can_decide = answer == "answer" and self.response.terms.isdisjoint(_FINAL_TERMS)
         is_decided = False  # further mentions of the true answer change nothing
         for mention in mentions:
             status = "asserted" if self.is_plain or is_decided else judge_mention(self.text, mention, mentions, rivals)
             if not is_decided and (status == "asserted" or (status == "wrong" and self.asked.about_errors)):
                 status = self._status(mention, mentions)
-                is_decided = can_decide and status == "asserted" and self.roles[mention].strength >= 2
+                is_strong = len(kept) >= MAX_READ or (status == "asserted" and self.roles[mention].strength >= 2)
+                is_decided = can_decide and is_strong
             if self.refusals and status == "asserted" and self._is_reported(mention, answer):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
             self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
@@ -118,7 +130,7 @@ class ResponseReader:
         return kept
 
     def _is_reported(self, mention: Mention, answer: str) -> bool:
-        """Tell whether a response that declines only mentions an answer, in another role or as content of the documents."""
+        """Tell whether a response that declines only mentions an answer, e.g. as content of the documents."""
         strength = self.roles[mention].strength if mention in self.roles else 0
         if answer == "fake":
             return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
@@ -153,7 +165,7 @@ class ResponseReader:
         return any(phrase in document.lower() for document in self.response.context[1:])
 
     def _keep_final(self, asserted: Assertions) -> Assertions:
-        """Keep only the final answer ('the answer is …') if a response announces one, whether or not it is the true one."""
+        """Keep only the final answer that a response announces, whether or not it is the true one."""
         if self.response.terms.isdisjoint(_FINAL_TERMS):
             return asserted
         markers = list(islice(_FINAL.finditer(self.text), MAX_MENTIONS))
@@ -180,7 +192,7 @@ class ResponseReader:
         rest = self.text[start : start + 40]
         return len(self.gold.slots) == 1 and bool(re.match(r"\W*\w", rest)) and not _POINTER.match(rest)
 
-    def _values(self) -> Sequence[NamedTuple]:
+    def _values(self) -> Sequence[Quantity | Date]:
         """Return the possible answers to a question for a single quantity or date."""
         slots = self.gold.slots
         if len(slots) == 1 and slots[0].quantities:
@@ -197,23 +209,42 @@ class ResponseReader:
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
         is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
-        if strength >= 2 and not asserted.false and not is_contrasted:
+        if (strength >= 2 and not asserted.false and not is_contrasted) or (
+            strength >= 0 and not self._may_have_rivals
+        ):
             return asserted
-        rivals = {mention: self.roles[mention].strength for mention in asserted.false}
-        for mention in find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence):
-            role = read_role(self.text, mention, self.asked, self.gold.lang)
-            if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
-                rivals[mention] = role.strength
+        rivals = {mention: self.roles[mention].strength for mention in asserted.false} | self._find_rivals(own)
         best = max(rivals.values(), default=-2)
         if best > max(strength, 0) or (strength < 0 <= best):
             return self._displace(asserted, [mention for mention in rivals if rivals[mention] == best])
         if asserted.false and best < strength:
             return asserted._replace(false=[])
+        return self._contest(asserted, rivals, strength if is_contrasted else DIRECT)
+
+    def _contest(self, asserted: Assertions, rivals: dict[Mention, int], strength: int) -> Assertions:
+        own = asserted.true[0]
         equal = [mention for mention in rivals if rivals[mention] == strength >= 2 and self._is_elsewhere(mention, own)]
-        if (equal and is_contrasted) or any(self.roles[mention].status == "rumoured" for mention in own):
+        if equal or any(self.roles[mention].status == "rumoured" for mention in own):
             self.evidence += [mention._replace(rule="rival") for mention in equal]
             return asserted._replace(is_contested=True)
         return asserted
+
+    @property
+    def _may_have_rivals(self) -> bool:
+        """Whether another candidate can be in a clause that expresses the asked relation."""
+        if self.gold.lang == "en":
+            return not self.response.terms.isdisjoint(self.asked.weights)
+        family = family_pattern(tuple(self.asked.weights))
+        return family is None or family.search(self.text) is not None
+
+    def _find_rivals(self, own: Sequence[Mention]) -> dict[Mention, int]:
+        """Return the other candidates that nothing speaks against, with their strengths."""
+        rivals = {}
+        for mention in find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence):
+            role = read_role(self.text, mention, self.asked, self.gold.lang)
+            if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
+                rivals[mention] = role.strength
+        return rivals
 
     def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
         """Tell whether a rival is in another clause than all mentions of the answer."""
@@ -232,7 +263,8 @@ class ResponseReader:
             return None
         is_first = first.start - len(sentence[0]) <= _LEAD_START
         opposed = asserted.false if first in asserted.true[0] else asserted.true[0]
-        if not is_first or any(is_correcting(self.text, mention) for mention in opposed):
+        is_explained = _EXPLAINS.search(self.text, stop, opposed[0].start) is not None
+        if not is_first or not is_explained or any(is_correcting(self.text, mention) for mention in opposed):
             return None
         if opposed is asserted.false:
             return asserted._replace(false=[])

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold
@@ -18,18 +17,26 @@ from ragbed.scoring.robust.units import LOOSE
 MAX_CANDIDATES = 8
 _CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
 _NAME = re.compile(
-    rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*|\"[A-Z][^\"\n]{{1,60}}\""
+    rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*"
+    rf"|\"[A-Z][^\"\n]{{1,60}}\""
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n*\"“(]\s*)$")
 # Capitalised words that are not names.
 COMMON = words(
-    "the a an it its he she they we i you this that these those in on at by for from to of with as and or but so yes no not "
-    "if when while after before although though however therefore thus unfortunately based according answer final question "
-    "document documents passage passages context note here there who what which where why how second third first finally "
-    "gold silver bronze everyone some many most both either neither unlike despite since because until during between among "
-    "final result also then now today january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday rumours rumors critics organisers organizers construction "
-    "attendance north south east west more fewer about around over under at least between up down was is are were did does "
+    "the a an it its he she they we i you this that these those in on at by for from to of with as and or "
+    "but so yes no not "
+    "if when while after before although though however therefore thus unfortunately based according answer "
+    "final question "
+    "document documents passage passages context note here there who what which where why how second third "
+    "first finally "
+    "gold silver bronze everyone some many most both either neither unlike despite since because until "
+    "during between among "
+    "final result also then now today january february march april may june july august september october "
+    "november december "
+    "monday tuesday wednesday thursday friday saturday sunday rumours rumors critics organisers organizers "
+    "construction "
+    "attendance north south east west more fewer about around over under at least between up down was is are "
+    "were did does "
     "do can could would will should sorry information mr mrs ms dr professor president director"
 )
 _ORGANISATION = words(
@@ -51,8 +58,10 @@ _LEADING = re.compile(
     r"(?=获|夺|以|凭|在|于|才|击|战|胜|领|力|第一|赢|出任|担任|接|写|设|画|主|举|创|当|成|从|比|超|为|负|的)"
 )
 _FUNCTION = re.compile(
-    r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题|答案|信息|时候|一[个些篇次]|错误|有误"
-    "|^(?:比赛|活动|项目|奖项|奖金|小说|作者|电影|作品|工程|会议|传闻|传言|公司|城市|冠军|亚军|人数|时间|日期|地点|主办方|评委会|最终|实际|官方)"
+    r"^[他她它这那该此其谁什哪怎因所有没不无未并也都还就才又再很最更某]|文档|资料|文章|材料|原因|情况|问题"
+    r"|答案|信息|时候|一[个些篇次]|错误|有误"
+    "|^(?:比赛|活动|项目|奖项|奖金|小说|作者|电影|作品|工程|会议|传闻|传言|公司|城市|冠军|亚军|人数|时间"
+    "|日期|地点|主办方|评委会|最终|实际|官方)"
 )
 
 

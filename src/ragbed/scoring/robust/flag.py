@@ -27,12 +27,14 @@ _WRONG_WORDS = words(
 )
 _RIGHT_WORDS = words("correct true accurate right factual actually fact reality actual")
 _DOUBTED_TEXTS = any_of(
-    r"documents? passages? texts? sources? articles? information claims? statements? facts materials? excerpts? they this it "
+    r"documents? passages? texts? sources? articles? information claims? statements? facts materials? "
+    r"excerpts? they this it "
     r"that which"
 )
 _TEXTS_ZH = any_of("文档 文中 文章 资料 材料 上文 原文 描述 说法 信息 内容 记载 报道 段落")
 _MADE_WRONG_ZH = any_of(
-    "写错 弄错 搞错 说错 记错 出错 搞混 张冠李戴 有问题 不可信 不可靠 站不住脚 有出入 有偏差 不靠谱 失真 不成立 不足为信 不足信 靠不住 有悖"
+    "写错 弄错 搞错 说错 记错 出错 搞混 张冠李戴 有问题 不可信 不可靠 站不住脚 有出入 有偏差 不靠谱 失真 "
+    "不成立 不足为信 不足信 靠不住 有悖"
 )
 # Each rule with the words and characters of which the text must have one, and its pattern.
 _RULES: tuple[PhraseRule, ...] = (
@@ -47,7 +49,10 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "flag.wrong",
-        _WRONG_WORDS | _RIGHT_WORDS,
+        (
+            _WRONG_WORDS | _RIGHT_WORDS,
+            words("is are was were seem seems appear appears isn't") | frozenset("'"),
+        ),
         lazy(
             rf"\b{_BLAMED}\b[^.\n]{{0,80}}?(?:\b(?:is|are|was|were|seems?|appears?)\b|'s)(?: \w+){{0,2}}? "
             rf"(?:(?:{WRONG}|outdated)\b|{NOT_RIGHT}\b)(?! that)|isn't (?:correct|true|accurate|right)\b"
@@ -60,41 +65,56 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "flag.contrary",
-        words("contrary contradict contradicts") | frozenset("非不"),
+        words("contrary contradict contradicts"),
+        lazy(r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"),
+    ),
+    (
+        "flag.contrary",
+        (frozenset("非不"), frozenset("文资")),
+        lazy(rf"(?:而非|而不是|不是|并非|不同于)[^,。\n]{{0,4}}{_SOURCES_ZH}[中里]?[所的]?[说称写述提示给]"),
+    ),
+    (
+        "flag.correction",
+        (
+            words("document documents passage passages text texts source sources article articles says stated claimed")
+            | words("mentioned suggested"),
+            words("but however although not"),
+        ),
         lazy(
-            r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"
-            rf"|(?:而非|而不是|不是|并非|不同于)[^,。\n]{{0,4}}{_SOURCES_ZH}[中里]?[所的]?[说称写述提示给]"
+            rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
         ),
     ),
     (
         "flag.correction",
-        _RIGHT_WORDS
-        | words("says stated claimed mentioned suggested document documents passage passages text texts source sources")
-        | words("article articles")
-        | frozenset("但然过"),
+        (frozenset("但然过"), frozenset("实正应")),
         lazy(
-            rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
-            rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
-            rf"|{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
+            rf"{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
         ),
     ),
     (
         "flag.unreliable",
         words(
-            "wrong off right true correct reliable unreliable untrustworthy dubious questionable hold add match agree correspond "
-            "contradict contradicts conflict conflicts conflicting odds inconsistent misstate misstates misreport misreports "
+            "wrong off right true correct reliable unreliable untrustworthy dubious questionable hold add "
+            "match agree correspond "
+            "contradict contradicts conflict conflicts conflicting odds inconsistent misstate misstates "
+            "misreport misreports "
             "mistaken misidentifies misattributes confuse confuses mixed fishy"
         ),
         lazy(
             rf"\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?\b(?:gets?|got|has|have|had) (?:\w+ ){{0,3}}?wrong\b"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:can't|cannot|can not|couldn't) be (?:right|true|correct|trusted|relied)"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?\b(?:unreliable|not reliable|untrustworthy|dubious|questionable|mistaken)\b"
+            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:can't|cannot|can not|couldn't) be (?:right|true"
+            rf"|correct|trusted|relied)"
+            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?\b(?:unreliable|not reliable|untrustworthy|dubious"
+            rf"|questionable|mistaken)\b"
             r"|\bsomething (?:is|seems|looks) (?:off|wrong|not right|fishy)\b"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:do|does|did)(?: not|n't) (?:\w+ )?(?:hold up|hold water|add up|stand up|match"
+            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:do|does|did)(?: not|n't) (?:\w+ )?(?:hold up"
+            rf"|hold water|add up|stand up|match"
             r"|agree with|correspond|square with|fit) ?(?:reality|the facts?|facts?|history|what|with)?"
             r"|\b(?:contradicts?|conflicts? with|conflicting with|at odds with|inconsistent with)(?: [\w-]+){0,3}? "
             r"(?:facts?|reality|history|knowledge|known|record|truth|established)\b"
-            r"|\bmis(?:state|report|identif|attribut|quote|represent)\w*|\b(?:confuses?|mix(?:es|ed) up) (?:\w+ ){1,4}?with\b"
+            r"|\bmis(?:state|report|identif|attribut|quote|represent)\w*|\b(?:confuses?|mix(?:es"
+            r"|ed) up) (?:\w+ ){1,4}?with\b"
         ),
     ),
     (
@@ -102,7 +122,8 @@ _RULES: tuple[PhraseRule, ...] = (
         frozenset("错误问题信靠站出偏失悖冠同"),
         lazy(
             rf"{_TEXTS_ZH}[^。\n]{{0,14}}?{_MADE_WRONG_ZH}"
-            rf"|与{_FACTS_ZH}[^,。;]{{0,6}}(?:出入|不同|偏差|相反|相左)|与{_TEXTS_ZH}[^,。;]{{0,6}}?(?:不同|相反|不一样|相左)"
+            rf"|与{_FACTS_ZH}[^,。;]{{0,6}}(?:出入|不同|偏差|相反|相左)|与{_TEXTS_ZH}[^,。;]{{0,6}}?(?:不同"
+            rf"|相反|不一样|相左)"
         ),
     ),
     (
@@ -133,15 +154,19 @@ def _is_valid(text: str, match: re.Match[str]) -> bool:
 FLAGS = PhraseRules(_RULES, _is_valid)
 
 _REFERENCE = lazy(
-    r"\b(?:documents?|passages?|texts?|sources?|articles?|context|information|statements?|claims?|provided|given|above|excerpts?"
-    r"|answer|question|factual|misinformation|materials?|facts?|that|this|it|they)\b|\[[0-9]\]|事实性|文|资料|材料|信息|说法|描述|内容|上述|提供|答案|陈述"
+    r"\b(?:documents?|passages?|texts?|sources?|articles?|context|information|statements?|claims?|provided"
+    r"|given|above|excerpts?"
+    r"|answer|question|factual|misinformation|materials?|facts?|this)\b|\[[0-9]\]|事实性|文"
+    r"|资料|材料|信息|说法|描述|内容|上述|提供|答案|陈述"
 )
 _STRICT_REFERENCE = lazy(
-    r"\b(?:provided|given|retrieved|supplied|these|above|your|the)(?: \w+)? (?:documents?|passages?|texts?|sources?|context|excerpts?)\b"
-    r"|\bdocument \[?[0-9]|\[[0-9]\]|\bfactual errors?\b|事实性错误|文档|所给|提供的|上述(?:资料|材料|文)|给出的(?:资料|材料)"
+    r"\b(?:provided|given|retrieved|supplied|these|above|your|the)(?: \w+)? (?:documents?|passages?|texts?"
+    r"|sources?|context|excerpts?)\b"
+    r"|\bdocument \[?[0-9]|\[[0-9]\]|\bfactual errors?\b|事实性错误|文档|所给|提供的|上述(?:资料|材料|文)"
+    r"|给出的(?:资料|材料)"
 )
 _BY_PLAYERS = lazy(
-    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admitted|unforced|spelling|fielding)\b"
+    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admitted|unforced|spelling|fielding|critics|people|fans|bloggers)\b"
 )
 
 

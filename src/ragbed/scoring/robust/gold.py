@@ -242,8 +242,11 @@ def _escape(run: str) -> str:
 
 def _bounded(pattern: str, first: str, last: str) -> str:
     """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
-    before = r"(?<![a-z0-9])" if first.isascii() else ""
-    before += r"(?<![0-9][.,])" if first.isdigit() else ""
+    # The lookbehinds follow the first character, because the regex engine searches for a character faster.
+    head = pattern[:1] if pattern[:1].isalnum() else ""
+    any_character = "." if head else ""
+    before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")
+    before += rf"(?<![0-9][.,]{any_character})" if first.isdigit() else ""
     after = r"(?![a-z0-9])" if last.isascii() else ""
     after += r"(?![.,][0-9])" if last.isdigit() else ""
-    return before + pattern + after
+    return before + pattern[len(head) :] + after

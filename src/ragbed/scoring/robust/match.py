@@ -33,28 +33,32 @@ class Mention(NamedTuple):
     rule: str
 
 
-PhraseRule: TypeAlias = tuple[str, frozenset[str], re.Pattern[str]]
+PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
 
 
 class PhraseRules:
     """Rules that find phrases in folded text.
 
     Args:
-        rules: The name of each rule, the words and characters of which a text must have one, and the pattern.
+        rules: The name of each rule, the words and characters of which a text must have one (or one of
+            each of two sets), and the pattern.
         is_valid: Decides whether a match counts in its context.
     """
 
     def __init__(self, rules: Sequence[PhraseRule], is_valid: Callable[[str, re.Match[str]], bool]) -> None:
-        self._rules, self._is_valid = rules, is_valid
-        self._terms = frozenset[str]().union(*(terms for _, terms, _ in rules))
+        self._is_valid = is_valid
+        self._rules = [
+            (name, *(terms if isinstance(terms, tuple) else (terms, terms)), pattern) for name, terms, pattern in rules
+        ]
+        self._terms = frozenset[str]().union(*(terms for _, terms, _, _ in self._rules))
 
     def find(self, text: str, terms: Terms) -> list[Mention]:
         """Return the first valid match of each rule."""
         found: list[Mention] = []
         if terms.isdisjoint(self._terms):
             return found
-        for rule, required, pattern in self._rules:
-            if not terms.isdisjoint(required):
+        for rule, required, also_required, pattern in self._rules:
+            if not terms.isdisjoint(required) and not terms.isdisjoint(also_required):
                 for match in pattern.finditer(text):
                     if self._is_valid(text, match):
                         found.append(Mention(*match.span(), rule))
@@ -112,7 +116,9 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
     """Tell whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
     terms = response.terms
-    if not terms.isdisjoint(WORDS) or any(digits.run in response.digits for digits in slot.digits):
+    if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
+        return True
+    if not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits):
         return True
     return not terms.isdisjoint(SIGNS) and any(
         not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits

@@ -14,14 +14,18 @@ from ragbed.scoring.robust.question import Asked
 _RIGHT = re.compile(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
 _LEFT = re.compile(r"(?:^|(?<=[^\w]))([A-Z][\w.-]*)[ -]$")
 _TITLES = words(
-    "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain coach author king "
-    "queen prince princess saint governor senator chancellor chairman ceo general colonel architect designer writer actor "
+    "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain "
+    "coach author king "
+    "queen prince princess saint governor senator chancellor chairman ceo general colonel architect designer "
+    "writer actor "
     "actress singer painter artist poet novelist chef doctor engineer winner champion chairwoman secretary premier"
 )
 # Words that turn a name into the name of something else.
 _INSTITUTIONS = words(
-    "university college school academy institute foundation bank air airlines airways railway railways post times herald "
-    "tribune gazette news street road avenue square bridge hospital museum library hotel press records prize award medal cup "
+    "university college school academy institute foundation bank air airlines airways railway railways post "
+    "times herald "
+    "tribune gazette news street road avenue square bridge hospital museum library hotel press records prize "
+    "award medal cup "
     "trophy society association committee council trust fund memorial station church cathedral orchestra choir theatre "
     "theater ballet opera gallery jr junior sr senior"
 )
@@ -29,7 +33,8 @@ _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central san santa st"
 )
 _PLACES_ZH = re.compile(
-    "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
+    "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
+    "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
 )
 # Aliases that are also function words need a sign that they are meant as a name.
 PRONOUNS = words(

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ragbed.scoring.robust.patterns import lazy
+from ragbed.text import in_words
 
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -134,14 +135,26 @@ class Digits(NamedTuple):
     Attributes:
         run: Its digits without leading and trailing zeros.
         signs: The characters that may represent each digit; zeros and ones can be omitted in Chinese (十).
+        pattern: The digits with possible separators; in Chinese, digits and numerals can be mixed (3万5千).
+        words: English words that a number in words must have.
     """
 
     run: str
     signs: tuple[str, ...]
+    pattern: str
+    words: frozenset[str]
 
 
 def digits_of(value: Decimal) -> Digits:
     """Return what a text must contain to express a number, for a quick check."""
     run = f"{abs(value):f}"
     signs = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
-    return Digits(run.replace(".", "").strip("0"), tuple(sorted({signs[digit] for digit in run if digit in signs})))
+    kept = run.replace(".", "").strip("0")
+    whole = int(abs(value))
+    words = set(re.split("[ -]", in_words(whole))) if whole == abs(value) and whole < 10**15 else set()
+    return Digits(
+        run=kept,
+        signs=tuple(sorted({signs[digit] for digit in run if digit in signs})),
+        pattern="[,. 十百千万亿]?".join(kept) if kept else "",
+        words=frozenset(words - {"and", "one", "a", "hundred", "thousand"}),
+    )

@@ -18,10 +18,12 @@ _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
 _TYPE_NOUN = re.compile(r"\b(?:which|what) ([a-z]+)")
 _WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|哪一位|什么人")
 _WHERE = re.compile(
-    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都"
+    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b|哪里|哪座|何处|何地|地点"
+    r"|哪个国家|哪个城市|首都"
 )
 _ERRORS = re.compile(
-    r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict|misinformation)"
+    r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict"
+    r"|misinformation)"
     r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾"
 )
 _DOCUMENTS = re.compile(

@@ -47,7 +47,8 @@ _TEXTS = any_of(
     r"results information these they none"
 )
 _WIDER_TELLING = any_of(
-    "cover touch discuss answer help clarify identify describe speak settle resolve refer shed go support confirm establish "
+    "cover touch discuss answer help clarify identify describe speak settle resolve refer shed go support "
+    "confirm establish "
     "relate pertain concern deal bear explain elaborate have make"
 )
 _ABSENT = any_of("missing absent lacking unavailable unanswered unresolved unmentioned unnamed undisclosed")
@@ -64,7 +65,14 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "refusal.unable",
-        words("can cannot can't unable able possible impossible could couldn't"),
+        (
+            words("can cannot can't unable able possible impossible could couldn't"),
+            words(
+                "answer determine confirm verify identify establish deduce infer pinpoint answered "
+                "determined found confirmed find "
+                "provide say tell locate give know"
+            ),
+        ),
         lazy(
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
             # The speaker must be the model or the documents: anybody may be unable to find their keys.
@@ -73,7 +81,16 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "refusal.unsaid",
-        NEGATIONS | words("fail fails failed"),
+        (
+            NEGATIONS | words("fail fails failed"),
+            words(
+                "contain provide mention specify state include give say reveal indicate address offer tell "
+                "disclose name list show "
+                "explicitly directly specifically mentioned specified provided stated given included "
+                "available known clear found "
+                "disclosed addressed indicated listed named recorded reported possible have none neither"
+            ),
+        ),
         lazy(
             rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
             rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
@@ -91,15 +108,26 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "refusal.unsaid",
-        NEGATIONS | words("nothing nowhere silent"),
+        (
+            NEGATIONS | words("nothing nowhere silent"),
+            words(
+                "document documents passage passages text texts source sources article articles context "
+                "excerpt excerpts snippet "
+                "snippets material materials reference references paragraph paragraphs results information "
+                "these they none "
+                "nothing nowhere silent never mention told something"
+            ),
+        ),
         lazy(
             rf"\b{_TEXTS}\b[^.\n]{{0,60}}?{_DO_NOT}(?: \w+)?? {_WIDER_TELLING}\b"
             rf"|\bnothing (?:here|in (?:the|these|this|any|your)|from (?:the|these)|about)\b"
-            rf"|\bno(?:ne)?(?: of the| of these)?(?: \w+)?? {_TEXTS} (?:\w+ )?(?:names?|mentions?|says?|states?|tells?|answers?"
+            rf"|\bno(?:ne)?(?: of the| of these)?(?: \w+)?? {_TEXTS} (?:\w+ )?(?:names?|mentions?|says?"
+            rf"|states?|tells?|answers?"
             r"|gives?|identif\w+|addresses|covers?|contains?|explains?|discuss\w*|provides?|is|are)\b"
             r"|\bsilent (?:on|about|as to|regarding)\b|\bnowhere (?:in|mentioned|stated|to be found|do|does)\b"
             r"|\bnever (?:\w+ )?(?:comes? up|came up|appears?|mentioned|named|stated|given|specified|identified)\b"
-            rf"|\b(?:is|are|was|were|'re) ?(?:not|n't) (?:told|in (?:the|these|any|your)(?: \w+)?? {_TEXTS}|something)\b"
+            rf"|\b(?:is|are|was|were|'re) ?(?:not|n't) (?:told|in (?:the|these|any|your)(?: \w+)?? {_TEXTS}"
+            rf"|something)\b"
             r"|\bno mention\b|\bmakes? no (?:mention|reference)\b"
         ),
     ),
@@ -118,24 +146,31 @@ _RULES: tuple[PhraseRule, ...] = (
         words("relevant irrelevant unrelated related different else relevance"),
         lazy(
             rf"\b{_TEXTS}\b[^.\n]{{0,60}}?\b(?:(?:not|n't)(?: \w+)?? (?:relevant|related)|irrelevant|unrelated"
-            r"|(?:about|concerns?|cover|covers|describe|describes|discuss|discusses) (?:an? )?(?:different|other|something else)\b)"
+            r"|(?:about|concerns?|cover|covers|describe|describes|discuss|discusses) (?:an? )?(?:different"
+            r"|other|something else)\b)"
             r"|\bno relevant\b|\bnot relevant to (?:the|this|your)\b|\bno relevance\b"
         ),
     ),
     (
         "refusal.open",
         words(
-            "open unanswered unresolved missing absent lacking unavailable guess speculate pass enough tell hard scope beyond"
+            "open unanswered unresolved missing absent lacking unavailable guess speculate pass enough tell "
+            "hard scope beyond"
         )
         | words("unmentioned unnamed undisclosed decline no"),
         lazy(
-            rf"\bleaves? (?:this|the|that|it|me|us)(?: \w+)?? (?:open|unanswered|unresolved)\b|\bremains? (?:open|{_ABSENT})\b"
-            rf"|\b(?:information|answer|details?|names?|data|facts?|part)\b[^.\n]{{0,40}}? (?:is|are) (?:simply |just )?{_ABSENT}\b"
-            r"|(?:\bnot|n't|\bwithout)(?: \w+){0,3}? (?:guess|speculat\w+)\b|\b(?:i|we) (?:\w+ )?(?:have to |must |will |'ll )?pass\b"
+            rf"\bleaves? (?:this|the|that|it|me|us)(?: \w+)?? (?:open|unanswered|unresolved)\b"
+            rf"|\bremains? (?:open|{_ABSENT})\b"
+            rf"|\b(?:information|answer|details?|names?|data|facts?|part)\b[^.\n]{{0,40}}? (?:is"
+            rf"|are) (?:simply |just )?{_ABSENT}\b"
+            r"|(?:\bnot|n't|\bwithout)(?: \w+){0,3}? (?:guess|speculat\w+)\b|\b(?:i|we) (?:\w+ )?(?:have to "
+            r"|must |will |'ll )?pass\b"
             r"|(?:\bnot|n't)(?: \w+)? enough to (?:go on|say|tell|answer|know|determine|be)\b|\bno way (?:to|of) \w+"
             r"|\b(?:hard|impossible|difficult) to (?:say|tell|know|be sure)\b|\b(?:beyond|outside) (?:the scope|what)\b"
-            r"|\bdecline to (?:answer|say)\b|\b(?:can't|cannot|can not) (?:really |possibly )?(?:tell|say|help|be sure|know)\b"
-            r"|\bno answer\b|\banswer (?:is|was)(?:n't| not) (?:in|here|there|given|available|present|found|among|part)\b"
+            r"|\bdecline to (?:answer|say)\b|\b(?:can't|cannot|can not) (?:really |possibly )?(?:tell|say"
+            r"|help|be sure|know)\b"
+            r"|\bno answer\b|\banswer (?:is|was)(?:n't| not) (?:in|here|there|given|available|present|found"
+            r"|among|part)\b"
         ),
     ),
     (
@@ -169,39 +204,56 @@ _RULES: tuple[PhraseRule, ...] = (
         _ZH_NOT,
         lazy(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
     ),
+    # Patterns start with characters and not with optional groups, because the regex engine then searches faster.
     (
         "refusal.unsaid",
-        _ZH_NOT | frozenset("别"),
+        frozenset("没未"),
         lazy(
-            r"只字[未不]提|避而不谈|(?:没有?|未)(?:有|曾|被|在|能|作|做)?(?:写|说|讲|交代|回答|解答|谈|见)(?:到|出|明|过)?(?![一二三四五六七八九十0-9]|话)"
-            rf"|看不[出到见]|读不出|(?:没有|未|不)(?:出现)?在{_TEXTS_ZH}|(?:没有|未)出现在|不在(?:文|资|材|上|提)"
-            rf"|{_TEXTS_ZH}[^。\n]{{0,10}}?(?:没有|无|未)[^。,;\n]{{0,6}}?(?:答案|线索|交代|描述|记述|介绍|依据)"
+            r"[没未]有?(?:有|曾|被|在|能|作|做)?(?:写|说|讲|交代|回答|解答|谈|见|出现在)(?:到|出|明"
+            r"|过)?(?![一二三四五六七八九十0-9]|话)"
         ),
+    ),
+    ("refusal.unsaid", frozenset("提谈"), lazy("只字[未不]提|避而不谈")),
+    ("refusal.unsaid", (frozenset("看读"), frozenset("不")), lazy("[看读]不[出到见]")),
+    ("refusal.unsaid", frozenset("不"), lazy("不(?:出现)?在(?:文|资|材|上|提)")),
+    (
+        "refusal.unsaid",
+        (_ZH_NOT, frozenset("答线描述介依")),
+        lazy(rf"{_TEXTS_ZH}[^。\n]{{0,10}}?(?:没有|无|未)[^。,;\n]{{0,6}}?(?:答案|线索|描述|记述|介绍|依据)"),
     ),
     (
         "refusal.needs-more",
         frozenset("更补进额"),
         lazy(
-            r"(?:需要|须|需|请|麻烦|希望|还要|有待|缺少|如果?能)[^。,;\n]{0,6}?(?:更多|更详细|补充|进一步|额外|其他)[^。,;\n]{0,6}?"
+            r"(?:需要|须|需|请|麻烦|希望|还要|有待|缺少|如果?能)[^。,;\n]{0,6}?(?:更多|更详细|补充|进一步"
+            r"|额外|其他)[^。,;\n]{0,6}?"
             r"(?:信息|资料|背景|上下文|材料|内容|文档|线索|细节)"
         ),
     ),
     (
         "refusal.irrelevant",
-        frozenset("无相别关"),
-        lazy(
-            rf"(?:{_TEXTS_ZH}[^。\n]{{0,16}}?(?:无关|不相关|没有?关系|不沾边|毫不相干)|(?:无关|不相关)的?{_TEXTS_ZH}"
-            r"|(?:讲|说|谈|写|介绍|描述)的?(?:都|全)?是?(?:别的|其他|另外|另一))"
-        ),
+        (frozenset("关干边"), frozenset("无不没")),
+        lazy(rf"{_TEXTS_ZH}[^。\n]{{0,16}}?(?:无关|不相关|没有?关系|不沾边|毫不相干)"),
+    ),
+    (
+        "refusal.irrelevant",
+        (frozenset("别其另"), frozenset("讲说谈写绍述")),
+        lazy("[讲说谈写绍述]的?[都全]?是?(?:别的|其他|另外|另一)"),
     ),
     (
         "refusal.unable",
-        _ZH_NOT,
+        _ZH_NOT | frozenset("恕"),
         lazy(
-            r"答不[上了出]|回答不了|(?:不|没有?|未)掌握|无从(?:知晓|得知|回答|判断|谈起|查证|考证)|帮不[上了]|不好(?:说|下结论|判断|回答)"
-            r"|(?:依据|证据|线索|信息|资料)(?:尚|还|仍)?(?:不足|不够)|无可奉告|恕(?:我|难)|不便(?:回答|猜测)|不敢(?:妄|断|肯)|难下(?:结论|定论)"
-            r"|(?:说|看|判断|推断)不(?:准|清|出来)|没有?(?:头绪|把握)|一无所知"
+            r"答不[上了出]|回答不了|不掌握|没有?掌握|未掌握|无从(?:知晓|得知|回答|判断|谈起|查证|考证)"
+            r"|帮不[上了]|不好(?:说|下结论|判断|回答)"
+            r"|无可奉告|恕(?:我|难)|不便(?:回答|猜测)|不敢(?:妄|断|肯)|难下(?:结论|定论)|没有?(?:头绪|把握)|一无所知"
+            r"|说不(?:准|清)|看不出来|判断不(?:出|了)|推断不(?:出|了)"
         ),
+    ),
+    (
+        "refusal.insufficient",
+        (frozenset("足够"), frozenset("不")),
+        lazy("(?:依据|证据|线索|信息|资料)[尚还仍]?不[足够]"),
     ),
     (
         "refusal.unknown",

@@ -6,40 +6,35 @@ expresses the relation that the question asks for.
 
 from __future__ import annotations
 
-
 from ragbed.schema import Lang
 from ragbed.scoring.robust import roles_zh
 from ragbed.scoring.robust.assertion import sentence_around
 from ragbed.scoring.robust.cues import english
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import STEM, WORD, Asked
 from ragbed.scoring.robust.role import DIRECT, Role, year_role
 
-_REACH = 100  # characters on each side of a mention that are read
+_REACH = 80  # characters on each side of a mention that are read
 _LONGEST = 4  # words of the longest cue
 _GAP = 4  # words between a cue and a mention
 _REPEATED = 4  # words that a sentence shares with the question if it repeats it
 _SPAN = 9  # words after a mention that can be its predicate
 
-_STOPS_BEFORE = frozenset(
-    ', ; : ( ) " but who which that is was were are by when while whereas because so then won wins win'.split()
+_STOPS_BEFORE = words(
+    ', ; : ( ) " but who which that is was were are by when while whereas because so then won wins win'
 )
-_STOPS_AFTER = frozenset(
+_STOPS_AFTER = words(
     '; : ( ) " but and while whereas after before when because since as until ahead over against with despite although '
-    "though than if".split()
+    "though than if"
 )
-_NEGATIONS = frozenset(
-    "not never no n't didn't doesn't don't wasn't isn't weren't hasn't hadn't without nobody".split()
-)
-_LINKS = frozenset("is was were are be been being by to : - as went goes became becomes remains".split())
-_DETERMINERS = frozenset(
-    "the a an its his her their mr mrs ms dr professor president director author sir both only".split()
-)
-_PRONOUNS = frozenset("his her their its whose our my".split())
-_FROM_TO = frozenset("to into".split())
-_RELATIVE = frozenset("who which whose".split())
-_IT = frozenset("it this that he she they".split())
+_NEGATIONS = words("not never no n't didn't doesn't don't wasn't isn't weren't hasn't hadn't without nobody")
+_LINKS = words("is was were are be been being by to : - as went goes became becomes remains")
+_DETERMINERS = words("the a an its his her their mr mrs ms dr professor president director author sir both only")
+_PRONOUNS = words("his her their its whose our my")
+_FROM_TO = words("to into")
+_RELATIVE = words("who which whose")
+_IT = words("it this that he she they")
 _PUNCTUATION = frozenset('.,;:!?()"\n-')
 
 
@@ -65,11 +60,14 @@ def _is_disputed(before: str, after: str) -> bool:
 
 _CONFIRMED = lazy(r"\?[\"')]* ?(?:yes|indeed|correct|right|that is|exactly|是的?[,。]|对[,。]|没错|正是|确实)")
 _ONE = lazy(
-    r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分|文档[0-9一二三四五])[^。]{0,20}$"
+    r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分"
+    r"|文档[0-9一二三四五])[^。]{0,20}$"
 )
 _ANOTHER = lazy(
-    r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report|suggest|credit)"
-    r"|\b(?:while|whereas|but) (?:document|passage|others?|another|\[)|另一[篇份则个处]|有的[说称写]|其他.{0,3}[说称写]|而文档"
+    r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report"
+    r"|suggest|credit)"
+    r"|\b(?:while|whereas|but) (?:document|passage|others?|another"
+    r"|\[)|另一[篇份则个处]|有的[说称写]|其他.{0,3}[说称写]|而文档"
 )
 
 
@@ -202,24 +200,32 @@ class _EnglishClause:
         return self._is_from_to()
 
     def _is_from_to(self) -> str:
-        words = self.after[:4]
-        if self.before[-1:] == ["from"] and "from" not in self.asked.text and any(word in _FROM_TO for word in words):
+        following = self.after[:4]
+        if (
+            self.before[-1:] == ["from"]
+            and "from" not in self.asked.text
+            and any(word in _FROM_TO for word in following)
+        ):
             return "planned"
         return ""
 
     def _related(self) -> str:
         kin, words = english().kin, self.after
-        if words[:1] == ["'s"] or words[:1] == ["'"]:
-            if any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
-                return "related"
+        is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
+        if is_possessive and any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
+            return "related"
         before = self.before[-3:]
         is_kin = len(before) == 3 and before[0] == "whose" and before[1] in kin and before[2] in {"is", "was"}
         return "related" if is_kin and before[1][:STEM] not in self.asked.stems else ""
 
     def _ranked(self) -> str:
-        cues, asked = english(), self.asked.rank
+        asked = self.asked.rank
         if self.is_number:
             return ""
+        return self._rank_after() or ("" if asked else self._rank_before())
+
+    def _rank_after(self) -> str:
+        cues, asked = english(), self.asked.rank
         for at, word in enumerate(self.predicate[:7]):
             if word not in cues.ranks and not (word.endswith("est") and word.partition("-")[0] in cues.ranks):
                 if word in cues.rank_verbs:
@@ -229,15 +235,14 @@ class _EnglishClause:
                 return ""
             rank = cues.ranks.get(word, cues.ranks.get(word.partition("-")[0], 0))
             return "ranked" if at and rank != asked else ""
+        return ""
+
+    def _rank_before(self) -> str:
+        nouns = english().rank_nouns
         last = [word for word in self.before[-6:] if word not in _DETERMINERS]
-        if (
-            last
-            and last[-1] in cues.rank_nouns
-            and not asked
-            and last[-1] not in {"second", "third", "fourth", "fifth"}
-        ):
+        if last and last[-1] in nouns and last[-1] not in {"second", "third", "fourth", "fifth"}:
             return "ranked"
-        if len(last) > 1 and last[-1] in _LINKS and not asked and any(word in cues.rank_nouns for word in last[-4:-1]):
+        if len(last) > 1 and last[-1] in _LINKS and any(word in nouns for word in last[-4:-1]):
             return "" if any(word in _PUNCTUATION for word in last[-3:-1]) else "ranked"
         return ""
 
@@ -271,9 +276,9 @@ class _EnglishClause:
         cues, words = english(), self.before
         if not words:
             return ""
-        if words[-1] in cues.kin and words[-1][:STEM] not in self.asked.stems:
-            if words[-2:-1] and (words[-2] in _PRONOUNS or words[-2] == "'s"):
-                return "related"
+        is_kin = words[-1] in cues.kin and words[-1][:STEM] not in self.asked.stems
+        if is_kin and words[-2:-1] and (words[-2] in _PRONOUNS or words[-2] == "'s"):
+            return "related"
         last = [word for word in words[-3:] if word not in _DETERMINERS]
         return "related" if last and last[-1] in cues.weak else ""
 

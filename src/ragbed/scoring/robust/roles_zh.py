@@ -30,7 +30,7 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
         strength = DIRECT
     status = _status(mention, asked, before[cut - 1 if cut else 0 :], clause_after)
     if status:
-        return Role(status, weak=status in {"rumoured"}, strength=strength)
+        return Role(status, weak=status == "rumoured", strength=strength)
     if year := year_role(asked, f"{clause_before}\0{clause_after}", text, strength):
         return year._replace(strength=max(strength, year.strength))
     return Role("related" if chinese().weak.search(clause_before) else "", weak=True, strength=strength)
@@ -45,10 +45,8 @@ def _strength(asked: Asked, before: str, after: str) -> int:
         return 1 if _LINK.search(before) else 0
     if pattern.search(after):
         return 2
-    found = None
-    for found in pattern.finditer(before):
-        pass
-    if found and (found.end() == len(before) or _LINK.search(before)):
+    ends = [found.end() for found in pattern.finditer(before)]
+    if ends and (ends[-1] == len(before) or _LINK.search(before)):
         return 2
     return 1 if _LINK.search(before) else 0
 
