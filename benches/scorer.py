@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benches import ROOT
-from benches.scorer_sample import ORDINARY, ValidationRow, draw_sample, read_labels, read_rows, write_rows
+from benches.scorer_sample import ORDINARY, Part, ValidationRow, draw_sample, read_labels, read_rows, write_rows
 from ragbed.analysis.statistics.agreement import agreement
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.scoring import score
@@ -52,7 +52,7 @@ def main() -> int:
         counts = write_rows(options.folder, draw_sample(options.sample, options.per_language))
         print("\n".join(f"{lang} {part} {stratum}: {count}" for (lang, part, stratum), count in sorted(counts.items())))
         return 0
-    part = "held-out" if options.held_out else "dev"
+    part: Part = "held-out" if options.held_out else "dev"
     rows = read_rows(options.folder, part)
     labels = {name: read_labels(options.folder, name, part) for name in ("a", "b", "adjudicated")}
     missing = [row.id for row in rows if row.id not in labels["adjudicated"]]

@@ -27,7 +27,11 @@ from ragbed.scoring import score
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
-_RATES = (*((name, track) for track in reversed(TRACKS) for name in _SCORES), ("misled", "robust"))
+_RATES = (
+    *((name, track) for track in reversed(TRACKS) for name in _SCORES),
+    ("misled", "robust"),
+    ("unsure", "robust"),
+)
 _NAMES = [full_name(*rate) for rate in _RATES]
 _EARLY = 20_000  # Results that are scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Results of earlier sessions that are read at a time.
