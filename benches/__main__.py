@@ -1,14 +1,19 @@
 """Run a benchmark by its name, or list all benchmarks.
 
-python -m benches NAME [OPTION …]
+    python -m benches NAME [--record] [OPTION …]
+
+`--record` also writes the output to docs/project/data/NAME.txt, from which the figures in the docs are taken.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import os
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
+from typing import IO
 
 from benches import ROOT
 
@@ -33,14 +38,19 @@ MEMBERS = {
     "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
+    "planted_defects": "benches.planted_defects",
+    "build_promise": "benches.build_promise",
     "notebooks": "benches.notebooks",
     "page_reading": "benches.page_reading",
     "ranking": "benches.ranking",
     "ray_engine": "benches.ray_engine",
+    "release": "benches.release",
     "report": "benches.report",
+    "results_tables": "benches.results_tables",
     "run": "benches.run",
     "score": "benches.score",
     "scorer": "benches.scorer",
+    "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",
     "structure": "benches.structure",
@@ -51,14 +61,17 @@ MEMBERS = {
     "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
+RECORDS = ROOT / "docs" / "project" / "data"
 SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")  # CPU time must not depend on the cores
 
 
 def main() -> int | None:
     """Run the benchmark that the command line names."""
     name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
+    record = "--record" in options
+    options = [option for option in options if option != "--record"]
     if name is None or name in {"-h", "--help"}:
-        print("usage: python -m benches NAME [OPTION …]\n")
+        print("usage: python -m benches NAME [--record] [OPTION …]\n")
         for known, module_name in MEMBERS.items():
             print(f"{known:20} {describe(module_name)}")
         return None
@@ -71,8 +84,27 @@ def main() -> int | None:
         module = import_module(MEMBERS[name])
     except ModuleNotFoundError as error:
         sys.exit(f"{name} needs the package {error.name}, which is not installed in this environment")
-    result: int | None = module.main()
-    return result
+    if not record:
+        result: int | None = module.main()
+        return result
+    with open(RECORDS / f"{name}.txt", "w", encoding="utf-8") as sink:
+        sink.write(f"$ {' '.join(sys.argv)}\n")
+        with redirect_stdout(_Tee(sys.stdout, sink)):
+            return module.main()  # type: ignore[no-any-return]  # every benchmark returns an exit code or None
+
+
+class _Tee(io.TextIOBase):
+    """A text stream that writes to several others."""
+
+    def __init__(self, *streams: IO[str]) -> None:
+        self._streams = streams
+
+    def write(self, text: str) -> int:
+        """Write a text to all streams."""
+        for stream in self._streams:
+            stream.write(text)
+            stream.flush()
+        return len(text)
 
 
 def describe(module: str) -> str:

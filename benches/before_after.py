@@ -6,6 +6,8 @@ Both versions run the same commands with this interpreter: `run` against a mock 
 `view` on that run. Each round runs both versions, in alternating order. A ratio is the best time of this tree divided
 by the best time of the commit; CPU time depends least on other processes. Exit code 1 if a CPU ratio exceeds --limit.
 
+Modules are compiled once for each version, as after an installation, also where PYTHONDONTWRITEBYTECODE is set.
+
 Use a quiet machine: on a busy one, `score` may start worker processes in one version only, because it decides by time.
 """
 
@@ -48,9 +50,11 @@ class Version(NamedTuple):
 
     def environment(self, url: str) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("RAGBED_")}
+        inherited.pop("PYTHONDONTWRITEBYTECODE", None)
         cache = str(self.folder / "cache")
         own = {
             "PYTHONPATH": str(self.source),
+            "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"),
             "RAGBED_CACHE_DIR": cache,
             "BENCH_BASE_URL": url,
             "BENCH_API_KEY": "none",

@@ -1,30 +1,41 @@
 """Simulate how often intervals cover, how often tests err, and whether sample sizes suffice.
 
 Figures are exact if the outcomes can be enumerated (one rate, McNemar's size and power), and simulated otherwise.
-The exit code is 1 if a figure is out of its bounds.
+The exit code is 1 if a figure is out of its bounds. `--write FILE` stores the figures as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benches.coverage_scenarios import (
+    Scenario,
+    clustered_rates,
+    curve_bands,
+    differences,
+    floor_alarms,
+    minimal_pairs,
+    single_trials,
+)
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
 from ragbed.analysis.statistics.bootstrap import bootstrap
-from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.power import paired_power, unpaired_power
 from ragbed.analysis.statistics.ppi import prediction_powered
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson, wilson
+from ragbed.analysis.statistics.rates import Interval, wilson
 
 SHARES = np.arange(1, 100) / 100
 PPI_SHARES = np.array([1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99]) / 100
 JUDGES = {"good": (0.90, 0.95), "excellent": (0.99, 0.99), "poor": (0.70, 0.80)}
 PPI_RUNS, JUDGED = 1_000, 2_000
 failures: list[str] = []
+figures: dict[str, dict[str, float | str]] = {}
 
 
 def check(name: str, value: str, holds: bool) -> None:
@@ -79,14 +90,58 @@ def rates() -> None:
         check(f"Clopper–Pearson, n = {n}: least ≥ 0.95", f"least {covered.min():.3f}", covered.min() >= 0.95)
 
 
-def clustered(rng: np.random.Generator, runs: int = 2_000) -> None:
-    """Check one rate with five correlated trials per question."""
-    covered = 0
-    for _ in range(runs):
-        easiness = rng.beta(1.4, 0.6, size=200)  # mean 0.7, correlation within a question 1/3
-        interval = clustered_wilson(rng.binomial(5, easiness).tolist(), [5] * 200)
-        covered += interval.low <= 0.7 <= interval.high
-    check("clustered Wilson, 200 questions × 5: 0.93–0.97", f"{covered / runs:.3f}", 0.93 <= covered / runs <= 0.97)
+def check_rates(rng: np.random.Generator, runs: int) -> None:
+    """Check rates from 20 questions up."""
+    _check_coverage("rates, one trial per question", single_trials(), 0)
+    _check_coverage("rates, positions and events", clustered_rates(rng, runs), runs)
+
+
+def check_differences(rng: np.random.Generator, runs: int) -> None:
+    """Check paired differences from 20 questions up."""
+    _check_coverage("paired differences", differences(rng, runs), runs)
+
+
+def check_curves(rng: np.random.Generator, runs: int) -> None:
+    """Check the bands of curves."""
+    _check_coverage("curves, all points together", curve_bands(rng, runs), runs)
+
+
+def check_gates(rng: np.random.Generator, runs: int) -> None:
+    """Check comparisons with minimal pairs, and the false alarms of gates."""
+    pairs = list(minimal_pairs(rng, runs))
+    _check_coverage("compare, minimal pairs", [Scenario(one.name, one.n, one.covered) for one in pairs], runs)
+    _check_alarms("compare, minimal pairs: size", [one.size for one in pairs], 0.05, runs)
+    _check_alarms("--fail-if-worse, minimal pairs: false alarms", [one.alarms for one in pairs], 0.025, runs)
+    _check_alarms("--fail-under: false alarms", [one.share for one in floor_alarms(rng, runs)], 0.025, runs)
+
+
+PARTS = {"rates": check_rates, "differences": check_differences, "curves": check_curves, "gates": check_gates}
+
+
+def _check_coverage(name: str, found: Iterable[Scenario], runs: int) -> None:
+    rows = list(found)
+    shares = np.array([row.share for row in rows])
+    worst = min(rows, key=lambda row: row.share)
+    mean, least = float(shares.mean()), float(shares.min())
+    figures[name] = {
+        "runs": runs,  # per scenario; 0 if the coverage is exact
+        "scenarios": len(rows),
+        "mean": round(mean, 3),
+        "least": round(least, 3),
+        "worst": f"{worst.name}, n = {worst.n}",
+    }
+    value = f"{len(rows)} scenarios: mean {mean:.3f}, least {least:.3f} ({worst.name}, n = {worst.n})"
+    error = 2 * (0.95 * 0.05 / runs) ** 0.5 if runs else 0.0  # of a simulated share
+    holds = 0.94 <= mean <= 0.97 and least >= 0.93 - error
+    check(f"{name}: mean 0.94–0.97, least ≥ 0.93", value, holds)
+
+
+def _check_alarms(name: str, shares: list[float], most: float, runs: int) -> None:
+    error = 2 * (most * (1 - most) / runs) ** 0.5
+    largest, mean = max(shares), float(np.mean(shares))
+    figures[name] = {"runs": runs, "scenarios": len(shares), "mean": round(mean, 4), "largest": round(largest, 4)}
+    value = f"{len(shares)} scenarios: mean {mean:.4f}, largest {largest:.4f} (simulation error {error:.4f})"
+    check(f"{name} ≤ {most}", value, largest <= most + error)
 
 
 def ppi(rng: np.random.Generator) -> None:
@@ -107,18 +162,13 @@ def within(covered: Floats, room: NDArray[np.bool_]) -> bool:
     return bool(0.93 <= covered.mean() <= 0.97 and covered[room].min() >= 0.90)
 
 
-def tests(rng: np.random.Generator) -> None:
-    """Check the size of McNemar's test, and the interval of a difference."""
+def tests() -> None:
+    """Check the size of McNemar's test."""
     size = 0.0
     for n in (100, 300):
         for discordance in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8):
             size = max(size, paired_power(n, 0.0, discordance))
     check("McNemar, 12 designs without a difference: size ≤ 0.05", f"largest {size:.4f}", size <= 0.05)
-    for n in (100, 300):
-        drawn = rng.multinomial(n, [0.12, 0.04, 0.84], size=4_000).tolist()
-        found = [paired_difference([-1] * down + [1] * up + [0] * same) for down, up, same in drawn]
-        covered = sum(one.low <= -0.08 <= one.high for one in found) / len(found)
-        check(f"paired difference, n = {n}: 0.93–0.97", f"{covered:.3f}", 0.93 <= covered <= 0.97)
 
 
 def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
@@ -145,11 +195,22 @@ def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
 
 def main() -> None:
     """Print all figures; exit code 1 if one is out of its bounds."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2_000, help="simulated runs per scenario")
+    parser.add_argument("--parts", default=",".join((*PARTS, "methods")), help="parts to measure")
+    parser.add_argument("--write", type=Path, help="file whose figures are replaced by the new ones")
+    asked = parser.parse_args()
     generator = np.random.default_rng(0)
-    rates()
-    clustered(generator)
-    ppi(generator)
-    tests(generator)
-    plans(generator)
+    parts = asked.parts.split(",")
+    for name, measure in PARTS.items():
+        if name in parts:
+            measure(generator, asked.runs)
+    if asked.write:
+        before = json.loads(asked.write.read_text("utf-8"))["figures"] if asked.write.is_file() else {}
+        asked.write.write_text(json.dumps({"figures": before | figures}, indent=1) + "\n", "utf-8")
+    if "methods" in parts:
+        rates()
+        ppi(generator)
+        tests()
+        plans(generator)
     sys.exit(bool(failures))

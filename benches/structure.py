@@ -21,6 +21,18 @@ from benches import ROOT
 SMALL_LINES = 60
 LONG_LINES = 40
 COMMAND_MEDIAN, COMMAND_MOST = 150, 250
+# Packages to which one adds a file and a line in a table of `__init__.py` (CONTRIBUTING.md).
+REGISTRIES = {
+    "ragbed.analysis.metrics",
+    "ragbed.builder.search",
+    "ragbed.builder.sources",
+    "ragbed.data",
+    "ragbed.models",
+    "ragbed.retrieval",
+    "ragbed.runs.engines",
+    "ragbed.scoring",
+    "ragbed.testbeds",
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -57,11 +69,14 @@ def measure_structure(source: Path) -> list[Figure]:
     packages = sorted({name.split(".")[1] for name, module in modules.items() if _is_inside_package(name, module)})
     shared, classes = _shared_classes(modules)
     small, long = _single_import_files(modules), _long_functions(modules)
+    entries = tuple(name for name, importer in small.items() if importer in REGISTRIES)
+    merge = tuple(name for name in small if name not in entries)
     statements = sum(isinstance(node, ast.stmt) for module in modules.values() for node in ast.walk(module.tree))
     return [
         Figure("top-level packages", len(packages), 15, tuple(packages)),
         Figure("public classes that share a name, %", round(100 * len(shared) / max(classes, 1), 1), 3, shared),
-        Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(small), 5, small),
+        Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(merge), 5, merge),
+        Figure(f"files under {SMALL_LINES} lines that are an entry of a registry", len(entries), None, entries),
         Figure("statements", statements, None),
         Figure(f"functions over {LONG_LINES} lines", len(long), None, long),
         *_command_modules(modules),
@@ -84,7 +99,10 @@ def _command_modules(modules: dict[str, Module]) -> list[Figure]:
 
 def _is_command(node: ast.stmt) -> bool:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    return any(ast.unparse(decorator).startswith(("click.command", "click.group")) for decorator in decorators)
+    return any(
+        ast.unparse(decorator).startswith(("click.command", "click.group", "help_groups.command"))
+        for decorator in decorators
+    )
 
 
 def read_modules(source: Path) -> dict[str, Module]:
@@ -115,17 +133,17 @@ def _shared_classes(modules: dict[str, Module]) -> tuple[tuple[str, ...], int]:
     return tuple(sorted(shared)), sum(map(len, places.values()))
 
 
-def _single_import_files(modules: dict[str, Module]) -> tuple[str, ...]:
-    """Return the small files that only one module imports, from the same package or from the one above."""
+def _single_import_files(modules: dict[str, Module]) -> dict[str, str]:
+    """Return the small files that only one module imports, of the same package or the one above, with that module."""
     importers = defaultdict(set)
     for module in modules.values():
         for name in _imports(module, modules):
             importers[name].add(module.name)
-    return tuple(
-        module.name
+    return {
+        module.name: next(iter(importers[module.name]))
         for module in modules.values()
         if module.lines < SMALL_LINES and not module.is_package and _has_one_sibling(module, importers[module.name])
-    )
+    }
 
 
 def _has_one_sibling(module: Module, importers: set[str]) -> bool:

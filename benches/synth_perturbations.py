@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from math import comb
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from benches import check_figure
@@ -46,6 +48,9 @@ INSTRUCTIONS: dict[Lang, str] = {
 }
 
 
+counts: dict[str, dict[str, object]] = {}  # by perturbation
+
+
 class PairSettings(NamedTuple):
     """The minimal pairs to use and their number of distractors."""
 
@@ -64,6 +69,7 @@ def main() -> None:
     parser.add_argument("--perturbations", default=",".join(PERTURBATIONS), help="perturbations to measure")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of the minimal pairs")
     parser.add_argument("--distractors", type=int, default=DISTRACTORS, help="distractors in a prompt: 1 to 4")
+    parser.add_argument("--write", type=Path, help="file for the counts of docs/project/results.md")
     options = parser.parse_args()
     names = options.perturbations.split(",")
     if unknown := set(names) - set(PERTURBATIONS):
@@ -72,6 +78,9 @@ def main() -> None:
     passed = [measure_closed_book(complete, options.lang)]
     settings = PairSettings(options.lang, options.seed, options.pairs, options.distractors)
     passed += [measure_perturbation(complete, settings, name) for name in names]
+    if options.write:
+        found = {"model": options.model, "perturbations": list(counts.values())}
+        options.write.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     sys.exit(not all(passed))
 
 
@@ -130,6 +139,16 @@ def measure_perturbation(complete: Complete, settings: PairSettings, name: str) 
         for response, values, is_correct in zip(responses, planted, correct, strict=True)
     ]
     off_on = list(zip(correct[::2], correct[1::2], strict=True))
+    counts[name] = {
+        "name": name,
+        "pairs": len(off_on),
+        "off": sum(correct[::2]),
+        "on": sum(correct[1::2]),
+        "only_off": off_on.count((True, False)),
+        "only_on": off_on.count((False, True)),
+        "planted": [sum(misled[::2]), sum(misled[1::2])] if name in PLANTING else None,
+        "easier": name in EASIER,
+    }
     drop = _compare(f"{name}: correct answers", [pair[::-1] if name in EASIER else pair for pair in off_on])
     if name not in PLANTING:
         return drop

@@ -17,8 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 _EXEMPT = {"CHANGELOG.md", "scripts/vocabulary.toml", "scripts/check_vocabulary.py"}
 _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
-_JS_TEXT = re.compile(r"\"[^\"\n]* [^\"\n]*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_JS_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SPAN = re.compile(r"``.+?``|`[^`\n]*`")
+_SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|DROP|UPDATE|PRAGMA)\b")
+# Code in docstrings: examples, command lines and the names of parameters.
+_CODE = re.compile(r"\s*(>>>|\.\.\.|python -m)\s.*|\s+\w+:(?= )")
 
 
 def _files() -> list[Path]:
@@ -37,38 +40,47 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         return
     if path.suffix == ".js":  # comments and texts, not the names of variables
         for found in _JS_TEXT.finditer(content):
-            yield content.count("\n", 0, found.start()) + 1, found[0]
+            if found[0][0] == "/" or (found[0][0] == '"' and " " in found[0]):
+                yield content.count("\n", 0, found.start()) + 1, found[0]
         return
     yield from enumerate(content.splitlines(), 1)
 
 
 def _python_texts(content: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, docstrings and string literals that contain a space."""
+    """Yield comments, docstrings and string literals that contain a space, except code and SQL."""
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
     for node in ast.walk(ast.parse(content)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
-            yield from enumerate(node.value.splitlines(), node.lineno)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_prose(node.value):
+            lines = (_CODE.sub("", line) for line in node.value.splitlines())
+            yield from enumerate(lines, node.lineno)
+
+
+def _is_prose(text: str) -> bool:
+    return " " in text.strip() and not _SQL.match(text)
 
 
 def find(paths: list[Path]) -> list[str]:
     """Return every private word in these files with its place and the term to use."""
-    words = tomllib.loads((ROOT / "scripts" / "vocabulary.toml").read_text("utf-8"))["words"]
+    vocabulary = tomllib.loads((ROOT / "scripts" / "vocabulary.toml").read_text("utf-8"))
     rules = [
-        (re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why) for word, why in words.items()
+        (re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why)
+        for word, why in vocabulary["words"].items()
     ]
+    allowed = {(entry["file"], word) for entry in vocabulary["allowed"] for word in entry["words"]}
     return [
         f"{path.relative_to(ROOT)}:{number}: {found[0]!r}: {why}"
         for path in paths
         if str(path.relative_to(ROOT)) not in _EXEMPT
         for number, text in _texts(path)
         for rule, why in rules
-        if (found := rule.search(_SPAN.sub("", text)))
+        for found in rule.finditer(_SPAN.sub("", text))
+        if (str(path.relative_to(ROOT)), found[0].lower()) not in allowed
     ]
 
 
 if __name__ == "__main__":
     problems = find([Path(name).resolve() for name in sys.argv[1:]] or _files())
-    print("\n".join(problems))
+    print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(bool(problems))

@@ -47,7 +47,7 @@ _ABILITIES = """
 ## Figure 1: four abilities
 
 Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
-`ragbed run -d figure1 --num-docs 2` asks a model about them.
+`ragbed run -d figure1 --num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
 
@@ -56,7 +56,7 @@ Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` 
 _PIPELINE = """
 ## Figure 2: how data is made
 
-The steps of [`ragbed build`](../how-to/build.md), in their order; those that ask a model are marked.
+The steps of [`ragbed build`](../how-to/build.md), in their order; those that call a model are marked.
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()
@@ -151,6 +151,7 @@ _MAKES = {
     "combinations": "two questions as one",
     "falsehoods": "a false answer put in",
     "rewrites": "made fluent again",
+    "checks": "every item verified",
     "items": "the benchmark",
 }
 _COLUMNS, _GAP, _ROW, _EDGE = 3, 20.0, 84.0, 14.0
@@ -173,7 +174,7 @@ def _draw_pipeline() -> Chart:
         if number + 1 < len(STEPS):
             marks.append(_arrow(x, y, last=column == _COLUMNS - 1))
     height = 40 + (-(-len(STEPS) // _COLUMNS)) * _ROW
-    legend = el("text", "asks a model", class_="note", x=WIDTH - 90, y=height - 22)
+    legend = el("text", "calls a model", class_="note", x=WIDTH - 90, y=height - 22)
     marks += [el("circle", class_="s1", cx=WIDTH - 100, cy=height - 26, r=5), legend]
     title, description = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
     return Chart("figure2", title, description, sheet(title, description, height, marks), Grid((), ()))

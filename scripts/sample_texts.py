@@ -35,7 +35,9 @@ def _sentences(path: Path, end: str) -> Iterator[str]:
     for block in re.split(r"\n\s*\n|\n(?=\s*[*\d][.\s])", text):
         line = " ".join(block.split())
         if line and not line.startswith(("|", "#", "!", "    ")):
-            yield from (sentence for sentence in re.split(end, line.lstrip("* ")) if len(sentence) > 12)
+            yield from (
+                sentence for sentence in re.split(end, re.sub(r"^(\\* |\\d+\\. )", "", line)) if len(sentence) > 12
+            )
 
 
 def _sources() -> Iterator[tuple[str, ast.Module]]:
@@ -54,27 +56,54 @@ def _docstrings() -> Iterator[str]:
 
 
 def _comments() -> Iterator[str]:
+    """Yield each comment: the lines of a block as one text, and a comment beside code with that code."""
     for text, _ in _sources():
+        block: list[str] = []
+        last = -1
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|fmt:|pragma)", token.string):
-                yield token.string
+            if token.type != tokenize.COMMENT or re.match(r"#\s*(noqa|type:|fmt:|pragma)", token.string):
+                continue
+            if code := token.line[: token.start[1]].strip():
+                yield f"{code}  {token.string}"
+                continue
+            if block and token.start[0] != last + 1:
+                yield " ".join(block)
+                block = []
+            block.append(token.string.lstrip("# ") if block else token.string)
+            last = token.start[0]
+        if block:
+            yield " ".join(block)
 
 
 def _errors() -> Iterator[str]:
-    """Yield the message of every `raise` whose message is written there; `{…}` stands for a value."""
+    """Yield the message of every `raise` whose message is written there, with the names of its values in braces.
+
+    A message that starts with a verb continues the name of the file or the field, which the error adds. Texts of fewer
+    than four words are parts of messages and left out.
+    """
     for _, tree in _sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                subject = "{file} " if ast.unparse(node.exc.func) == "DataError" else ""
                 texts = [_rendered(value) for value in node.exc.args]
-                yield from (text for text in texts if text and " " in text)
+                words = r"\{[^}]*\}"
+                yield from (subject + text for text in texts if text and len(re.sub(words, "", text).split()) > 3)
 
 
 def _rendered(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
+        return "".join(
+            str(part.value) if isinstance(part, ast.Constant) else f"{{{_value_name(part)}}}" for part in node.values
+        )
     return None
+
+
+def _value_name(part: ast.expr) -> str:
+    """Return the last name in an expression, which says what the value is."""
+    names = re.findall(r"[a-z_]+", ast.unparse(part.value if isinstance(part, ast.FormattedValue) else part))
+    return names[-1].strip("_") or "value" if names else "value"
 
 
 def _help(group: click.Group, path: str = "ragbed") -> Iterator[str]:

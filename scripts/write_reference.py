@@ -17,11 +17,15 @@ from pathlib import Path
 import click
 
 import ragbed
-from ragbed.cli import app
+from ragbed.api.spec import RunOptions
+from ragbed.cli import app, help_groups
 from scripts.draw_figures import draw_figures, write_figures
 
 ROOT = Path(__file__).parent.parent
 _WIDTH = 88
+_FEW = 4  # shared parameters that are still printed
+_RUN_OPTIONS = tuple(name for name in RunOptions.__annotations__ if name != "out")
+_CALL_GROUPS = (help_groups.SAMPLING, help_groups.REQUESTS, help_groups.DISTRIBUTED)
 _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and type `make reference`. -->"
 
 
@@ -39,7 +43,10 @@ def _write_cli() -> str:
     parts = [
         "# Command line",
         _NOTE,
-        "What `ragbed COMMAND --help` prints.",
+        "This is the output of `ragbed COMMAND --help`. Groups of options that a command shares with `ragbed run` are "
+        "printed there only. Every command has `-h, --help`, and most have `--json` (a machine-readable summary as "
+        "the last "
+        "line on stdout) and `--config FILE` (options from a TOML file).",
         *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
     ]
     return "\n\n".join(parts) + "\n"
@@ -48,7 +55,7 @@ def _write_cli() -> str:
 def _help(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
     context.terminal_width = context.max_content_width = _WIDTH
     yield f"{'#' * level} {context.command_path}"
-    yield f"```text\n{command.get_help(context)}\n```"
+    yield f"```text\n{_without_shared(command, context)}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             one = command.get_command(context, name)
@@ -56,22 +63,48 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
                 yield from _help(one, click.Context(one, parent=context, info_name=name), level + (level > 2))
 
 
+def _without_shared(command: click.Command, context: click.Context) -> str:
+    """Return the help of a command without common options and without the groups of options of `ragbed run`."""
+    text = command.get_help(context)
+    if context.parent is not None:
+        common = "-h, --help" if context.command_path == "ragbed run" else "-h, --help|--json|--config FILE"
+        text = re.sub(rf"\n  (?:{common}) .*(\n {{6,}}.*)*", "", text)
+        text = re.sub(rf"\n\n(?:Options|{help_groups.OUTPUT}):(?=\n\n|\n*$)", "", text).rstrip()
+    if not isinstance(command, help_groups.GroupedCommand) or context.command_path == "ragbed run":
+        return text
+    for group in (help_groups.WHAT, help_groups.CONTEXT, *_CALL_GROUPS):
+        text = re.sub(rf"^{group}:\n(  .*\n)+", f"{group}: see ragbed run\n", text, flags=re.MULTILINE)
+    return text
+
+
 def _write_api() -> str:
     listed = [*(name for names in _GROUPS.values() for name in names), "RunOptions"]
     groups = _GROUPS | {"More": tuple(name for name in ragbed.__all__ if name not in listed)}
     parts = ["# Python API", _NOTE, _INTRODUCTION]
+    described: set[str] = set()
     for group, names in groups.items():
         known = [name for name in names if name in ragbed.__all__]
         parts += [f"## {group}"] if known else []
         for name in known:
-            parts += _describe(name, getattr(ragbed, name))
+            parts += _describe(name, getattr(ragbed, name), described)
     return "\n\n".join(parts) + "\n"
 
 
 _GROUPS = {
     "Evaluate": ("run", "arun", "forecast", "open_run", "Run", "Records", "Figure"),
     "Models and plans": ("system", "SystemCase", "Model", "Case", "Completion", "RunSpec", "plan_run", "Progress"),
-    "Analyse": ("compare", "diagnose", "judge", "score", "report", "leaderboard", "view", "power", "paper_tables"),
+    "Analyse": (
+        "compare",
+        "rank",
+        "diagnose",
+        "judge",
+        "score",
+        "report",
+        "leaderboard",
+        "view",
+        "power",
+        "paper_tables",
+    ),
     "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
     "Build": ("build_init", "build", "build_quality", "build_relabel", "review"),
     "Share": ("export", "import_results", "merge"),
@@ -80,9 +113,10 @@ _GROUPS = {
 }
 _INTRODUCTION = """
 Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
-for `-`. Functions return objects with numbers: `to_pandas()` makes DataFrames (`pip install 'ragbed[pandas]'`), and a
-notebook shows tables and figures. Nothing is printed except a progress bar in terminals and notebooks; turn it off with
-`progress=False`. Messages go to the logger `ragbed`.
+for `-`. Functions return objects with numbers: `records()` returns rows, `to_pandas()` makes DataFrames (`pip install
+'ragbed[pandas]'`), and a notebook shows tables and figures. Nothing is printed except a progress bar in terminals and
+notebooks; turn it off with `progress=False`, or pass a `ragbed.Progress` that receives it. Messages go to the logger
+`ragbed`.
 
 ```python
 import ragbed
@@ -104,12 +138,12 @@ The functions read API keys, base URLs, proxies and the folders for data and cac
 In signatures, `Values` is one value, a list of values, or a string with commas. `ModelLike` and `DataLike` are
 described at `ragbed.run`.
 
-A wrong parameter raises `ragbed.UsageError` before anything is sent. A case that fails raises nothing: `Run.outcomes`
-counts them and `Run.errors` lists them.
+A wrong parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception: `Run.outcomes`
+counts failed cases and `Run.errors` lists them.
 """.strip()
 
 
-def _describe(name: str, documented: object) -> Iterator[str]:
+def _describe(name: str, documented: object, described: set[str]) -> Iterator[str]:
     yield f"### ragbed.{name}"
     if inspect.isclass(documented):
         yield _prose(documented)
@@ -123,17 +157,27 @@ def _describe(name: str, documented: object) -> Iterator[str]:
     else:
         yield _code(f"ragbed.{name}", documented)
         yield _prose(documented)
-        yield from _describe_result(documented)
+        yield from _describe_result(documented, described)
 
 
-def _describe_result(function: object) -> Iterator[str]:
-    """Describe what a function returns, if that is a class without an entry of its own."""
+def _describe_result(function: object, described: set[str]) -> Iterator[str]:
+    """Describe the class that a function returns, if it has no other entry."""
     returned = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]  # it is a function
     for name in returned.split(" | "):
         kind = getattr(sys.modules[function.__module__], name, None)
-        if inspect.isclass(kind) and kind.__module__.startswith("ragbed.api.") and name not in ragbed.__all__:
+        if (
+            inspect.isclass(kind)
+            and kind.__module__.startswith("ragbed.api.")
+            and name not in ragbed.__all__
+            and name not in described
+        ):
+            described.add(name)
             yield f"`{name}`: {_prose(kind)}"
-            members = [(member, value) for member, value in inspect.getmembers(kind, _has_text) if member[0] != "_"]
+            members = [
+                (member, value)
+                for member, value in inspect.getmembers(kind, _has_text)
+                if member[0] != "_" and member not in ("to_pandas", "records")
+            ]
             lines = [f"* `{_title(member, value)}`: {_summary(value)}" for member, value in members]
             if lines:
                 yield "\n".join(["**Methods and properties:**", "", *lines])
@@ -156,17 +200,32 @@ def _code(name: str, documented: object) -> str:
         raise TypeError(name)
     signature = inspect.signature(documented)
     plain = inspect.formatannotation
+    shared = set() if name == "ragbed.run" else _run_options(signature)
     takes = [
         re.sub(r": '([^']*)'", r": \1", str(one)) if isinstance(one.annotation, str) else _parameter(one, plain)
         for one in signature.parameters.values()
-        if one.name != "self"
+        if one.name != "self" and one.name not in shared
     ]
+    takes += ["**options: those of ragbed.run" if len(shared) == len(_RUN_OPTIONS) else _list_shared(shared)] * bool(
+        shared
+    )
     gives = signature.return_annotation
     gives = gives if isinstance(gives, str) else plain(gives)
     line = f"{name}({', '.join(takes)}) -> {gives}"
     if len(line) > _WIDTH:
         line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
     return f"```text\n{line}\n```"
+
+
+def _run_options(signature: inspect.Signature) -> set[str]:
+    """Return the parameters that a function shares with `ragbed.run`, unless they are few."""
+    of_run = inspect.signature(ragbed.run).parameters
+    shared = {name for name in _RUN_OPTIONS if str(signature.parameters.get(name)) == str(of_run[name])}
+    return shared if len(shared) > _FEW else set()
+
+
+def _list_shared(shared: set[str]) -> str:
+    return f"{', '.join(name for name in _RUN_OPTIONS if name in shared)}: as in ragbed.run"
 
 
 def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:
@@ -181,10 +240,17 @@ def _prose(documented: object) -> str:
     text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
+        if line == "    progress: Show progress, or an object that receives it.":  # the introduction describes it
+            continue
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
-            lines.append(f"* `{match[1]}`: {match[2]}")
+            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes the options
+                lines.append(f"* `{match[1]}`: {match[2]}")
+            elif match[1] == _RUN_OPTIONS[-1]:
+                lines.append(
+                    "* All other attributes are options of [`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
+                )
         else:
             lines.append(line.strip())
     prose = "\n".join(lines).strip()

@@ -9,14 +9,17 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import distributions, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
 
 import ragbed
+from scripts.select_requirements import LOCKS, select
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +53,51 @@ def test_the_citation_names_the_version_and_the_project() -> None:
     assert citation["repository-code"] == urls["Source"]
 
 
+def test_locks_have_hashes_and_no_index() -> None:
+    for lock in LOCKS:
+        text = (ROOT / lock).read_text("utf-8")
+        blocks = re.split(r"\n(?=\S)", text.strip())
+        assert all(re.match(r"[a-z0-9.-]+==\S+", block) and "--hash=sha256:" in block for block in blocks)
+        assert "://" not in text
+
+
+@pytest.mark.parametrize(
+    ("extras", "groups"),
+    [
+        (["build", "dense", "figures", "llamacpp", "pandas", "prices", "ray", "remote", "serve"], ["dev"]),
+        (["llamacpp", "serve"], ["build"]),
+    ],
+)
+def test_a_selection_has_all_that_its_packages_require(extras: list[str], groups: list[str]) -> None:
+    chosen = {_name(pin) for pin in select(extras, groups, [])}
+    assert {"numpy", "hatchling", "uvicorn"} <= chosen
+    for name in chosen & {_name(found.metadata["Name"]) for found in distributions()}:
+        for line in requires(name) or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                assert _name(requirement.name) in chosen, f"{name} requires {line}"
+
+
+def test_a_package_and_what_only_it_requires_can_be_left_out() -> None:
+    complete, rest = ({_name(pin) for pin in select(["hf"], [], without)} for without in ([], ["torch"]))
+    assert {"torch", "triton"} <= complete
+    assert "transformers" in rest
+    assert not {"torch", "triton"} & rest
+
+
+def test_an_unknown_extra_is_reported() -> None:
+    words = [sys.executable, str(ROOT / "scripts" / "select_requirements.py"), "no-such-extra", ""]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "'no-such-extra' is not in pyproject.toml or in the lock files; run `make lock`.\n"
+
+
+def _name(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found is not None
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
 def _action_steps() -> dict[str, Any]:
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     return {step["name"]: step for step in action["runs"]["steps"]}
@@ -64,15 +112,28 @@ def _run_step(name: str, folder: Path, **values: str) -> subprocess.CompletedPro
     return subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
-def _evaluate(folder: Path, model: str) -> subprocess.CompletedProcess[str]:
+def _evaluate(folder: Path, model: str, data: str = "ragbed-mini-en_base") -> subprocess.CompletedProcess[str]:
     return _run_step(
         "Evaluate",
         folder,
         ACTION_MODEL=model,
-        ACTION_DATA="ragbed-mini-en_base",
+        ACTION_DATA=data,
         ACTION_OPTIONS="--testbeds noise,rejection --noise 0.4,1",
         ACTION_FAIL_UNDER="noise.accuracy@0.4=0.7 rejection.refusal_recall=0.5",
     )
+
+
+def test_the_first_step_of_the_action_installs_the_wheel(tmp_path: Path, wheels: list[Path]) -> None:
+    offline = {"PIP_TARGET": str(tmp_path / "installed"), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    done = _run_step("Install ragbed", tmp_path, RAGBED_ACTION_VERSION=f" @ {wheels[0].as_uri()}", **offline)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "installed" / "ragbed" / "py.typed").is_file()
+
+
+def test_without_data_the_action_generates_questions(tmp_path: Path) -> None:
+    done = _evaluate(tmp_path, "scripted/oracle", data="")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "ragbed-questions" / "en_base.jsonl").read_bytes().splitlines()) == 400
 
 
 def test_the_steps_of_the_action_run(tmp_path: Path) -> None:

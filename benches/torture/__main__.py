@@ -16,7 +16,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("kills", "disks", "faults", "damaged", "forged-runs", "cassettes", "xss", "addresses", "documents")
+PARTS = ("kills", "batches", "disks", "faults", "damaged", "forged-runs", "cassettes", "xss", "addresses", "documents")
 """Each is a module that has `torture`, given a folder, a count and a seed, and `COUNT`, the usual count."""
 
 

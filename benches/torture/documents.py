@@ -46,7 +46,10 @@ def fixed() -> Iterator[tuple[str, ReadJob]]:
         "a charset of 100 kB",
         ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=" + "x" * _MANY),
     )
-    yield "a codec that is no charset", ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=zlib")
+    yield (
+        "a codec that is not a charset",
+        ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=zlib"),
+    )
     yield "half characters", ReadJob(kind=HTML, body=html(CHINESE).decode().encode("gb18030")[:-1] + b"\x81" * 999)
 
 

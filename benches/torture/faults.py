@@ -42,7 +42,7 @@ class Trial:
     name: str
     fault: Fault
     is_sound: bool = False
-    """Whether the faulty answer has the reply in it: it was paid for, and is to be kept."""
+    """Whether the faulty HTTP response contains the model's response, which was paid for and must be stored."""
     server: FaultServer | None = None
 
 
@@ -210,7 +210,7 @@ def _lost(trial: Trial, run: Path) -> Iterator[str]:
     except RagbedError:
         kept = []
     if trial.is_sound and (requests > 1 or not kept):
-        yield f"lost: the reply was sent at once; {requests} requests, {len(kept)} kept"
+        yield f"lost: the response was sent once; {requests} requests, {len(kept)} stored"
     if requests > 2:
         yield f"re-sent: {requests} requests, though the second was answered well"
     if requests == 2 and not kept:

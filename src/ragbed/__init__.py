@@ -6,6 +6,14 @@ Example:
     >>> run.table("noise")
 """
 
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of the files can be imported without pip
+    raise ImportError(
+        "ragbed needs Python 3.11 or newer, but this is Python %d.%d; use another one, e.g. `uvx ragbed`."  # noqa: UP031
+        % sys.version_info[:2]
+    )
+
 # Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
 # starts, and `python -m ragbed` still has the current folder on its path.
 TYPE_CHECKING = False
@@ -19,6 +27,7 @@ if TYPE_CHECKING:
     from ragbed.api.objects import SystemCase, system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
+    from ragbed.api.ranking import rank
     from ragbed.api.reports import leaderboard, report
     from ragbed.api.results import Figure, Records, Run
     from ragbed.api.runs import arun, forecast, open_run, run
@@ -39,6 +48,7 @@ else:  # A type checker that saw `__getattr__` would accept every name.
         "api.objects": ("SystemCase", "system"),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
+        "api.ranking": ("rank",),
         "api.reports": ("leaderboard", "report"),
         "api.results": ("Figure", "Records", "Run"),
         "api.runs": ("arun", "forecast", "open_run", "run"),
@@ -104,6 +114,7 @@ __all__ = [
     "paper_tables",
     "plan_run",
     "power",
+    "rank",
     "report",
     "review",
     "run",
@@ -112,4 +123,4 @@ __all__ = [
     "system",
     "view",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

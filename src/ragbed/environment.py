@@ -38,6 +38,11 @@ def cache_file() -> Path:
     return (Path(named) if named else user_cache_path("ragbed")) / "replies.sqlite"
 
 
+def required() -> dict[str, str]:
+    """Return the variables without which a process cannot start; only Windows has one."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
 def set_default(name: str, value: str) -> None:
     """Set a variable for this process and its children, unless it is set already."""
     os.environ.setdefault(name, value)

@@ -10,19 +10,41 @@
         ├── NoSuchFile     a file does not exist                          exit 2
         └── UnknownName    a name is unknown                              exit 2
 
-A message states the problem with the value, the cause and the fix. Any other exception is a bug and keeps its
-traceback.
+A message states the problem with the value, the cause and the fix. It names parameters as `num_docs` or num_docs=5; the
+command line shows them as --num-docs and --num-docs 5. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 import msgspec
 
+_NO_SPACE = "Free disk space and run the same command again"
+_NOT_WRITABLE = "Choose a folder that you can write to"
+_FIXES = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: _NOT_WRITABLE,
+    errno.EACCES: _NOT_WRITABLE,
+    errno.EPERM: _NOT_WRITABLE,
+}
+
 # Exceptions for JSON in a file: it has an unexpected shape, is not UTF-8, or is nested too deeply.
 MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def explain_failed_write(error: OSError) -> str:
+    """Return why a file cannot be written, and the fix if it is known; without the last full stop."""
+    reason, fix = error.strerror or str(error), _FIXES.get(error.errno or 0)
+    return f"{reason}. {fix}" if fix else reason
+
+
+# A problem that starts with one of these words continues a sentence whose subject is the file or the field.
+_VERBS = ("is ", "has ", "does ", "ends ", "contains ", "was ", "must ", "changed ", "cannot ", "takes ", "starts ")
+_MOST_SHOWN = 20  # maximum number of names in a message
 
 
 class RagbedError(Exception):
@@ -62,7 +84,9 @@ class DataError(RagbedError):
     def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
         place = str(path) if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+        subject = f"{place}: {field}" if field else place
+        is_sentence = problem.startswith(_VERBS) and (field or line is None)
+        super().__init__(f"{subject} {problem}" if is_sentence else f"{subject}: {problem}")
 
 
 class DownloadError(RagbedError):
@@ -103,17 +127,19 @@ class NoSuchFile(UsageError):
     """A file does not exist."""
 
     def __init__(self, place: object) -> None:
-        super().__init__(f"{place}: no such file.")
+        super().__init__(f"{place}: no such file. Check the path.")
 
 
 class UnknownName(UsageError):
     """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        names = list(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.5)
+        names = self.known = list(known)
+        near = [known for known in names if len(name) > 1 and known.startswith(name)]
+        near = near or get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")
+        more = f", … ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 
 
 class UnusedOption(UsageError):
@@ -126,4 +152,4 @@ class UnusedOption(UsageError):
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
-        super().__init__(f"--{name.replace('_', '-')} has no effect here: {reason}.")
+        super().__init__(f"`{name}` has no effect here: {reason}.")

@@ -18,10 +18,10 @@ Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
-# The relevance label of a passage, in more detail than its stance (docs/reference/build.md).
+# The relevance label of a passage, in more detail than `stance` (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
-Outcome: TypeAlias = Literal["ok", "refused", "error"]
+Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
 # Published items have up to 5 slots and 30 aliases. Scoring compares every slot with every other.
@@ -57,12 +57,12 @@ def _restore(kind: type[Record], values: dict[str, object]) -> Record:
 class Article(Record, frozen=True, kw_only=True):
     """A text from outside: news for questions, a page that a search found, or a file."""
 
-    id: str  # derived from URL and text
-    url: str  # or the path of a file
+    id: str  # a hash of URL and text
+    url: str  # a URL or the path of a file
     title: str
     text: str
     lang: Lang
-    sha256: str  # of the downloaded bytes
+    sha256: str  # hash of the downloaded bytes
     source: str  # the feed, list or folder that led to it
     date: str | None = None  # ISO date of publication
     licence: str | None = None
@@ -80,7 +80,7 @@ class Reject(Record, frozen=True, kw_only=True):
 class Hit(Record, frozen=True, kw_only=True):
     """A search result for a question."""
 
-    question: str  # the query
+    question: str  # the search query
     rank: int  # from 1
     url: str
     title: str
@@ -123,7 +123,7 @@ class Passage(Record, frozen=True, kw_only=True):
 
     text: str
     stance: Stance
-    kind: str = "related"  # more detail than the stance, e.g. related, rumour, outdated, partial
+    kind: str = "related"  # more detail than `stance`, e.g. related, rumour, outdated, partial
     part: int | None = None  # integration: the sub-question that it supports, from 0
     edit_of: int | None = None  # counterfactual: index of the true passage that it falsifies
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
@@ -134,8 +134,8 @@ class Passage(Record, frozen=True, kw_only=True):
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
     page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
-    reviewed: bool = False  # whether a person set its stance; rules do not check it then
-    dials: dict[str, int | float | str | bool] | None = None  # of synthetic text: its perturbations
+    reviewed: bool = False  # whether a person set its label; rules do not check it then
+    dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
 
 
 class Item(Question, frozen=True, kw_only=True):
@@ -162,6 +162,7 @@ class Document(Record, frozen=True, kw_only=True):
     kind: str
     source: int  # index among the passages of its item
     item: str | None = None  # ID of its item, if that is the item of another question
+    part: int | None = None  # integration: the part of the answer that it supports, from 0
 
 
 class Message(Record, frozen=True, kw_only=True):
@@ -207,6 +208,7 @@ class Case(Record, frozen=True, kw_only=True):
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the item of the pair that has no perturbation
+    rgb_answer: str | None = None  # the answer as JSON in the notation of an RGB file, if the item comes from one
 
 
 class Retrieved(Record, frozen=True, kw_only=True):
@@ -228,8 +230,20 @@ class Step(Record, frozen=True, kw_only=True):
     cached: bool = False  # whether it is from the response cache
 
 
+class Served(Record, frozen=True, kw_only=True):
+    """What the server reports about the call that made a response."""
+
+    model: str | None = None  # may be more exact than the requested name, e.g. with a date
+    provider: str | None = None  # of a router: the company whose servers answered
+    fingerprint: str | None = None  # of weights and configuration
+    id: str | None = None  # of the response, for questions to the provider
+
+
 class Completion(Record, frozen=True, kw_only=True):
     """A model's response, or the reason why there is none.
+
+    A response is `truncated` if it ended at the token limit or inside a thought, and `filtered` if the provider's
+    content filter blocked it.
 
     Example:
         >>> ragbed.Completion(outcome="error", error="timeout: no answer within 10 s").reply is None
@@ -238,12 +252,14 @@ class Completion(Record, frozen=True, kw_only=True):
 
     outcome: Outcome
     reply: str | None = None
-    reasoning: str | None = None  # the reasoning of a model that reports it; never part of the reply
+    reasoning: str | None = None  # the model's reasoning; never part of `reply` and never scored
     error: str | None = None  # kind of error: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
-    usage: dict[str, int] | None = None
+    usage: dict[str, int] | None = None  # tokens of all attempts: in, out, reasoning (part of out), cached (of in)
     latency_s: float | None = None
     attempts: int = 1
+    max_tokens: int | None = None  # the token limit, if it was raised (`max_tokens="auto"`)
+    served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are their totals
@@ -261,3 +277,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     asked: int
     errors: int
     infeasible: int
+    truncated: int = 0

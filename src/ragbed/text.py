@@ -106,7 +106,8 @@ _ABBREVIATION = re.compile(
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"
 )
 _CONTINUES = re.compile(r"\s*[a-z,;]")
-# Short of grammar, a sentence starts with one of these: "in the U.S. The …" ends, "U.S. President" does not.
+# A heuristic without grammar: a sentence starts with one of these, so "in the U.S. The …" ends, but "U.S. President"
+# does not.
 _STARTS = re.compile(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b")
 # Characters before a full stop that are checked: slightly more than the longest abbreviation.
 _BEFORE = 12

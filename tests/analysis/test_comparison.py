@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare
+from ragbed.analysis.statistics.paired import paired_difference
 
 
 def _side(model: str, right: list[int], asked: int = 40) -> Side:
@@ -27,3 +28,23 @@ def test_a_decline_is_adjusted_for_the_number_of_rows() -> None:
     fallen, *_, same = compare(_side("a", [40] * 4), _side("b", [33, 40, 40, 40]), least=0.03)
     assert fallen.decline_p == pytest.approx(4 * alone.decline_p)
     assert same.decline_p == 1.0
+
+
+def test_questions_on_one_event_count_as_one() -> None:
+    """Ten events with three questions each, all of which fall together, are ten observations, not thirty."""
+    questions = [ComparedQuestion(str(n), f"Question {n}?", (("yes",),), f"event {n // 3}") for n in range(30)]
+    here = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+    first = Side(Path("a"), "m", {here: dict.fromkeys(questions, 1.0)})
+    second = Side(Path("b"), "m", {here: {question: float(int(question.item) >= 9) for question in questions}})
+    (row,) = compare(first, second, 0.03)
+    assert (row.n, row.won, row.lost) == (10, 0, 3)
+    assert row.p == pytest.approx(0.25)
+    assert row.difference == paired_difference([-1.0] * 3 + [0.0] * 7)
+
+
+def test_an_event_that_only_one_side_names_still_clusters() -> None:
+    here = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+    old = [ComparedQuestion(str(n), f"Question {n}?", (("yes",),)) for n in range(4)]
+    new = [ComparedQuestion(one.item, one.text, one.answer, "cup") for one in old]
+    first, second = (Side(Path(), "m", {here: dict.fromkeys(asked, 1.0)}) for asked in (old, new))
+    assert compare(first, second, 0.03)[0].n == 1

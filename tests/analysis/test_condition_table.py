@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -12,16 +11,21 @@ from shutil import copyfile
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ragbed import open_run
-from ragbed.analysis.condition_table import EarlyScorer, tabulate_run
+from ragbed.analysis.condition_table import EarlyTable, tabulate_run
+from ragbed.analysis.metrics.cells import CellBuilder
+from ragbed.analysis.metrics.trial import to_scored
+from ragbed.analysis.metrics.trial_columns import full_name, group_trials
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import run
-from ragbed.runs.store import RunStore, StoredResult
+from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
+from ragbed.scoring import score
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
 
 def _answer(case: Case) -> Completion:
@@ -38,30 +42,26 @@ def test_several_processes_produce_the_same_table_as_one(tmp_path: Path) -> None
         assert tabulate_run(tmp_path / "run", engine) == [alone]
 
 
-class _Scoring:
-    """Scores results while the run is in progress."""
+class _Scoring(EarlyTable):
+    """Notes when results are scored."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.queue: deque[tuple[StoredResult, int]] = deque()
-        self.scored: list[bool] = []
-
-    def begin(self, store: RunStore) -> None:
-        self.scorer = EarlyScorer(self._folder, store.last_result(), self.queue)
-
-    def take(self, result: StoredResult, seal: int) -> None:
-        self.queue.append((result, seal))
+    scored = False
 
     def go_on(self) -> bool:
-        self.scored.append(self.scorer.go_on())
-        return self.scored[-1]
+        self.scored |= (any_scored := super().go_on())
+        return any_scored
+
+
+class _UnusedEngine(LocalEngine):
+    def spread(self, work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+        raise AssertionError("all results were scored during the run")
 
 
 def test_scoring_during_the_run_gives_the_same_table_as_afterwards(tmp_path: Path) -> None:
     early = _Scoring(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=early), ask_nobody)
-    assert any(early.scored)
-    assert early.scorer.finish() == tabulate_run(tmp_path / "run")
+    assert early.scored
+    assert early.finish(_UnusedEngine()) == tabulate_run(tmp_path / "run")
 
 
 def test_results_of_earlier_sessions_are_included(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_results_of_earlier_sessions_are_included(tmp_path: Path) -> None:
     early = _Scoring(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, first, second, follower=early), ask_nobody)
     assert (len(first.asked), len(second.asked)) == (60, 60)
-    assert [(cell.asked, cell.rate("correct")) for cell in early.scorer.finish() or ()] == [(60, 1.0)] * 2
+    assert [(cell.asked, cell.rate("correct")) for cell in early.finish(_UnusedEngine())] == [(60, 1.0)] * 2
 
 
 def test_the_database_file_is_complete_after_scoring_during_the_run(tmp_path: Path) -> None:
@@ -78,16 +78,30 @@ def test_the_database_file_is_complete_after_scoring_during_the_run(tmp_path: Pa
     run(make_job(tmp_path / "run", 60, TalkingModel(agree, takes_s=0.03), follower=early), ask_nobody)
     (tmp_path / "copy").mkdir()
     copyfile(tmp_path / "run" / "run.sqlite", tmp_path / "copy" / "run.sqlite")
-    assert tabulate_run(tmp_path / "copy") == early.scorer.finish()
+    assert tabulate_run(tmp_path / "copy") == early.finish(_UnusedEngine())
 
 
 def test_early_scores_are_discarded_if_an_error_was_retried_since(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
-    early = EarlyScorer(tmp_path / "run", 60, deque())
+    early = EarlyTable(tmp_path / "run")
+    with open_store(tmp_path / "run", create=False) as store:
+        early.begin(store)
     while early.go_on():
         pass
     run(make_job(tmp_path / "run", 60, TalkingModel(agree)), ask_nobody)
-    assert early.finish() is None
+    (cell,) = early.finish()
+    assert (cell.asked, cell.error) == (60, 0)
+
+
+def test_an_error_while_scoring_early_is_raised_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(case: Case, reply: str) -> dict[str, Any]:
+        raise ValueError("broken scorer")
+
+    monkeypatch.setattr("ragbed.analysis.condition_table.score", fail)
+    early = EarlyTable(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=early), ask_nobody)
+    with pytest.raises(ValueError, match="broken scorer"):
+        early.finish(LocalEngine(1))
 
 
 def test_a_batch_has_few_results_even_with_many_repeats(tmp_path: Path) -> None:
@@ -118,6 +132,62 @@ def test_an_unfinished_run_shows_the_number_of_planned_trials(tmp_path: Path) ->
     cells = {cell.condition.model: cell for cell in tabulate_run(tmp_path)}
     assert (cells["test/well"].asked, cells["test/well"].planned) == (100, 100)
     assert 3 <= cells["test/lost"].asked < cells["test/lost"].planned == 100
+
+
+def _cells_of_columns(folder: Path) -> dict[tuple[object, ...], dict[str, list[object]]]:
+    """Return the rates of all conditions and scores from the columns that reports use."""
+    with open_store(folder, create=False) as store:
+        trials = [
+            to_scored(r.case, r.model, r.repeat, r.completion.outcome, _scores(r.case, r.completion))
+            for r in store.results()
+        ]
+    found: dict[tuple[object, ...], dict[str, list[object]]] = {}
+    for group in group_trials(trials):
+        for number, (testbed, arm) in enumerate(group.kinds):
+            for noise, mask in group.split(group.kind == number, "noise"):
+                part = group.restricted(mask)
+                cells = {
+                    full_name(name, track): CellBuilder("", part, track).rate(name, part.asked, part.score(name, track))
+                    for track in ("robust", "code", "paper")
+                    for name in ("correct", "refused", "flagged", "misled")
+                    if name != "misled" or track == "robust"
+                }
+                found[group.key.model, testbed, arm, noise] = {
+                    name: [cell.estimate.value, cell.estimate.low, cell.estimate.high, cell.estimate.n]
+                    for name, cell in cells.items()
+                }
+    return found
+
+
+def _scores(case: Case, completion: Completion) -> dict[str, Any] | None:
+    return dict(score(case, completion.reply or "")) if completion.outcome == "ok" else None
+
+
+def test_rates_and_intervals_equal_those_of_the_cells_of_reports(tmp_path: Path) -> None:
+    testbeds = ("noise", "counterfactual", "rejection")
+    events = ("flood", None, "match", "flood")
+
+    def cases() -> Iterator[Case]:
+        for number in range(120):
+            case = make_case(number)
+            mix = {"testbed": testbeds[number % 3], "event": events[number % 4], "noise": float(number % 2)}
+            yield structs.replace(case, **mix)
+
+    def respond(case: Case) -> Completion:
+        reply = ("It is gold-3.", "I cannot answer the question.", f"It is gold-{case.item}.")[int(case.item) % 3]
+        failed = int(case.item) % 5 == 0 or (case.testbed, case.noise) == ("rejection", 1.0)
+        outcome = ("error", "refused")[int(case.item) % 2]
+        return Completion(outcome=outcome, error="x") if failed else Completion(outcome="ok", reply=reply)  # type: ignore[arg-type]
+
+    job = make_job(tmp_path / "run", 120, TalkingModel(respond), TalkingModel(agree, "test/second"))
+    run(replace(job, cases=cases, repeats=3), ask_nobody)
+    expected = _cells_of_columns(tmp_path / "run")
+    rows = tabulate_run(tmp_path / "run")
+    assert len(rows) == len(expected) == 12
+    for row in rows:
+        at = row.condition
+        for name, cell in expected[at.model, at.testbed, at.arm, at.noise].items():
+            assert list(row.rates[name]) == pytest.approx(cell, nan_ok=True)
 
 
 _REPORTED = {

@@ -141,8 +141,8 @@ def test_a_floor_of_a_difference_uses_its_interval() -> None:
 
 
 def _moved_by(value: float, reach: float) -> Estimate:
-    bounds = {"low": value - reach, "high": value + reach}
-    return Estimate(metric="accuracy", value=value, n=100, asked=100, questions=100, errors=0, infeasible=0, **bounds)
+    low, high, counts = value - reach, value + reach, dict.fromkeys(("n", "asked", "questions"), 100)
+    return Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
 
 
 def test_no_two_gates_share_a_name() -> None:

@@ -76,7 +76,7 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
         True,
     )
     done = type_command("report", str(files[0]), str(parts[0]))
-    assert (done.code, "is a file of sums and" in done.err) == (2, True)
+    assert (done.code, "is a file of sums, but" in done.err) == (2, True)
     done = type_command("report", str(files[0]), "-f", "html")
     assert (done.code, "html has the cases, which sums do not contain" in done.err) == (2, True)
     done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
@@ -180,7 +180,7 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     for kept in (1, 2, len(lines) // 2, len(lines) - 1):
         (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:kept]))
         done = type_command("report", str(tmp_path / "cut.jsonl"))
-        assert (done.code, "cut.jsonl: is truncated: its last line is missing" in done.err) == (1, True)
+        assert (done.code, "cut.jsonl is truncated: its last line is missing" in done.err) == (1, True)
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))

@@ -13,10 +13,10 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     documents = tmp_path / "docs"
     documents.mkdir()
     (documents / "hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-    recipe = ragbed.build_init("2 English questions", documents, model="scripted/echo", out=tmp_path / "hours.toml")
+    recipe = ragbed.build_init(documents, "2 English questions", model="scripted/echo", out=tmp_path / "hours.toml")
     assert (recipe.recipe["generator"], recipe.recipe["wanted"]["base"]) == ("scripted/echo", 2)
     with pytest.raises(ragbed.UsageError, match="already exists"):
-        ragbed.build_init("2 English questions", documents, out=recipe.path)
+        ragbed.build_init(documents, "2 English questions", out=recipe.path)
     messages: list[str] = []
 
     class Messages(ragbed.Progress):
@@ -32,7 +32,7 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     assert messages[0] == "articles: 1 → 1"
     messages.clear()
     ragbed.build(recipe.path, out=tmp_path / "built", progress=Messages())
-    assert messages[0] == "articles: 1 → 1 (as before; --from articles runs it again)"
+    assert messages[0] == "articles: 1 → 1 (as before; from_=articles runs it again)"
     with pytest.raises(ragbed.UsageError, match=r"unknown step 'artcles'\. Did you mean 'articles'"):
         ragbed.build(recipe.path, out=tmp_path / "built", from_="artcles")
 

@@ -34,6 +34,7 @@ FUNCTIONS = {
     "merge": "merge",
     "paper": "paper_tables",
     "power": "power",
+    "rank": "rank",
     "report": "report",
     "review": "review",
     "score": "score",
@@ -46,9 +47,10 @@ PRINTING = {
     "": {"json", "config"},
     "compare": {"flips"},
     "diagnose": {"show"},
+    "rank": {"pairs"},
 }
 """Options that choose what the command line prints: `--flips` is `ComparisonResult.flips`, `--show` is
-`DiagnosisResult.of_type`."""
+`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`."""
 ARGUMENTS = {"compare": {"a": "first", "b": "second"}}
 """Parameters whose positional argument has another name inside the command."""
 API_ONLY = {"progress"}

@@ -230,9 +230,9 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         (Echo, "is not a model"),
         (lambda: "x", "a function is called with the prompt, and this one cannot be"),
         (lambda question, documents: "x", r"use ragbed.system\(function\)"),
-        ("scripted/oracl", "unknown script 'oracl'. Did you mean 'oracle'"),
-        ("scriptd/oracle", "Did you mean 'scripted'"),
-        ([lambda _: "", lambda _: "x"], "two models are called 'function/lambda'; name them"),
+        ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
+        ("scriptd/oracle", "Did you mean scripted/oracle"),
+        ([lambda _: "", lambda _: "x"], "two models are called 'function/lambda'; give them names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
         ({"one": "scripted/oracle", "two": "scripted/oracle"}, "given twice under different names"),
     ],
@@ -311,9 +311,10 @@ def test_what_is_not_a_dataset_is_a_usage_error(data: object, message: str, tmp_
     assert not (tmp_path / "run").exists()
 
 
-def test_an_item_with_a_wrong_field_is_named_by_its_line(tmp_path: Path) -> None:
-    with pytest.raises(ragbed.RagbedError, match=r"data\.jsonl:2: .*answer"):
+def test_an_item_with_a_wrong_field_is_named_by_its_number(tmp_path: Path) -> None:
+    with pytest.raises(ragbed.RagbedError, match=r"^data='data', item 1: .*answer") as caught:
         _evaluate("scripted/oracle", tmp_path, data=[_ITEMS[0], {**_ITEMS[1], "answer": "2"}], num_docs=1)
+    assert not getattr(caught.value, "__notes__", [])  # nothing was evaluated, so there is no run to open
 
 
 def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
@@ -326,3 +327,13 @@ def test_pandas_goes_in_and_comes_out(tmp_path: Path) -> None:
     metrics = run.metrics().to_pandas()
     assert metrics.loc[metrics.metric == "accuracy", "value"].tolist() == [1.0]
     assert pandas.DataFrame(run.table("noise")).loc[0, "n"] == 5
+
+
+def test_functions_can_be_named_by_a_dictionary(tmp_path: Path) -> None:
+    models: dict[str, Any] = {"a": lambda prompt: "x", "b": lambda prompt: "y", "c": ragbed.system(lambda case: "z")}
+    run = ragbed.run(models, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
+    assert [(model.model, model.name) for model in run.status().models] == [
+        ("function/a", "a"),
+        ("function/b", "b"),
+        ("system/c", "c"),
+    ]

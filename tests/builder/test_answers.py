@@ -85,7 +85,12 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
 )
 def test_what_all_sources_only_expect_is_no_answer(tmp_path: Path, sentences: Sequence[str], outcome: str) -> None:
     true = [
-        Passage(text=f"{one} The Cup is old.", stance="supports", url=f"https://{host}.example/", support=(0, len(one)))
+        Passage(
+            text=f"{one} The Cup of Velden is old.",
+            stance="supports",
+            url=f"https://{host}.example/",
+            support=(0, len(one)),
+        )
         for host, one in zip("ab", sentences, strict=True)
     ]
     labelled = LabelledPool(question="q", passages=(*true, *pool("", "cdef").passages))

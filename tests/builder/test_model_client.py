@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ class Calls:
         self.client = BuildModelClient(folder, self.call, self.make_budget, locked=False)
 
     def make_budget(self, _: str) -> Budget:
-        return Budget(1.0, {MODEL: lambda *_: 0.01})
+        return Budget(1.0, {MODEL: lambda _: Decimal("0.01")})
 
     def call(self, folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         assert budget is not None
@@ -50,7 +51,7 @@ class Calls:
 
 @pytest.fixture(autouse=True)
 def _one_cent_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragbed.runs.budget.find_price", lambda _: lambda *_: 0.01)
+    monkeypatch.setattr("ragbed.runs.budget.find_price", lambda _: lambda _: Decimal("0.01"))
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def _request(task: str, cases: int = 3) -> Request:
 
 
 def _spent(budget: Budget) -> float:
-    return sum(dollars for dollars, _ in budget.spending().values())
+    return float(sum(dollars for dollars, _ in budget.spending().values()))
 
 
 def test_each_task_reads_only_its_own_results(tmp_path: Path, reads: Counter[str]) -> None:

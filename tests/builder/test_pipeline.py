@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from ragbed.api.building import open_client
-from ragbed.api.calling import CallOptions
 from ragbed.api.model_calls import ModelCaller
 from ragbed.api.progress import Progress
+from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build, BuildServices
 from ragbed.builder.delivery import make_lock, read_lock, write_files, write_lock
 from ragbed.builder.funnel import compare_delivery
@@ -31,10 +31,7 @@ from tests.builder.world_site import World, make_world, running_generator
 from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
-CHOSEN: CallOptions = {
-    "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
-    "engine": "local", "cluster": None, "replicas": None, "gpus_per_replica": None, "cpus_per_replica": None,
-}  # fmt: skip
+CHOSEN = RunSpec(data=(), max_connections=8, timeout=30.0, no_cache=True)
 GENERATOR = "openai-api/world/generator"
 RECIPE = f"""
 name = "site"

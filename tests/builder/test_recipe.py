@@ -11,6 +11,7 @@ import pytest
 
 from ragbed.builder.brief import write_recipe
 from ragbed.builder.build_context import Build
+from ragbed.builder.model_requests import write_prompt
 from ragbed.builder.recipe import RecipeCounts, read_recipe
 from ragbed.errors import RagbedError, UsageError
 
@@ -50,7 +51,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
         (f"seed = {'9' * 5_000}\n" + GOOD, "is not TOML"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
-        (GOOD + "[wanted]\nbase = 0\n", "wants no items at all"),
+        (GOOD + "[wanted]\nbase = 0\n", "has no items to build; set at least one number"),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
         (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a date"),
@@ -199,3 +200,14 @@ def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_pa
         for field in part.__struct_fields__:
             empty = getattr(default, field) in (None, (), {})
             assert empty or getattr(part, field) == getattr(default, field), f"{table}.{field}"
+
+
+def test_the_prompt_of_the_papers_figure_is_a_choice_of_the_recipe(tmp_path: Path) -> None:
+    recipe = read_recipe(write(tmp_path, GOOD + '[questions]\nprompt = "figure2"\n'))
+    texts, own = {"TITLE": "A title", "TEXT": "A text"}, {"COUNT": "2", "ABOUT": ""}
+    prompt = write_prompt("en", recipe.questions.prompt, texts, own)
+    assert prompt.startswith("We simulate the process of a user querying and obtaining information.")
+    assert "speculate the event that the user is concerned about" in prompt
+    assert "A title" in prompt
+    with pytest.raises(RagbedError, match="figure3"):
+        read_recipe(write(tmp_path, GOOD + '[questions]\nprompt = "figure3"\n'))

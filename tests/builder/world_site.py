@@ -80,7 +80,16 @@ class World:
         """What the generator says."""
         prompt = turns[-1] if len(turns) < 3 else turns[-3]
         for lang in LANGS:
-            for name in ("questions", "siblings", "reader", "combinations", "falsehoods", "known", "rewrite"):
+            for name in (
+                "questions",
+                "siblings",
+                "reader",
+                "combinations",
+                "falsehoods",
+                "known",
+                "rewrite",
+                "rephrase",
+            ):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
                     return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
@@ -105,8 +114,10 @@ class World:
         return _fields(item, passage) if passage.stance == "supports" else _BAD["none"]
 
     def _reader(self, lang: str, prompt: str, _: bool) -> str:
+        """The answer, if the documents bear it."""
         item = next(item for item in self.items if item.question in prompt)
-        return item.answer[0][0]
+        documents = prompt.replace(item.question, "")
+        return next((alias for alias in item.answer[0] if alias in documents), "unknown")
 
     def _combinations(self, lang: str, prompt: str, _: bool) -> str:
         first, second = (item.question for item in self.items if item.question in prompt)
@@ -121,6 +132,12 @@ class World:
     def _known(self, lang: str, prompt: str, _: bool) -> str:
         item = next(item for item in self.items if item.lang == lang and item.fake is not None)
         return _fields(item, next(passage for passage in item.passages if passage.stance == "supports"))
+
+    def _rephrase(self, lang: str, prompt: str, _: bool) -> str:
+        """The question as it is, twice."""
+        item = next(item for item in self.items if item.question in prompt)
+        field = "Question: " if lang == "en" else "问题："
+        return f"{field}{item.question}\n{field}{item.question}"
 
     def _rewrite(self, lang: str, prompt: str, _: bool) -> str:
         """The edited passage, a little smoother: what comes last in the prompt."""

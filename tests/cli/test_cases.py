@@ -81,14 +81,17 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--limit", "0"], "--limit '0' is neither a number of items from 1 nor a fraction"),
         (["--limit", "1.5"], "--limit 1.5 is out of range"),
         (["--positions", "some"], "unknown value of --positions 'some'. Known: balanced, all"),
-        (["--testbeds", "rejection", "--noise", "0.5"], "rejection takes 1 only"),
-        (["--testbeds", "noise", "--noise", "1"], "noise takes ratios below 1"),
-        (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents and so no noise"),
-        (["--testbeds", "noise,rejection", "--noise", "0.5"], "--testbeds rejection: rejection takes 1 only; --noise"),
+        (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts the ratio 1 only"),
+        (["--testbeds", "noise", "--noise", "1"], "noise accepts ratios below 1"),
+        (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents"),
+        (
+            ["--testbeds", "noise,rejection", "--noise", "0.5"],
+            "--testbeds rejection: rejection accepts the ratio 1 only. Change --noise",
+        ),
         (["--profile", "code-2024", "--seed", "3"], "repeats the original code"),
         (["--profile", "code-2024", "--distractors", "random"], "repeats the original code"),
         (["--profile", "code-2023", "--positions", "all"], "repeats the original code"),
-        (["--prompt", "nowhere"], "found none of en/system.md"),
+        (["--prompt", "nowhere"], "Create at least one of en/system.md"),
     ],
 )
 def test_wrong_usage_says_what_is_allowed(data: str, options: list[str], message: str) -> None:
@@ -103,7 +106,11 @@ def test_a_testbed_named_for_items_that_do_not_allow_it_is_wrong_usage(tmp_path:
     path = tmp_path / "base.jsonl"
     path.write_bytes(native.to_line(base_item()))
     done = type_command("cases", str(path), "--testbeds", "integration", "-o", str(tmp_path / "out.jsonl"))
-    assert (done.code, done.err) == (2, "ragbed: --testbeds integration: base has no integration item in en or zh.\n")
+    assert (done.code, done.err) == (
+        2,
+        "ragbed: --testbeds integration: base has no integration item in en or zh. Found: 1 base item in en (testbeds "
+        "noise, rejection, closed-book). Change --testbeds or --lang, or use another dataset.\n",
+    )
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -120,7 +127,7 @@ def test_each_dataset_is_asked_by_the_testbeds_that_it_has_items_for(tmp_path: P
     assert f"Skipped integration for ragbed-mini-en_base, which has no integration {where}.\n" in done.err
     nobody = type_command("cases", "ragbed-mini-en_base", "ragbed-mini-en_int", "--testbeds", "noise,counterfactual")
     told = "--testbeds noise,counterfactual: ragbed-mini-en_int has no base item or counterfactual item in en or zh"
-    assert (nobody.code, nobody.err) == (2, f"ragbed: {told}.\n")
+    assert (nobody.code, nobody.err.startswith(f"ragbed: {told}. Found: ")) == (2, True)
     base = tmp_path / "base.jsonl"
     base.write_bytes(native.to_line(base_item()))
     neither = type_command("cases", "ragbed-mini-en_base", str(base), "--testbeds", "noise,parts")

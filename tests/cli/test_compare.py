@@ -47,14 +47,14 @@ def test_the_result_is_stated_in_sentences(runs: Path) -> None:
     worse = type_command("compare", *sides).out
     assert (
         "B is worse than A on noise robustness (mean over noise 0 and 0.8): accuracy falls from 100.0 % to 60.0 % "
-        "(−40.0 points, 95 % interval −46.3 to −30.6, adjusted p 1.8e-12, 50 questions)."
+        "(−40.0 points, 95 % interval −45.0 to −31.9, adjusted p 1.8e-12, 50 questions)."
     ) in worse
     better = type_command("compare", *sides[::-1]).out
     assert "B is better than A on noise robustness" in better
     assert "accuracy rises from 60.0 % to 100.0 % (+40.0 points" in better
     same = json.loads(type_command("compare", sides[0], sides[0], "--json").out)
     assert same["sentences"] == [
-        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.3 to +5.3, 50 questions)."
+        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.5 to +5.5, 50 questions)."
     ]
 
 
@@ -101,7 +101,7 @@ def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:
 def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:
     done = type_command("compare", f"{runs}/both", f"{runs}/code")
     assert done.code == 2
-    assert f"{runs}/both has 2 models. Name one of them, e.g. {runs}/both:scripted/oracle." in done.err
+    assert f"{runs}/both has 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle, or compare all" in done.err
 
 
 def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> None:
@@ -131,4 +131,4 @@ def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> 
 
 def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:
     done = type_command("compare", f"{runs}/both:ollama/qwen:7b", f"{runs}/code")
-    assert (done.code, "unknown model of the run 'ollama/qwen:7b'" in done.err) == (2, True)
+    assert (done.code, "unknown model 'ollama/qwen:7b'" in done.err) == (2, True)

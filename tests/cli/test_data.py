@@ -177,13 +177,14 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
     [
         (
             ("get", "rgbb"),
-            "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2, tiny.",
+            "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
+            "smollm2, tiny.",
         ),
         (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb. Download them with: ragbed data get rgb"),
-        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file."),
-        (("get", "tiny", "--mirror", "ftp://x"), "use a URL that begins with https:// or http://."),
+        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file. Check the path."),
+        (("get", "tiny", "--mirror", "ftp://x"), "Known: hf-mirror, jsdelivr, or a URL (https://…)."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),
-        (("path", "nothing"), "ragbed: unknown data 'nothing'."),
+        (("path", "nothing"), "ragbed: unknown dataset or model 'nothing'."),
     ],
 )
 def test_what_cannot_be_asked_for_ends_with_2(root: Path, words: tuple[str, ...], message: str) -> None:
@@ -313,3 +314,13 @@ def test_a_model_is_listed_and_brought_like_data(root: Path, monkeypatch: pytest
     command = "ragbed run -m bundled/tinymodel -d ragbed-mini-en_base --limit 5"
     assert done.out.splitlines()[-1] == f"A first run, about two minutes on two cores: {command}"
     assert "SmolLM2-135M-Instruct" in type_data(root, "list").out
+
+
+def test_hf_endpoint_is_used_for_files_of_the_hub(
+    root: Path, server: FaultServer, tiny: CatalogEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CATALOG, "tiny", replace(tiny, source="https://huggingface.co/org/repo/resolve/v1"))
+    server.files |= {f"org/repo/resolve/v1/{name}": content for name, content in CONTENTS.items()}
+    monkeypatch.setenv("HF_ENDPOINT", server.url("").rstrip("/"))
+    assert type_data(root, "get", "tiny").code == 0
+    assert {path.name: path.read_bytes() for path in (root / "tiny" / "v1").glob("*.json")} == CONTENTS

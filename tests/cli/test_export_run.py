@@ -50,7 +50,7 @@ def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None
     run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
     done = type_command("export", str(tmp_path / "run"), "--to", "native", "-o", str(tmp_path / "x"))
     assert done.code == 2
-    assert "unknown format of a run 'native'" in done.err
+    assert "unknown run format 'native'" in done.err
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
     assert (done.code, done.err) == (2, "ragbed: --noise has no effect here: a run is exported as it was evaluated.\n")
     done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "x"), "--canonical")

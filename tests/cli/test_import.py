@@ -111,11 +111,11 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
-        ("answers.json", ("--from", "rgb"), "does not have a name of the original code"),
+        ("answers.json", ("--from", "rgb"), "does not have the name of a result file of the original code"),
         (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not among en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "need code-2024 or code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
-        (_NAME, ("--from", "jsonl"), "name the model that gave the answers with -m"),
+        (_NAME, ("--from", "jsonl"), "needs the name of the model that produced the answers. Add --model NAME."),
     ],
 )
 def test_what_cannot_be_is_a_usage_error(name: str, words: tuple[str, ...], problem: str, data: Path) -> None:

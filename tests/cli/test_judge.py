@@ -87,7 +87,7 @@ def test_a_judges_own_run_is_not_scored_and_the_run_it_judged_is_named(
     (judges,) = (tmp_path / "judge").iterdir()
     done = type_command(*(str(tmp_path) if word == "RUN" else word for word in command), str(judges), env=bench.env)
     assert done.code == 2
-    assert f"{judges} is the run of a judge; name the judged run: {tmp_path}." in done.err.replace("\n", "")
+    assert f"{judges} is the run of a judge. Choose the judged run: {tmp_path}." in done.err.replace("\n", "")
 
 
 def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench) -> None:
@@ -227,4 +227,4 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
 def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:
     typed = type_command("judge", str(tmp_path / "nope"), "-m", "scripted/echo")
     assert (typed.code, list(tmp_path.iterdir())) == (2, [])
-    assert "there is no folder" in typed.err
+    assert "does not exist. Choose the folder of a run" in typed.err

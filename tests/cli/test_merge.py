@@ -50,7 +50,7 @@ def test_a_missing_shard_and_other_settings_are_named(tmp_path: Path) -> None:
     other = _run(tmp_path / "other", seed="1")
     done = _merge(tmp_path / "merged", first, other)
     assert done.code == 2
-    assert f"{first} was created with --seed 0, but {other} with --seed 1" in done.err
+    assert f"{first} was created with seed=0, but {other} with seed=1" in done.err
 
 
 def test_runs_of_several_machines_with_different_models_join(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_run_is_never_merged_over(tmp_path: Path) -> None:
     one, two = _run(tmp_path / "one"), _run(tmp_path / "two")
     for target in (one, two):
         assert (done := _merge(target, one)).code == 2
-        assert "already has a run" in done.err
+        assert "already contains a run" in done.err
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])

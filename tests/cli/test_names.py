@@ -17,7 +17,21 @@ from tests.ui.viewer.served import serve_runs
 
 GBK = os.fsdecode("数据".encode("gbk"))
 SHOWN = r"\udcca\udcfd\udcbe\udcdd"
-_RUN = ("run", "-d", "figure1", "--num-docs", "2", "--testbeds", "noise", "--limit", "1", "--no-cache", "--json")
+_RUN = (
+    "run",
+    "-d",
+    "figure1",
+    "--num-docs",
+    "2",
+    "--noise",
+    "0.5",
+    "--testbeds",
+    "noise",
+    "--limit",
+    "1",
+    "--no-cache",
+    "--json",
+)
 
 
 @pytest.fixture

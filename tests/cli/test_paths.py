@@ -48,7 +48,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
 
 def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run is a local folder; name it without file://.\n"
+    said = f"ragbed: file://{here}/r: a run is a local folder. Write its path without file://.\n"
     assert (done.code, done.err) == (2, said)
 
 
@@ -58,7 +58,7 @@ def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
         (here / "w" / name).touch()
     for command in ("run", "cases"):
         done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        said = "w is a directory without shards (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
+        said = "w is a folder, but not a sharded dataset (it has no shards.json). Choose a file: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
@@ -94,7 +94,10 @@ def test_folders_for_what_is_written_are_made(here: Path, words: tuple[str, ...]
 @pytest.mark.parametrize("words", [("status",), ("report",), ("diagnose",), ("compare", "r")])
 def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words, "nope")
-    assert (done.code, done.err) == (2, "ragbed: there is no folder nope.\n")
+    assert (done.code, done.err) == (
+        2,
+        "ragbed: nope does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n",
+    )
     assert not (here / "nope").exists()
 
 

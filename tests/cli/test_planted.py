@@ -36,6 +36,7 @@ _LINES = {
     "report": "report r -f html -o report.html",
     "leaderboard": "leaderboard runs -o site",
     "compare": "compare r r",
+    "rank": "rank r runs/r",
     "view": "view r",
     "diagnose": "diagnose r",
     "data": "data list",

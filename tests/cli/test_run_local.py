@@ -96,10 +96,13 @@ def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file; name a file of weights"),
-        ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file; models for llama.cpp are published as"),
+        ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file. Choose a .gguf file"),
+        ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file. Choose a .gguf file"),
         ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it is a base model"),
-        ("llamacpp/", "ragbed: --model llamacpp/: write llamacpp/<model>."),
+        (
+            "llamacpp/",
+            "ragbed: --model llamacpp/: the name of the model is missing after the provider. Write llamacpp/<model>.",
+        ),
         ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
     ],
 )

@@ -22,7 +22,7 @@ def _mixed(case: Case) -> Completion:
     kinds = {"1": "timeout: no reply", "2": "timeout: none", "3": "server: HTTP 500"}
     if case.item in kinds:
         return Completion(outcome="error", error=kinds[case.item])
-    return Completion(outcome="refused") if case.item == "4" else agree(case)
+    return Completion(outcome="filtered") if case.item == "4" else agree(case)
 
 
 def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path), "--json")
     assert done.code == 0
     (model,) = json.loads(done.out)["models"]
-    assert (model["asked"], model["ok"], model["refused"], model["error"]) == (10, 6, 1, 3)
+    assert (model["asked"], model["ok"], model["filtered"], model["error"]) == (10, 6, 1, 3)
     assert model["errors"] == {"timeout": 2, "server": 1}
     assert "2 timeout, 1 server" in done.err
     assert "Incomplete. Rerun" in done.err
@@ -61,4 +61,7 @@ def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_agai
 
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path))
-    assert (done.code, done.err) == (2, f"ragbed: {tmp_path} has no run (no run.sqlite in it).\n")
+    assert (done.code, done.err) == (
+        2,
+        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).\n",
+    )

@@ -58,19 +58,19 @@ def test_named_perturbations_come_in_pairs(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--lang", "eng"), "unknown language 'eng'. Did you mean 'en'? Known: en, zh."),
-        (("--items", "-1"), "--items -1: allowed are 0 and more."),
-        (("--counterfactual", "-3"), "--counterfactual -3: allowed are 0 and more."),
+        (("--items", "-1"), "--items -1 is negative. Use 0 or a positive number."),
+        (("--counterfactual", "-3"), "--counterfactual -3 is negative. Use 0 or a positive number."),
         (("--items", "0"), "nothing to write"),
-        (("--num-docs", "1"), "--num-docs 1: allowed are 2 to 200."),
-        (("--num-docs", "300"), "--num-docs 300: allowed are 2 to 200"),
-        (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
+        (("--num-docs", "1"), "--num-docs 1 is out of range. Use a number from 2 to 200."),
+        (("--num-docs", "300"), "--num-docs 300 is out of range. Use a number from 2 to 200"),
+        (("--tokens", "5000"), "--tokens 5000 is out of range. Use a number from 60 to 1500."),
         (("--perturbations", "sibbling"), "unknown perturbation 'sibbling'. Did you mean 'sibling'?"),
         (
             ("--perturbations", "none,sibling"),
             "--perturbations none,sibling: none cannot be combined with other names.",
         ),
-        (("--parts", "6"), "--parts 6: allowed are 2 to 5."),
-        (("--workers", "0"), "--workers 0: allowed are 1 and more."),
+        (("--parts", "6"), "--parts 6 is out of range. Use a number from 2 to 5."),
+        (("--workers", "0"), "--workers 0 is out of range. Use a number of at least 1."),
     ],
 )
 def test_wrong_usage_is_said_in_a_line_and_writes_nothing(tmp_path: Path, options: tuple[str, ...], words: str) -> None:

@@ -211,13 +211,17 @@ class TestNames:
     @pytest.mark.parametrize(
         ("spec", "message"),
         [
-            ("en_refin", "en_refin: no such file. Did you mean 'en_refine', a name that `ragbed data list` shows?"),
-            ("data/en_refine.json", "data/en_refine.json: no such file. Did you mean 'en_refine'"),
-            ("rgb", "rgb: no such file. rgb is a set of files; name one of them: en, en_refine, en_int"),
-            ("quite-another", "quite-another: no such file."),
-            ("x" * 300, "x: no such file."),
-            ("nul\0byte", "byte: no such file."),
-            ("a=b=c", "b=c: no such file."),
+            (
+                "en_refin",
+                "no file and no dataset is called en_refin. Did you mean 'en_refine'? Check the path, or choose a "
+                "dataset: ",
+            ),
+            ("data/en_refine.json", "is called data/en_refine.json. Did you mean 'en_refine'"),
+            ("rgb", "rgb is a set of datasets. Choose one of them: en, en_refine, en_int"),
+            ("quite-another", "no file and no dataset is called quite-another."),
+            ("x" * 300, "is called xx"),
+            ("nul\0byte", "byte. Check the path"),
+            ("a=b=c", "is called b=c."),
             ("=figure1", "the name before '=' must not be empty"),
             ("a/b=figure1", "must not be empty or contain '/'"),
         ],

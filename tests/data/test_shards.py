@@ -76,7 +76,7 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
     last = tmp_path / "made" / dataset.parts[3].name
     last.write_bytes(last.read_bytes().replace(b"gold", b"lead"))
     read: list[Item] = []
-    with pytest.raises(DataError, match=r"part-00003\.jsonl: does not match shards\.json .*copy it again"):
+    with pytest.raises(DataError, match=r"part-00003\.jsonl does not match shards\.json .*copy it again"):
         read.extend(dataset.items())
     assert not read or all(part_of(item.id, 4) < 3 for item in read)
 
@@ -84,12 +84,12 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     dataset = _write(tmp_path / "made")
     (tmp_path / "made" / dataset.parts[2].name).unlink()
-    with pytest.raises(DataError, match=r"part-00002\.jsonl: is missing, but shards\.json lists it"):
+    with pytest.raises(DataError, match=r"part-00002\.jsonl is missing, but shards\.json lists it"):
         list(dataset.items())
     place = in_memory()
     elsewhere = _write(place)
     remove(place / elsewhere.parts[0].name)
-    with pytest.raises(DataError, match=r"part-00000\.jsonl: is missing"):
+    with pytest.raises(DataError, match=r"part-00000\.jsonl is missing"):
         list(elsewhere.items())
 
 
@@ -111,13 +111,13 @@ def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"shards\.json: is not a list of shards \("),
-        ('{"what": "items"}', r"shards\.json: is not a list of shards \("),
+        ("{", r"shards\.json is not a list of shards \("),
+        ('{"what": "items"}', r"shards\.json is not a list of shards \("),
         ('{"what": "trials", "parts": []}', r"has trials, not items"),
         (_listing("../x.jsonl"), r"is not a list of shards \(.*name"),
         (_listing("/etc/x"), r"is not a list of shards \(.*name"),
         (_listing("..?x"), r"is not a list of shards \(.*name"),
-        (None, r"has no shards \(no shards\.json in it\); name a folder with shards, or a file with the ending"),
+        (None, r"has no shards \(no shards\.json in it\)\. Choose a folder with shards, or a file with the ending"),
     ],
 )
 def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, message: str) -> None:

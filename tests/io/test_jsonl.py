@@ -39,7 +39,7 @@ def test_a_special_file_is_written_directly(tmp_path: Path) -> None:
 
 
 def test_a_directory_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a directory"):
+    with pytest.raises(UsageError, match="is a folder"):
         _write(tmp_path, b"x")
 
 

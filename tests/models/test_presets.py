@@ -142,7 +142,10 @@ def test_an_unknown_preset_is_named_with_the_nearest() -> None:
 def test_a_provider_without_presets_refuses_one() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
     assert done.code == 2
-    assert "--preset is not supported by scripted/oracle, only by hf, ollama, openai, openai-api, vllm." in done.err
+    assert (
+        "--preset is not supported by scripted/oracle, only by hf, ollama, openai, openai-api, sglang, vllm."
+        in done.err
+    )
 
 
 def test_a_run_uses_the_presets_sampling_unless_options_override_it(tmp_path: Path) -> None:

@@ -18,17 +18,13 @@ def _with(field: bytes, content: bytes = b"Paris") -> bytes:
 GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "plain": (chat(), "Paris", None),
     "empty": (chat(""), "", None),
-    "cut at the limit": (chat("Par", "length"), "Par", None),
     "parts": (chat([{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}]), "Paris", None),
     "a thought as a part": (chat([{"type": "thinking", "thinking": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
     "a thought of parts": (chat([{"thinking": [{"text": "Hm"}]}, "Paris"]), "Paris", "Hm"),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
     "reasoning of a wrong type": (chat(reasoning=[1]), "Paris", None),
-    "thought without an answer": (chat(None, "length", reasoning_content="Hm"), "", "Hm"),
-    "no token left for a word": (chat(None, "length"), "", None),
     "<think>": (chat("<think>\nHm\n</think>\n\nParis"), "Paris", "Hm"),
-    "<think> without an end": (chat("<think>Hm", "length"), "", "Hm"),
     "</think> without a start": (chat("Hm</think>Paris"), "Paris", "Hm"),
     "an empty thought": (chat("<think>\n\n</think>\n\nParis"), "Paris", None),
     "a tag in the answer": (chat("Write <think> and </think>."), "Write <think> and </think>.", None),
@@ -48,6 +44,30 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "bytes that are not UTF-8 in an unknown field": (_with(b'"id": "\xd6\xd0"'), "Paris", None),
     "a raw line break in a text": (_with(b'"id": "a\nb"', b"Par\nis"), "Par\nis", None),
 }  # fmt: skip
+
+
+TRUNCATED: dict[str, tuple[bytes, str, str | None]] = {
+    "an answer": (chat("Par", "length"), "Par", None),
+    "a thought in a field": (chat(None, "length", reasoning_content="Hm"), "", "Hm"),
+    "a thought with an empty answer": (chat("", "length", reasoning_content="Hm"), "", "Hm"),
+    "no token left for a word": (chat(None, "length"), "", None),
+    "<think> without an end": (chat("<think>Hm", "length"), "", "Hm"),
+    "<think> without an end that stopped": (chat("<think>Hm", "stop"), "", "Hm"),
+    "the limit under another name": (chat("Par", "max_tokens"), "Par", None),
+}
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_a_response_that_ended_early_is_truncated(name: str) -> None:
+    body, text, thought = TRUNCATED[name]
+    done, _ = ask(reply(body))
+    assert (done.outcome, done.reply, done.reasoning, done.attempts) == ("truncated", text, thought, 1)
+
+
+def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> None:
+    done, _ = ask(*[reply(chat("", reasoning_content="Hm"))] * 3)
+    assert done.outcome == "error"
+    assert "a thought, but no text" in (done.error or "")
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -77,10 +97,10 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
     ),
     "thinking until the limit": (
         {"content": [{"type": "thinking", "thinking": "Hm"}], "stop_reason": "max_tokens"},
-        ("ok", "", "Hm"),
+        ("truncated", "", "Hm"),
     ),
     "silence": ({"content": [], "stop_reason": "end_turn"}, ("ok", "", None)),
-    "refusal": ({"content": [], "stop_reason": "refusal"}, ("refused", None, None)),
+    "refusal": ({"content": [], "stop_reason": "refusal"}, ("filtered", None, None)),
     "tools": ({"content": [{"type": "tool_use", "id": "1"}], "stop_reason": "tool_use"}, ("error", None, None)),
     "half a surrogate pair": (
         {"content": [{"type": "text", "text": "Par\ud800is"}], "id": "\udc00"},

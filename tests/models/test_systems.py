@@ -140,9 +140,9 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("nowhere:f", "No module named 'nowhere' in this folder"),
         ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
-        ("made_system:missing", "made_system has no function missing"),
-        ("made_system:constant", "made_system has no function constant"),
-        ("made_system", "write python/<module>:<function>"),
+        ("made_system:missing", "made_system has no function 'missing'"),
+        ("made_system:constant", "made_system has no function 'constant'"),
+        ("made_system", "Write python/<module>:<function>"),
         ("made_system.py:good", "without .py; write python/made_system:good"),
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import ragbed.analysis.metrics
-from ragbed.analysis.gates import FAMILIES
+from ragbed.analysis.cell_selection import FAMILIES
 from ragbed.analysis.locale import read_words
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -128,6 +127,8 @@ def serve(log: Path, latency_s: float = 0.005) -> Iterator[Endpoint]:
 def _run_in_child(folder: Path, cases: int, endpoint: Endpoint, largest: int | None) -> None:
     """Execute a run like the command; this is what a killed process does."""
     if largest is not None:
+        import resource  # noqa: PLC0415 - not on Windows, and only for this test
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     try:
         run(make_job(folder, cases, endpoint.model()), ask_nobody)

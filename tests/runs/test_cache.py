@@ -49,7 +49,7 @@ def test_another_model_or_other_weights_are_called_again(other: TalkingModel, tm
     "partial",
     [
         Completion(outcome="error", error="server: HTTP 500"),
-        Completion(outcome="refused", finish="content_filter"),
+        Completion(outcome="filtered", finish="content_filter"),
         Completion(outcome="ok", reply="cut", finish="length"),
         Completion(outcome="ok", reply="cut", finish="max_tokens"),
     ],

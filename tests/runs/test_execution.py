@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_only_errors_are_repeated(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
-    with pytest.raises(UsageError, match="created with --num-docs 5, but this command uses --num-docs 10"):
+    with pytest.raises(UsageError, match="created with num_docs=5, but this command uses num_docs=10"):
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
@@ -154,7 +155,7 @@ def test_a_model_with_fatal_errors_is_not_called_again_after_a_few_calls(tmp_pat
 def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(tmp_path: Path) -> None:
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     for limit in (10.0, 20.0):
-        budget = Budget(limit, {"test/talking": lambda tokens_in, _: float(tokens_in)})
+        budget = Budget(limit, {"test/talking": lambda usage: Decimal(usage.get("in", 0))})
         with pytest.raises(BudgetSpent):
             run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
         assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
@@ -164,7 +165,7 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
 def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reported_once(tmp_path: Path) -> None:
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
-    budget, told = Budget(6.0, {"test/talking": lambda tokens_in, _: float(tokens_in)}), list[str]()
+    budget, told = Budget(6.0, {"test/talking": lambda usage: Decimal(usage.get("in", 0))}), list[str]()
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
     assert told == ["the price of test/free is unknown; earlier responses count 0 in the budget."]
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
@@ -178,7 +179,7 @@ def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> No
 
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     models = [Slow(lambda _: paid, f"test/{name}") for name in "ab"]
-    budget = Budget(10.0, {model.name: lambda tokens_in, _: float(tokens_in) for model in models})
+    budget = Budget(10.0, {model.name: lambda usage: Decimal(usage.get("in", 0)) for model in models})
     with pytest.raises(BudgetSpent):
         run(make_job(tmp_path, 500, *models, budget=budget), ask_nobody)
     status = read_status(tmp_path)

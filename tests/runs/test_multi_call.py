@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_a_run_that_ends_between_calls_reports_them_and_resumes_from_the_cache(t
 
 def test_the_budget_is_checked_before_a_case_starts_and_counts_each_call_once(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
-    price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
+    price = {"test/talking": lambda usage: Decimal(usage.get("in", 0))}
     with pytest.raises(BudgetSpent):
         _ask(folder, first := _Reader(), 3, cache=cache, budget=Budget(60.0, price))
     # One result has forty; the case that started with the rest is finished, so that its cost is recorded.
@@ -122,7 +123,7 @@ def test_the_budget_is_checked_before_a_case_starts_and_counts_each_call_once(tm
 
 def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
-    price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
+    price = {"test/talking": lambda usage: Decimal(usage.get("in", 0))}
     with pytest.raises(KeyboardInterrupt):
         _ask(folder, _Reader(ends_after=_CALLS + 2), 3, cache=cache)
     told: list[str] = []
@@ -137,7 +138,7 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
 
 
 def test_calls_of_a_model_without_any_response_are_reported_and_count_0(tmp_path: Path) -> None:
-    price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
+    price = {"test/talking": lambda usage: Decimal(usage.get("in", 0))}
     with pytest.raises(KeyboardInterrupt):
         _ask(tmp_path / "run", _Reader(ends_after=0), 1)
     told: list[str] = []

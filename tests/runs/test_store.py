@@ -26,15 +26,15 @@ def folder(tmp_path: Path) -> Path:
 def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = canonical(folder)
     with monkeypatch.context() as newer:
-        newer.setattr(database, "SCHEMA_VERSION", 2)
-        newer.setattr(database, "MIGRATIONS", {1: "ALTER TABLE intents ADD COLUMN remark TEXT"})
+        newer.setattr(database, "SCHEMA_VERSION", 3)
+        newer.setattr(database, "MIGRATIONS", database.MIGRATIONS | {2: "ALTER TABLE intents ADD COLUMN remark TEXT"})
         before = (folder / "run.sqlite").read_bytes()
         assert canonical(folder) == told
         assert (folder / "run.sqlite").read_bytes() == before
         with open_store(folder, create=True):
             pass
         assert canonical(folder) == told
-    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 2\)"):
+    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 3\)"):
         canonical(folder)
 
 

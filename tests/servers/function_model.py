@@ -45,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(*response)
 
     def _send(self, status: int, content: object) -> None:
-        encoded = json.dumps(content).encode()
+        encoded = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(encoded)))
@@ -58,6 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # so that connections of one window are accepted at once
 
     def __init__(self, respond: Respond) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -21,6 +21,9 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.servers.dialects import respond
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,16 @@ class Behaviour:
     hung: float = 0.0
     """Share of requests that are never answered."""
     seed: int = 0
+    dialect: str = ""
+    """Name in `dialects.py`; without one, the server answers as below."""
 
 
 @contextmanager
 def mock_model(behaviour: Behaviour) -> Iterator[str]:
     """Start a server; yield its base URL."""
-    command = [sys.executable, __file__, json.dumps(asdict(behaviour))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", __name__, json.dumps(asdict(behaviour))]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
         try:
             assert process.stdout is not None
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
@@ -110,7 +116,11 @@ class _State:
         digest = hashlib.sha256(body).hexdigest()[:16].encode()
         if self.log is not None:
             os.write(self.log, digest + b"\n")
-        connection.send(200, _COMPLETION % digest)
+        if self.behaviour.dialect:
+            status, content = respond(self.behaviour.dialect, json.loads(body), f"It is {digest.decode()}.")
+            connection.send(status, content if isinstance(content, bytes) else json.dumps(content).encode())
+        else:
+            connection.send(200, _COMPLETION % digest)
         if self.waiting:
             self.answer(*self.waiting.popleft())
 

@@ -32,7 +32,7 @@ _ITEMS = [
         ("noise", {"all_positions": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),
         ("noise", {"profile": "code-2024"}, "26dbc5fd9979"),
         ("rejection", {}, "db888db5add4"),
-        ("integration", {}, "3a660f182137"),
+        ("integration", {}, "7151a3d7dd35"),
         ("counterfactual", {"correct": (Fraction(0), Fraction(2, 5))}, "69453b1464e0"),
         ("closed-book", {}, "9f40208c7808"),
     ],

@@ -167,8 +167,8 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
         (6, 1, "0.4", 5, "needs 2 distracting documents, has 1", 0.2),
         (2, 1, "0.4", 5, "needs 3 supporting documents, has 2", 1 / 3),
         (0, 0, "0.4", 5, "needs 3 supporting documents, has 0", None),
-        (6, 6, "0.4", 3, "noise 0.4 of 3 documents is 1.2 documents; ask for 1/3 or 2/3", 1 / 3),
-        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; ask for 0", 0.0),
+        (6, 6, "0.4", 3, "noise 0.4 of 3 documents is 1.2 documents; use 1/3 or 2/3", 1 / 3),
+        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; use 0", 0.0),
     ],
 )
 def test_an_infeasible_case_says_why_and_what_could_be_had(
@@ -301,7 +301,7 @@ def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [fact_item(0)])
     (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))
-    assert case.reason == "noise and correct together ask for more than 5 documents"
+    assert case.reason == "noise and correct together need more than 5 documents"
 
 
 def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.run_cells import read_trials
+from ragbed.analysis.run_cells import is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
 from ragbed.runs.display_names import read_names
@@ -39,20 +40,25 @@ class ComparedCondition(NamedTuple):
 class Side:
     """A model of a run, named by `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. A failed call counts 0.
+    `scores` are means over repeats and position permutations. A failed call counts 0; `failed` counts these calls. If
+    the run was monitored (`--until`), intervals and p values are valid at any stopping time.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
+    failed: dict[ComparedCondition, int] = field(default_factory=dict)
+    is_monitored: bool = False
 
 
-class ComparedQuestion(NamedTuple):
+@dataclass(frozen=True, order=True)
+class ComparedQuestion:
     """A question with its answer: in another version of the data, the name of an item may mean another question."""
 
     item: str
     text: str
     answer: Answer
+    event: str | None = field(default=None, compare=False)  # questions on one event are not independent
 
 
 class Flip(NamedTuple):
@@ -70,16 +76,16 @@ class Comparison:
     """The result under one condition, for the questions that both sides have."""
 
     condition: ComparedCondition
-    n: int  # distinct questions
+    n: int  # distinct questions; questions on one event count as one, because they are not independent
     unpaired: int  # questions that only one side has, which no other field includes
     first: float
     second: float
     difference: Interval
-    won: int  # questions with a higher score on the second side
+    won: int  # questions (or events) with a higher score on the second side
     lost: int
     p: float
     adjusted: float  # p, adjusted for the number of conditions (Holm)
-    decline_p: float  # of the minimum-effect test of a decline, adjusted likewise
+    decline_p: float  # p value of the minimum-effect test of a decline, adjusted in the same way
 
     @property
     def odds(self) -> Interval | None:
@@ -99,13 +105,24 @@ def open_side(named: str, track: str) -> Side:
     names = read_names([folder])
     model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
-        raise UnknownName("model of the run", model, models)
+        raise UnknownName("model", model, models)
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
-        raise UsageError(f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}.")
+        raise UsageError(
+            f"{folder} has {len(models)} models. Choose one of them, e.g. {folder}:{example}, or compare all with "
+            f"`ragbed rank {folder}`."
+        )
     chosen = model or models[0]
-    scores = _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
-    return Side(folder, names[chosen], scores)
+    return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
+
+
+def open_sides(folder: Path, track: str) -> list[Side]:
+    """Read the scores of all models of a run."""
+    trials: dict[str, list[tuple[Case, Scored]]] = {}
+    for case, trial in read_trials(folder, open_tracks([track])):
+        trials.setdefault(trial.model, []).append((case, trial))
+    names = read_names([folder])
+    return [_make_side(folder, names[model], found, track) for model, found in trials.items()]
 
 
 def _split(named: str) -> tuple[Path, str]:
@@ -127,8 +144,9 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     Raises:
         UsageError: The sides have no question in common.
     """
+    monitored = first.is_monitored or second.is_monitored
     made = [
-        compare_questions(condition, first.scores[condition], second.scores[condition], least)
+        compare_questions(condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored)
         for condition in first.scores
         if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
     ]
@@ -172,46 +190,73 @@ def compare_questions(
     first: dict[ComparedQuestion, float],
     second: dict[ComparedQuestion, float],
     least: float,
+    *,
+    is_monitored: bool = False,
 ) -> Comparison:
     """Compare the scores of questions that both sides have.
 
-    Items with the same question and other documents (minimal pairs) are one question with their mean score.
+    Items on the same event, and items with the same question and other documents (minimal pairs), are one question with
+    their mean score.
     """
-    paired: dict[tuple[str, Answer], list[tuple[float, float]]] = {}
-    for question in sorted(first.keys() & second.keys()):
-        paired.setdefault((question.text, question.answer), []).append((first[question], second[question]))
-    before, after = ([fmean(pair[side] for pair in pairs) for pairs in paired.values()] for side in (0, 1))
+    before, after = pair_scores(first, second)
     moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
     return Comparison(
         condition=condition,
-        n=len(paired),
+        n=len(moved),
         unpaired=len({(question.text, question.answer) for question in first.keys() ^ second.keys()}),
         first=fmean(before),
         second=fmean(after),
-        difference=paired_difference(moved),
+        difference=difference_sequence(moved) if is_monitored else paired_difference(moved),
         won=sum(change > 0 for change in moved),
         lost=sum(change < 0 for change in moved),
-        p=sign_flips(moved),
+        p=difference_p(moved) if is_monitored else sign_flips(moved),
         adjusted=1.0,
-        decline_p=decline_test(moved, least),
+        decline_p=decline_p(moved, least) if is_monitored else decline_test(moved, least),
     )
 
 
-def _scores(
+def pair_scores(
+    first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
+) -> tuple[list[float], list[float]]:
+    """Return the scores of both sides, one per distinct question that both have."""
+    events = {question: question.event for question in (*first, *second) if question.event is not None}
+    paired: dict[object, list[tuple[float, float]]] = {}
+    for question in sorted(first.keys() & second.keys()):
+        unit = events.get(question, (question.text, question.answer))
+        paired.setdefault(unit, []).append((first[question], second[question]))
+    before, after = ([fmean(pair[side] for pair in pairs) for pairs in paired.values()] for side in (0, 1))
+    return before, after
+
+
+def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], track: str) -> Side:
+    failed: dict[ComparedCondition, int] = {}
+    for case, trial in trials:
+        if _value(case, trial, track) is not None:
+            condition = compared_condition(case)
+            failed[condition] = failed.get(condition, 0) + (trial.scores is None)
+    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder))
+
+
+def mean_scores(
     trials: Iterable[tuple[Case, Scored]], track: str
 ) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
+    """Return the mean score of every question under every condition."""
     found: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
     for case, trial in trials:
         value = _value(case, trial, track)
         if value is not None:
-            remedy = trial.profile.partition(MARK)[2]
-            place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm, remedy)
-            question = ComparedQuestion(trial.item, case.question, case.answer)
-            found.setdefault(ComparedCondition(*place), {}).setdefault(question, []).append(value)
+            question = ComparedQuestion(trial.item, case.question, case.answer, trial.cluster)
+            found.setdefault(compared_condition(case), {}).setdefault(question, []).append(value)
     return {
         condition: {question: fmean(values) for question, values in questions.items()}
         for condition, questions in found.items()
     }
+
+
+def compared_condition(case: Case) -> ComparedCondition:
+    """Return the condition of a case."""
+    remedy = case.profile.partition(MARK)[2]
+    return ComparedCondition(case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, remedy)
 
 
 def _value(case: Case, trial: Scored, track: str) -> float | None:

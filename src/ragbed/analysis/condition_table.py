@@ -1,41 +1,47 @@
 """Tabulate a run by condition: the overview that `ragbed run`, `score` and `demo` print.
 
-The rates come from the columns and the estimator of every other table (`metrics/`), so all commands and the Python API
-show the same numbers.
+The rates have the values and intervals of the cells of a report (`metrics/`). They are computed here from small counts,
+without numpy, because loading it takes longer than scoring a small run.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import add
 from pathlib import Path
+from typing import NamedTuple, TypeAlias, get_args
 
-import numpy as np
 from msgspec import structs
 
-from ragbed.analysis.metrics.cells import CellBuilder
-from ragbed.analysis.metrics.trial import Scored, to_scored
-from ragbed.analysis.metrics.trial_columns import TRACKS, TrialColumns, TrialGroups, full_name, group_trials
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
-from ragbed.schema import Estimate
-from ragbed.scoring import score
+from ragbed.schema import Outcome
+from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
-_RATES = (
-    *((name, track) for track in reversed(TRACKS) for name in _SCORES),
-    ("misled", "robust"),
-    ("unsure", "robust"),
-)
-_NAMES = [full_name(*rate) for rate in _RATES]
+_NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
 _EARLY = 20_000  # Results that are scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Results of earlier sessions that are read at a time.
 _STEP = 8  # Results that are scored in one step between responses: about a millisecond.
+
+
+class Rate(NamedTuple):
+    """The mean of a score with its interval; `n` counts the responses that have the score, and failed calls as 0."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
 
 
 @dataclass
@@ -50,10 +56,11 @@ class ConditionCounts:
     planned: int = 0
     asked: int = 0
     ok: int = 0
-    refused: int = 0
+    truncated: int = 0
+    filtered: int = 0
     error: int = 0
     unscored: int = 0
-    rates: dict[str, Estimate] = field(default_factory=dict)
+    rates: dict[str, Rate] = field(default_factory=dict)
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`; failed cases count as 0."""
@@ -62,7 +69,8 @@ class ConditionCounts:
 
     def as_json(self) -> dict[str, object]:
         """Return counts and rates as plain values."""
-        counts = {name: getattr(self, name) for name in ("planned", "asked", "ok", "refused", "error", "unscored")}
+        names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
+        counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
         rates = {name: round(self.rate(name), 6) for name in _NAMES}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
@@ -79,56 +87,71 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            builder, rows, seals = TrialGroups(), 0, 0
-            for part in spread_results(store, folder, used, _score):
+            tally, rows, seals, split = _Tally(), 0, 0, changed_models(store)
+            for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
-                for trial in part.found:
-                    builder.add(trial)
+                tally.merge(part.found)
             # Results that arrived meanwhile were read at different moments; one reader sees one moment.
             is_complete = store.is_whole(rows, seals)
-            sheets = builder.finish() if is_complete else group_trials(map(_to_trial, store.results()))
-            return _add_planned(sheets, store)
+            return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
         if engine is None:
             used.close()
 
 
-class EarlyScorer:
-    """Scores the results of a run while the next responses are awaited. The stored results stay authoritative.
+class EarlyTable:
+    """Fills the table of a run while the next responses are awaited (a `Follower`). The stored results decide.
 
     The store is opened only to read: the last process that closes it moves its log into the file, and a reader that
     kept it open would prevent that.
 
     Args:
         folder: Folder of the run.
-        before: Last row of the results that were stored when this session started.
-        queue: Results that arrived since, with their checksums. They are removed from it.
     """
 
-    def __init__(self, folder: Path, before: int, queue: deque[tuple[StoredResult, int]]) -> None:
-        self._folder, self._before, self._queue = folder, before, queue
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._before = folder, 0
+        self._queue: deque[tuple[StoredResult, int]] = deque()  # results of this session, with their checksums
         self._earlier: deque[tuple[StoredResult, int]] = deque()
-        self._builder = TrialGroups()
+        self._tally: _Tally | None = _Tally()  # None after an error
         self._last, self._rows, self._seals = 0, 0, 0
 
+    def begin(self, store: RunStore) -> None:
+        """Note which results are stored already (see `Follower`)."""
+        self._before = store.last_result()
+
+    def take(self, result: StoredResult, seal: int) -> None:
+        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
+        self._queue.append((result, seal))
+        if len(self._queue) > _MAX_QUEUED:
+            self.go_on()
+
     def go_on(self) -> bool:
-        """Score a few results, and return whether there were any."""
-        if self._rows >= _EARLY:
+        """Score a few results, and return whether there were any (see `Follower`)."""
+        if self._tally is None or self._rows >= _EARLY:
             self._queue.clear()
             return False
-        source = self._queue or self._earlier or self._read_earlier()
-        batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
-        for result, seal in batch:
-            self._builder.add(_to_trial(result))
-            self._rows, self._seals = self._rows + 1, self._seals + seal
+        try:
+            source = self._queue or self._earlier or self._read_earlier()
+            batch = [source.popleft() for _ in range(min(_STEP, len(source)))]
+            for result, seal in batch:
+                self._tally.add(result)
+                self._rows, self._seals = self._rows + 1, self._seals + seal
+        except Exception:  # Paid responses must be stored. `finish` scores again and raises the error.
+            self._tally = None
+            return False
         return bool(batch)
 
-    def finish(self) -> list[ConditionCounts] | None:
-        """Return the table if it covers the whole run, or None if a result was replaced or is missing."""
+    def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
+        """Return the table of the finished run; the engine scores all of it if it was not scored during the run."""
         while self.go_on():
             pass
-        with open_store(self._folder, create=False) as store:
-            return _add_planned(self._builder.finish(), store) if store.is_whole(self._rows, self._seals) else None
+        if self._tally is not None:
+            with open_store(self._folder, create=False) as store:
+                # Results that were counted before the server changed its model are counted again, apart.
+                if store.is_whole(self._rows, self._seals) and not changed_models(store):
+                    return _add_planned(self._tally, store)
+        return tabulate_run(self._folder, engine)
 
     def _read_earlier(self) -> deque[tuple[StoredResult, int]]:
         if self._last < self._before:
@@ -139,22 +162,112 @@ class EarlyScorer:
         return self._earlier
 
 
-def _score(results: Iterable[StoredResult]) -> list[Scored]:
-    return [_to_trial(result) for result in results]
+_Sums: TypeAlias = tuple[float, ...]  # sums of all scores, then the number of responses with each, then failed calls
+_Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
+_FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
-def _to_trial(result: StoredResult) -> Scored:
-    """Score a result, and keep only the scores of this table, because processes exchange them."""
-    completion, scores = result.completion, None
-    if completion.outcome == "ok":
-        values = score(result.case, completion.reply or "")
-        scores = {name: values[name] for name in _NAMES}
-    return to_scored(result.case, result.model, result.repeat, completion.outcome, scores)
+class _Tally:
+    """Sums of the scores of each condition and question, from results that arrive one by one."""
+
+    def __init__(self) -> None:
+        self._sums: dict[Condition, dict[tuple[str, str | None], _Sums]] = defaultdict(dict)
+        self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
+        self._shared: dict[_Sums, _Sums] = {}  # Most questions have the same few sums, which are kept once.
+
+    def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
+        """Score a result and add it; models of `split` are counted by the model that the server reports."""
+        case, completion, sums = result.case, result.completion, _FAILED
+        values = score_outcome(case, completion)
+        if values is not None:
+            marks = [values[name] for name in _NAMES]
+            sums = (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
+        condition = condition_of(split_by_served(result, split), case)
+        self._outcomes[condition][completion.outcome] += 1
+        # Items of the same event are not independent. An event may have the same name as an item of another one.
+        self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
+
+    def merge(self, other: _Tally) -> None:
+        """Add the results of another tally."""
+        for condition, clusters in other._sums.items():
+            self._outcomes[condition] += other._outcomes[condition]
+            for cluster, sums in clusters.items():
+                self._add(condition, cluster, sums)
+
+    def _add(self, condition: Condition, cluster: tuple[str, str | None], sums: _Sums) -> None:
+        clusters = self._sums[condition]
+        known = clusters.get(cluster)
+        total = sums if known is None else tuple(map(add, known, sums))
+        clusters[cluster] = self._shared.setdefault(total, total)
+
+    def rows(self, interval: _Estimator) -> Iterator[ConditionCounts]:
+        """Yield the counts and rates of each condition.
+
+        Args:
+            interval: Returns a rate with its interval from hits, trials and the number of equal questions.
+        """
+        scored = self._scored_names()
+        for condition, clusters in self._sums.items():
+            outcomes = self._outcomes[condition]
+            names = _NAMES if outcomes["ok"] + outcomes["truncated"] == 0 else scored[_group(condition)]
+            counts = Counter(clusters.values())
+            found = {name: _find(at, counts, counts_failed=name in names) for at, name in enumerate(_NAMES)}
+            rates = {name: _rate(parts, interval) for name, parts in found.items()}
+            counted = {name: outcomes[name] for name in _OUTCOMES}
+            asked = outcomes.total()
+            yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
+
+    def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
+        """Return the scores that any response of a model on a dataset has; only for them, failed calls count as 0."""
+        found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        for condition, clusters in self._sums.items():
+            for sums in set(clusters.values()):
+                found[_group(condition)].update(name for at, name in enumerate(_NAMES) if sums[len(_NAMES) + at])
+        return found
 
 
-def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[ConditionCounts]:
+def _group(condition: Condition) -> tuple[str, ...]:
+    return condition.model, condition.data, condition.lang, condition.profile
+
+
+def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
+    """Return hits and trials of the score at a position for all questions, and how many questions have them."""
+    return [
+        (sums[at], size, count)
+        for sums, count in counts.items()
+        if (size := sums[len(_NAMES) + at] + (sums[-1] if counts_failed else 0))
+    ]
+
+
+def _rate(found: list[tuple[float, float, int]], interval: _Estimator) -> Rate:
+    if not found:
+        return Rate(None, None, None, 0)
+    hits, trials, clusters = zip(*found, strict=True)
+    n = sum(size * count for _, size, count in found)
+    return Rate(*interval(hits, trials, clusters), int(n))
+
+
+def _wilson(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    return clustered_wilson(hits, trials, counts=counts)
+
+
+def _sequence(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+    from ragbed.analysis.statistics.sequential import rate_sequence  # noqa: PLC0415 - it loads numpy
+
+    return rate_sequence(hits, trials, counts)
+
+
+def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
+    tally = _Tally()
+    for result in results:
+        tally.add(result, split)
+    return tally
+
+
+def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     """Return the rows of all conditions with the number of planned trials, including conditions without a result."""
-    rows = {row.condition: row for sheet in sheets for row in _rows(sheet)}
+    rows = {row.condition: row for row in tally.rows(_sequence if store.is_monitored() else _wilson)}
     repeats = store.repeats()
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
@@ -164,28 +277,17 @@ def _add_planned(sheets: Iterable[TrialColumns], store: RunStore) -> list[Condit
         for model in models if case.feasible else ():
             condition = condition_of(model, case)
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
+    for row in [] if is_complete else [*rows.values()]:
+        whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
+        if whole != row.condition:  # a part of the results, by the served model
+            row.planned = row.asked
+            rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
 
 
-def _rows(sheet: TrialColumns) -> Iterator[ConditionCounts]:
-    noise = np.nan_to_num(sheet.noise, nan=-1.0)
-    columns = (sheet.kind, noise, sheet.correct, sheet.k)
-    for kind, ratio, correct, k in set(zip(*(column.tolist() for column in columns), strict=True)):
-        here = (sheet.kind == kind) & (noise == ratio) & (sheet.correct == correct) & (sheet.k == k)
-        testbed, arm = sheet.kinds[kind]
-        key, part = sheet.key, sheet.restricted(here)
-        mix = (None if ratio < 0 else ratio, correct, k, arm, key.profile)
-        yield _row(Condition(key.model, key.data, key.lang, testbed, *mix), part)
-
-
-def _row(condition: Condition, part: TrialColumns) -> ConditionCounts:
-    rates = {
-        full_name(name, track): CellBuilder("", part, track).rate(name, part.asked, part.score(name, track)).estimate
-        for name, track in _RATES
-    }
-    asked, failed, refused = (part.size(mask) for mask in (part.asked, part.failed, part.filtered))
-    counts = {"asked": asked, "ok": asked - failed, "refused": refused, "error": failed - refused}
-    return ConditionCounts(condition, **counts, unscored=asked - rates["correct"].n, rates=rates)
+def _base_model(model: str, models: Sequence[str]) -> str:
+    """Return the model string of a name in tables; see `split_by_served`."""
+    return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}

@@ -10,68 +10,35 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as Xml
 
-from msgspec import structs
-
+from ragbed.analysis.cell_selection import (
+    SELECTOR,
+    CellSelector,
+    PlannedCells,
+    check_planned,
+    describe_cell,
+    parse_selector,
+    select_cells,
+)
 from ragbed.analysis.comparison import Comparison, describe
-from ragbed.analysis.locale import read_words
-from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.trial import Scored, ScoreValue, to_scored
+from ragbed.analysis.run_cells import is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, trials_behind, two_sided
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UsageError
 from ragbed.schema import Case, Estimate
-from ragbed.testbeds.prompts.strategies import MARK
-
-# All scores at once, which no response has, so that metrics over a part of the responses have something to count.
-_SCORES: dict[str, ScoreValue] = dict.fromkeys(
-    ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
-)
-_REPEATS = 2  # enough to predict the cells: the first repeat chooses questions, the second is scored
-
-
-class PlannedCells:
-    """Predicts the cells of a run from its planned cases, in memory that grows with the conditions only."""
-
-    def __init__(self, repeats: int) -> None:
-        self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # by condition, the one item whose cases are all kept
-        self._trials: list[Scored] = []
-
-    def add(self, case: Case) -> None:
-        """Add a case if it is feasible and uses the plain prompt."""
-        if not case.feasible or MARK in case.profile:
-            return
-        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.correct, case.k, case.arm)
-        if self._first.setdefault(condition, case.item) == case.item:
-            trial = to_scored(case, "", 0, "ok", _SCORES)
-            self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
-
-    def cells(self) -> list[Cell]:
-        """Return the cells of the robust track. Their places are meaningful, their values are not."""
-        return list(measure(self._trials, ["robust"]))
-
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_FLOOR = re.compile(
-    r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?=(?P<least>[\d.]+)(?P<per_cent>%?)"
-)
-# Definitions that cover several metrics.
-FAMILIES = {
-    "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
-    "by_false_share": r".*_by_false_share",
-    "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
-}
-_UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
+_FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # the highest probability that a run fails whose true rate equals the minimum
-_POWER = 0.8  # for the number of questions that would be needed
+_POWER = 0.8  # power for which the needed number of questions is computed
 _MOST = 1_000_000  # the largest number of questions to suggest
 
 
@@ -84,14 +51,9 @@ class GateResult(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Floor:
-    """A minimum rate of a metric. `text` is the option as the user wrote it."""
+class Floor(CellSelector):
+    """A minimum rate of a metric."""
 
-    text: str
-    table: str
-    metric: str
-    noise: float | None
-    lang: str | None
     least: float
 
 
@@ -103,24 +65,15 @@ def parse_floor(text: str) -> Floor:
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"--fail-under {text}: {_FORM}.")
-    if match["table"] not in METRICS:
-        raise UnknownName("testbed", match["table"], METRICS)
-    if not _is_defined(match["metric"]):
-        raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
+        raise UsageError(f"fail_under={text}: {_FORM}.")
     try:
-        noise, least = (None if match[name] is None else float(match[name]) for name in ("noise", "least"))
+        selector, least = parse_selector(f"fail_under={text}", match), float(match["least"])
     except ValueError:
-        raise UsageError(f"--fail-under {text}: {_FORM}.") from None
-    least = (least or 0.0) / (100 if match["per_cent"] else 1)
+        raise UsageError(f"fail_under={text}: {_FORM}.") from None
+    least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"--fail-under {text}: the share must be between 0 and 1, or 0% and 100%.")
-    return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
-
-
-def _is_defined(metric: str) -> bool:
-    in_family = any(re.fullmatch(pattern, metric) for pattern in FAMILIES.values())
-    return in_family or metric in read_words("en").section("definitions")
+        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or 0% and 100%.")
+    return Floor(**vars(selector), least=least)
 
 
 def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
@@ -135,67 +88,44 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
         yield case
     cells = planned.cells()
     for floor in floors:
-        _check_planned(floor, cells)
+        check_planned(floor, cells)
 
 
-def _check_planned(floor: Floor, cells: Sequence[Cell]) -> None:
-    present = _table_cells(floor, cells)
-    if floor.table in _UNPREDICTABLE and any(floor.lang in (None, cell.key.lang) for cell in present):
-        return
-    try:
-        _select(floor, cells)
-    except UsageError:
-        metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if _is_defined(metric)]
-        has_others = metrics and floor.metric not in metrics
-        others = f" The metrics of {floor.table} will be {', '.join(metrics)}." if has_others else ""
-        raise UsageError(
-            f"--fail-under {floor.text}: no case of this run measures it.{others} Change the gate, or the cases: "
-            "-d, --testbeds, --noise, --num-docs, --distractors, --positions, --lang, --limit, --shard. "
-            "No model was called."
-        ) from None
-
-
-def check_floors(floors: Iterable[Floor], cells: Sequence[Cell]) -> list[GateResult]:
-    """Check floors against the cells of every model, dataset, language and ratio that they select (plain prompt).
+def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
+    """Check floors against the results of a run.
 
     Raises:
         UsageError: A floor selects no cell.
     """
-    selected = [(floor, cell) for floor in floors for cell in _select(floor, cells)]
-    adjusted = holm([_p_value(cell.estimate, floor.least) for floor, cell in selected]).tolist()
+    cells = read_report_cells([folder], ["robust"])
+    if not is_monitored(folder):
+        return check_floors(floors, cells)
+    among = sum(len(select_cells(floor, cells)) for floor in floors)
+    return check_floors(floors, read_report_cells([folder], ["robust"], ALPHA / among), is_monitored=True)
+
+
+def check_floors(floors: Iterable[Floor], cells: Sequence[Cell], *, is_monitored: bool = False) -> list[GateResult]:
+    """Check floors against the cells of every model, dataset, language and ratio that they select (plain prompt).
+
+    Args:
+        floors: The gates.
+        cells: The cells of a report.
+        is_monitored: Whether intervals are valid at any stopping time and adjusted for the number of selected cells;
+            they decide then.
+
+    Raises:
+        UsageError: A floor selects no cell.
+    """
+    selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
+    if is_monitored:
+        adjusted = [0.0 if _is_below(cell.estimate, floor.least) else 1.0 for floor, cell in selected]
+    else:
+        adjusted = holm([_p_value(cell.estimate, floor.least) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
-def _select(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
-    # Other distractor conditions count only for metrics that exist nowhere else, such as `noise_effect`.
-    table = _table_cells(floor, cells)
-    named = [cell for cell in table if cell.estimate.metric == floor.metric]
-    if table and not named:
-        raise UnknownName(f"metric of {floor.table}", floor.metric, {cell.estimate.metric for cell in table})
-    usual = [cell for cell in named if cell.place.get("arm") is None]
-    selected = [
-        cell
-        for cell in usual or named
-        if floor.lang in (None, cell.key.lang) and floor.noise in (None, cell.place.get("noise"))
-    ]
-    if not selected:
-        raise UsageError(
-            f"--fail-under {floor.text}: the run has no such value. `ragbed report RUN -f csv` lists all values."
-        )
-    if not any(cell.estimate.asked for cell in selected):  # the gate would be inconclusive in every run
-        raise UsageError(
-            f"--fail-under {floor.text}: all cases that would measure it are infeasible, because no item has the "
-            "documents for this mix. `ragbed cases DATA` counts the infeasible cases."
-        )
-    return selected
-
-
-def _table_cells(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
-    return [
-        cell
-        for cell in cells
-        if cell.table == floor.table and cell.scope == "all" and cell.track == "robust" and MARK not in cell.key.profile
-    ]
+def _is_below(estimate: Estimate, least: float) -> bool:
+    return estimate.high is not None and estimate.high < least
 
 
 def _p_value(estimate: Estimate, least: float) -> float:
@@ -222,7 +152,7 @@ def _has_interval(estimate: Estimate) -> bool:
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     """Check one cell; p is adjusted for the number of cells that are checked together."""
     estimate = cell.estimate
-    name = f"{floor.table}.{floor.metric} of {cell.key.model} on {cell.key.data}, {cell.key.lang}{_place(cell)}"
+    name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None or estimate.n == 0:
         return GateResult(name, "inconclusive", "no cases were evaluated")
     low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
@@ -239,14 +169,6 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     if not _has_interval(estimate):
         return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
     return GateResult(name, "inconclusive", f"{message}; too few questions to decide: {needed} would be needed")
-
-
-def _place(cell: Cell) -> str:
-    """Return the rest of a cell's key, so that every gate has its own name."""
-    shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
-    return "".join(
-        f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()
-    )
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:

@@ -29,6 +29,7 @@ from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCoun
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
 from ragbed.analysis.run_cells import read_infeasible, to_trial
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
@@ -39,7 +40,7 @@ from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.scoring import open_tracks
 
 
-class Summed(Struct, frozen=True):
+class Summed(Struct, frozen=True, omit_defaults=True):
     """One model of one run or shard."""
 
     settings: str  # hash of the run's settings without the shard
@@ -48,6 +49,7 @@ class Summed(Struct, frozen=True):
     data: tuple[tuple[str, str], ...]  # name and hash of every dataset
     profiles: tuple[str, ...]  # profiles of the cases; trials of different profiles never share a cell
     trials: int
+    is_monitored: bool = False  # whether the run stops at a condition (`--until`)
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -66,7 +68,7 @@ class _Questions(Struct, tag="questions", tag_field="is"):
 
 
 class _End(Struct, tag="end", tag_field="is"):
-    lines: int  # before this one
+    lines: int  # number of lines before this one
 
 
 _Record = _Head | _Group | _Questions | _End
@@ -106,14 +108,20 @@ class Sums:
         """
         for track in tracks:
             if track not in TRACKS:
-                raise UsageError(f"--track {track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
+                raise UsageError(f"track={track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
         shards: dict[tuple[str, str], list[str | None]] = {}
         for run in self.runs:
             shards.setdefault((run.settings, run.model), []).append(run.shard)
         for found in shards.values():
             check_shards(found)
         groups = [counts.in_order().to_columns(key) for key, counts in sorted(self.groups.items())]
-        return measure_groups(groups, tracks, by_name=False)
+        alpha = ALPHA if self.is_monitored else None
+        return measure_groups(groups, tracks, by_name=False, alpha=alpha)
+
+    @property
+    def is_monitored(self) -> bool:
+        """Return whether a run stops at a condition (`--until`)."""
+        return any(run.is_monitored for run in self.runs)
 
     @property
     def trials(self) -> int:
@@ -167,7 +175,7 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line))
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # a former name
         except MALFORMED_JSON as error:
             raise DataError(shown, f"is not a line of partial sums ({error}); {_FIX}", line=number) from None
     if not reader.sums.runs:
@@ -178,7 +186,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """Checks the order of a file's lines and collects them."""
+    """A reader that checks the order of a file's lines and collects them."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()
@@ -248,7 +256,7 @@ def _summed(settings: dict[str, str], trials: dict[str, int], groups: Iterable[T
     )
     for model, count in trials.items():
         profiles = tuple(sorted({key.profile for key in groups if key.model == model}))
-        yield Summed(digest, model, settings.get(SETTING), data, profiles, count)
+        yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings)
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
@@ -271,7 +279,9 @@ def _check_pair(one: Summed, other: Summed) -> None:
     if one.settings == other.settings:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"
-            raise UsageError(f"two of these sums contain {one.model}{shard} with the same settings. Name one of them.")
+            raise UsageError(
+                f"two of these sums contain {one.model}{shard} with the same settings. Use only one of them."
+            )
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}

@@ -5,42 +5,80 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
+from ragbed.analysis.costs import CostTally
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
+from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
-from ragbed.scoring import Track, open_tracks
+from ragbed.scoring import Track, open_tracks, score_outcome
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
 
 
-def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
+def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
     """Return all cells of all runs together. Trials are streamed; only their scores are kept in memory.
+
+    Args:
+        folders: Folders of the runs.
+        tracks: The tracks whose scores are used.
+        alpha: Error probability of the intervals if one of the runs was monitored (`--until`).
 
     Raises:
         UsageError: Two runs contain the same call or different data under one name, or a track does not exist.
     """
     score = open_tracks(tracks)
     _check_data(folders)
-    return list(measure(_distinct_trials(folders, score), tracks))
+    monitored, costs = any(map(is_monitored, folders)), CostTally()
+    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None))
+    return [*cells, *costs.cells(tracks)]
 
 
-def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
-    """Yield the infeasible cases of a run once per model, then every trial with its case."""
+def is_monitored(folder: Path) -> bool:
+    """Return whether a run stops at a condition (`--until`)."""
+    with open_scored(folder) as store:
+        return store.is_monitored()
+
+
+def read_trials(
+    folder: Path, score: Track, costs: CostTally | None = None, *, by_served: bool = False
+) -> Iterator[tuple[Case, Scored]]:
+    """Yield the infeasible cases of a run once per model, then every trial with its case; add up the costs.
+
+    Args:
+        folder: Folder of the run.
+        score: Scores a response.
+        costs: Adds up the costs.
+        by_served: Whether a model whose server served several models is shown as several.
+    """
     with open_scored(folder) as store:
         with_costs = "remedies" in store.settings()
-        yield from _infeasible(store)
+        split = changed_models(store) if by_served else frozenset()
+        first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
+        for case, trial in _infeasible(store):
+            yield case, structs.replace(trial, model=first.get(trial.model, trial.model))
         for stored in store.results():
-            yield stored.case, to_trial(stored, score, costs=with_costs)
+            trial = to_trial(stored, score, costs=with_costs)
+            if split:
+                trial = structs.replace(trial, model=split_by_served(stored, split))
+            if costs is not None:
+                costs.add(stored, trial)
+            yield stored.case, trial
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
     """Score a stored result, and add its costs if requested."""
-    completion, scores = stored.completion, None
-    if completion.outcome == "ok":
-        scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
+    completion = stored.completion
+    scores = score_outcome(stored.case, completion, score)
+    if scores is not None:
+        scores |= score_retrieval(stored.case, completion)
+        scores |= score_citations(stored.case, completion, refused=scores.get("refused") is True)
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
@@ -73,17 +111,17 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _distinct_trials(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
+def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder, score):
+        for case, trial in read_trials(folder, score, costs, by_served=True):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
                         f"{folder} contains a call that another of the runs also contains "
-                        f"({trial.model} on {case.case}). Name only one of these runs."
+                        f"({trial.model} on {case.case}). Use only one of these runs."
                     )
                 here.add(call)
             yield trial

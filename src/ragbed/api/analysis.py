@@ -16,23 +16,13 @@ from ragbed.api.analysis_results import (
     ScoreResult,
     WrittenSums,
 )
+from ragbed.api.calling import with_request_options
 from ragbed.api.layout import Values, split
-from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.objects import ModelLike
-from ragbed.api.options import (
-    CallKeywords,
-    EngineKeywords,
-    RunLike,
-    RunsLike,
-    call_options,
-    local_path,
-    run_folder,
-    several,
-    to_place,
-)
+from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords, EngineKeywords
 from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -40,8 +30,12 @@ if TYPE_CHECKING:
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.statistics.planning import Design
+    from ragbed.api.model_calls import ModelCaller
+    from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
+else:
+    ModelLike = object  # `read_models` checks models. Importing the type takes longer than scoring a small run.
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0 all votes of a judge would be the same.
 
@@ -124,10 +118,10 @@ def score(
     from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.calling import open_engine
 
-    folders = list(dict.fromkeys(map(run_folder, several(runs))))
+    folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
-        raise UsageError("--disagreements lists responses, which sums do not contain; run the two separately.")
-    with open_progress(progress) as shown, closing(open_engine(call_options(engine), shown.message)) as workers:
+        raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
+    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
 
@@ -164,7 +158,7 @@ def judge(
     criteria: Values = "refusal,flag,correct",
     testbeds: Values | None = None,
     votes: int = 1,
-    max_tokens: int = 256,
+    max_tokens: int | str = "auto",
     labels: str | Path | None = None,
     sample: int | None = None,
     out: str | Path | None = None,
@@ -198,20 +192,20 @@ def judge(
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.api.model_calls import CallPlan, open_caller
 
     if (sample is None) != (out is None):
-        raise UsageError("--sample N and --out FILE must be given together.")
+        raise UsageError("sample=N and out=FILE must be given together.")
     check_range("votes", votes, 1)
-    check_range("max_tokens", max_tokens, 1)
     check_range("sample", sample, 2)
     people = None if labels is None else read_labels(local_path(labels))
     folder = run_folder(run)
     judged = []
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
             scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
-            sampling = _judge_sampling(criterion, votes, max_tokens)
+            sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(scope.folder(sampling), settings, scope.cases, model, sampling, votes, budget)
             names = [opened.name for opened in caller.run(plan).models]
@@ -233,7 +227,7 @@ def judge(
 def _read_criteria(criteria: Values) -> list[Criterion]:
     from ragbed.analysis.judging.criteria import CRITERIA
 
-    names = split(criteria, "--criteria")
+    names = split(criteria, "criteria")
     for name in names:
         if name not in CRITERIA:
             raise UnknownName("criterion", name, CRITERIA)
@@ -245,16 +239,17 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     from ragbed.runs.store import open_store
     from ragbed.testbeds import find_testbed
 
-    names = [] if testbeds is None else split(testbeds, "--testbeds")
+    names = [] if testbeds is None else split(testbeds, "testbeds")
     with open_store(run, create=False):  # no folder of judgements is created where there is no run
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
 
-def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
+def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> Sampling:
+    from ragbed.api.request_options import check_max_tokens, with_limit
     from ragbed.models.base import Sampling
 
     temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return Sampling(temperature=temperature, max_tokens=max_tokens, choices=criterion.words)
+    return with_limit(Sampling(temperature=temperature, choices=criterion.words), check_max_tokens(max_tokens))
 
 
 @checked
@@ -283,9 +278,10 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         found = diagnose_run(folder, caller.engine)
         kinds = [kind for kind, wanted in (("intervene", intervene), ("knock-out", knock_out)) if wanted]
         failed = _rerun(folder, found, kinds, caller) if kinds else 0
@@ -297,7 +293,8 @@ def diagnose(
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
     """Call every model again about its own errors; return how many calls failed."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
-    from ragbed.models.base import Sampling
+    from ragbed.api.model_calls import CallPlan
+    from ragbed.api.request_options import stored_sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
     from ragbed.text import counted
@@ -305,9 +302,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
     with open_scored(run) as store:
         stored = sampling_of(store)
         models = [name for name, _ in store.models().values()]
-    sampling = Sampling(
-        temperature=float(stored["temperature"]), top_p=float(stored["top_p"]), max_tokens=int(stored["max_tokens"])
-    )
+    sampling = stored_sampling(stored)
     budget, names = caller.budget(models), read_names([run])  # the budget is shared by all models
     failed = 0
     for kind in kinds:
@@ -359,7 +354,7 @@ def power(
     check_range("items", items, 2, 100_000)
     check_range("power", power, 0.5, 0.999)
     check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "--drop")
+    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
     if items is None:
         plans = [plan_items(design, share, power) for share in drops for design in designs]
     elif drop is None:
@@ -375,25 +370,25 @@ DROPS = "0.03,0.05,0.1"
 def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
     from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
-    shares = [] if discordance is None else _shares(discordance, "--discordance")
+    shares = [] if discordance is None else _shares(discordance, "discordance")
     paired = [paired_design(share, alpha=alpha) for share in shares] or [
         paired_design(times=n, alpha=alpha) for n in (2, 3)
     ]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
+    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "base"))]
 
 
-def _shares(values: Values, option: str) -> list[float]:
+def _shares(values: Values, parameter: str) -> list[float]:
     from ragbed.testbeds.settings import parse_ratio
 
-    shares = [float(parse_ratio(part, option)) for part in split(values, option)]
+    shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{option} 0: use a fraction above 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{parameter}=0: use a fraction above 0, e.g. 0.05 or 5%.")
     return shares
 
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and what they do and do not support.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and findings about what they support.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

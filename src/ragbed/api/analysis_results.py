@@ -227,7 +227,7 @@ class DiagnosisResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class PaperResult(TableResult):
-    """Tables of the paper (arXiv 2309.01431), and what they support.
+    """Tables of the paper (arXiv 2309.01431), and findings about what they support.
 
     Attributes:
         tables: The printed figures.

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ragbed.api.calling import check_reader
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import CallKeywords, RunsLike, call_options, local_path, run_folder, several
+from ragbed.api.options import RunsLike, local_path, run_folder, several, with_defaults
 from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import CallKeywords
 from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.funnel import Delivery, Sample
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.builder.model_requests import Request
     from ragbed.builder.pipeline import Done
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from ragbed.builder.quality.drift import Drift
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
+    from ragbed.builder.survey import Forecast, Survey
     from ragbed.models.base import Sampling
     from ragbed.runs.budget import Budget
 
-DEFAULT_GENERATOR = "openai/gpt-4o-mini"
+DEFAULT_GENERATOR = "rules"
 _CALLS = Path("kept", "asked")
+_PAGE_STEPS = frozenset({"articles", "pages"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,13 +53,24 @@ class BuildResult(TableResult):
 
     @property
     def unfinished(self) -> list[str]:
-        """Steps in which a page or a response could not be fetched. Call `build` again to retry."""
-        return [name for name, done in self.steps.items() if not done.stamp]
+        """Steps in which a search or a response failed. Call `build` again to retry."""
+        return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
+
+    @property
+    def unfetched(self) -> list[str]:
+        """Steps with pages that could not be fetched. They are rejected sources; the next build tries them again."""
+        return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
     def complete(self) -> bool:
-        """Whether all steps are finished and all wanted items were built."""
-        return not self.unfinished and not any(file.reason for file in self.files)
+        """Whether all steps are finished and no items are missing, except those that `precision` drops."""
+        return not self.unfinished and not any(file.is_short for file in self.files)
+
+    def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
+        """Return examples of accepted and of rejected questions."""
+        from ragbed.builder.funnel import draw_samples
+
+        return draw_samples(self.folder, most)
 
     def records(self) -> Records:
         """Return one row per file: wanted and delivered items."""
@@ -75,6 +89,7 @@ def build(
     model: str | None = None,
     from_: str | None = None,
     since: str | None = None,
+    precision: float | None = None,
     locked: bool = False,
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
@@ -87,6 +102,7 @@ def build(
         model: Generator to use instead of the recipe's.
         from_: Step to run again, with all later steps.
         since: Use only articles from this day on, e.g. "2026-11-01".
+        precision: Share of right items to promise, e.g. 0.95. Items are dropped until its lower bound holds.
         locked: Rebuild the same bytes offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.
@@ -95,7 +111,7 @@ def build(
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("1 English question", "texts", model="scripted/echo", out="hours.toml")
+        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml")
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
@@ -108,11 +124,18 @@ def build(
 
     path = local_path(recipe)
     read = read_recipe(path)
-    check_day(since, "--since")
-    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
+    check_day(since, "since:")
+    if precision is not None and not 0 < precision < 1:
+        raise UsageError(f"precision: {precision:g} is not a share between 0 and 1, e.g. 0.95.")
+    read = msgspec.structs.replace(
+        read,
+        generator=model or read.generator,
+        since=since or read.since,
+        precision=precision or read.precision,
+    )
     folder = Path("builds") / read.name if out is None else local_path(out)
     plan = BuildPlan(read, folder, path.parent, from_, locked)
-    with open_progress(progress) as shown, open_caller(call_options(calls), shown) as caller:
+    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         if not locked:
             _check_models(plan, caller)
         client = open_client(folder / _CALLS, caller, locked=locked)
@@ -123,7 +146,9 @@ def build(
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
     """Return the client with which the steps of a build call models; a folder keeps the responses."""
+    from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
+    from ragbed.models.base import Sampling
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -137,7 +162,8 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
 
-    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked)
+    sampling = with_request_options(Sampling(raises_limit=True), caller.options)
+    return BuildModelClient(folder, call, lambda model: caller.budget([model]), locked=locked, sampling=sampling)
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
@@ -153,7 +179,8 @@ def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
     has_responses = (plan.folder / _CALLS).is_dir()
     for model in models:
         parse_model(model) if has_responses else check_reader(model)
-    caller.budget(models)
+    if models:
+        caller.budget(models)
     mark_corpora(plan.home / place for place in plan.recipe.gate.corpora)
 
 
@@ -164,42 +191,51 @@ class RecipeResult:
     Attributes:
         path: File of the recipe.
         recipe: Its content.
+        survey: The documents that were found; None if they are not in a folder.
+        forecast: Calls, cost and time of the build; None if the documents are not in a folder.
     """
 
     path: Path
     recipe: Mapping[str, Any]
+    survey: Survey | None = None
+    forecast: Forecast | None = None
 
 
 @checked
 def build_init(
-    brief: str, documents: str | Path, *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
+    documents: str | Path, brief: str = "", *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
 ) -> RecipeResult:
-    """Write a recipe for your documents. Nothing is built, and no model is called.
+    """Look at your documents and write a recipe for them. Nothing is built, and no model is called.
 
     Args:
-        brief: How many questions of which kind to build and about what, in English or Chinese.
         documents: A folder, or a .jsonl, .warc or .txt file.
+        brief: How many questions of which kind to build and about what, in English or Chinese. By default about one
+            question per document.
         out: File of the recipe; by default named after `documents`.
-        model: Model that writes the questions.
+        model: Model that writes the questions, or "rules", which needs none.
 
     Example:
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> ragbed.build_init("5 English questions about our office", "docs", out="office.toml").recipe["langs"]
+        >>> ragbed.build_init("docs", "5 English questions about our office", out="office.toml").recipe["langs"]
         ['en']
     """
     from ragbed.builder.brief import write_recipe
+    from ragbed.builder.recipe import read_recipe
+    from ragbed.builder.survey import forecast_build, survey_folder
     from ragbed.io.jsonl import write_whole
 
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with --out, or remove it.")
+        raise UsageError(f"{target} already exists. Choose another file with `out`, or remove it.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
-    return RecipeResult(target, tomllib.loads(text))
+    survey = survey_folder(source) if source.is_dir() else None
+    forecast = None if survey is None else forecast_build(read_recipe(target), survey)
+    return RecipeResult(target, tomllib.loads(text), survey, forecast)
 
 
 @dataclass(frozen=True, repr=False)
@@ -277,9 +313,9 @@ def _extra_measures(
     from ragbed.builder.recipe import check_day
 
     for model, day in cutoffs.items():
-        check_day(day, f"--cutoff {model}:")
+        check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("--cutoff needs --runs: the responses of the model.")
+        raise UsageError("`cutoff` needs `runs`: the responses of the model.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -295,7 +331,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"--cutoff {text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
+from ragbed.api.request_options import read_headers, read_request_options
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.api.objects import ModelSource
+    from ragbed.api.spec import RunSpec
     from ragbed.data.corpus import Corpus
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
@@ -19,28 +22,7 @@ if TYPE_CHECKING:
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 
 
-class EngineOptions(TypedDict):
-    """Options that choose where the work runs."""
-
-    engine: str
-    cluster: str | None
-
-
-class CallOptions(EngineOptions):
-    """Options of every function that calls models."""
-
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-
-
-def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], None]) -> Engine:
+def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     """Open the engine that options name; the caller closes it.
 
     Raises:
@@ -49,21 +31,27 @@ def open_engine(options: EngineOptions | CallOptions, message: Callable[[str], N
     from ragbed.runs import engines
 
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
-    share = {name: options[name] for name in names if options.get(name) is not None}  # type: ignore[literal-required]
-    if options["engine"] == "local" and share:
-        raise UsageError(
-            f"--{next(iter(share)).replace('_', '-')} is for a cluster; add --engine ray, or leave it away."
-        )
+    share = {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
+    if spec.engine == "local" and share:
+        name = next(iter(share))
+        raise UsageError(f"{name}={share[name]} needs a Ray cluster. Add engine=ray, or remove `{name}`.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
-    return engines.open_engine(engines.EngineSpec(options["engine"], options["cluster"], replicas, tell=message))
+    return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
+
+
+def with_request_options(sampling: Sampling, spec: RunSpec) -> Sampling:
+    """Return sampling parameters with the options for requests."""
+    from msgspec import structs
+
+    return structs.replace(sampling, **read_request_options(vars(spec)))
 
 
 def open_model(
     name: str,
     sampling: Sampling,
-    options: CallOptions,
+    spec: RunSpec,
     engine: Engine,
     preset: Preset | None = None,
     *,
@@ -74,21 +62,29 @@ def open_model(
     from ragbed.models import ModelConfig
     from ragbed.models.retry_policy import RetryPolicy
 
-    timeout = options["timeout"]
+    timeout = spec.timeout
     config = ModelConfig(
         name,
         variables(),
-        sampling,
+        with_request_options(sampling, spec),
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy.item_s, 5 * timeout)),
-        options["max_connections"],
-        options["rpm"],
-        options["tpm"],
+        spec.max_connections,
+        spec.rpm,
+        spec.tpm,
         data_dir(),
         preset,
         trusts_code,
         corpora=corpora or {},
+        headers=read_headers(spec.header),
     )
     return engine.open_model(name, config)
+
+
+def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
+    """Return an object as a model whose exceptions become outcomes of cases."""
+    from ragbed.api import function_models
+
+    return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
@@ -118,17 +114,17 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
             )
         if prompted and is_system:
             raise UsageError(
-                f"{model.name} is a RAG system, which builds its own prompts; --strategies is for language models."
+                f"{model.name} is a RAG system, which builds its own prompts; `strategies` is for language models."
             )
 
 
-def open_reader(name: str, sampling: Sampling, options: CallOptions, engine: Engine) -> Model:
+def open_reader(name: str, sampling: Sampling, spec: RunSpec, engine: Engine) -> Model:
     """Open a model that follows a prompt of ours, e.g. a judge.
 
     Raises:
         UsageError: The model is a RAG system, which builds its own prompts.
     """
-    model = open_model(name, sampling, options, engine)
+    model = open_model(name, sampling, spec, engine)
     _refuse_system(model)
     return model
 
@@ -166,7 +162,7 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
                     message(
                         f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
                         f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few correct answers; use another "
-                        f"model, or choose languages with --lang."
+                        f"model, or choose languages with `lang`."
                     )
         yield case
 

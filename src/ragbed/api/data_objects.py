@@ -7,17 +7,15 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from ragbed.api.objects import brief, labelled
-from ragbed.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragbed.data import Dataset
+from ragbed.data import Dataset, Line
+from ragbed.errors import DataError, UsageError
 
 
 class DataFrame(Protocol):
@@ -60,6 +58,19 @@ def read_data(data: DataLike) -> list[Dataset]:
     return datasets
 
 
+class _GivenItems(Dataset):
+    """Items that are given as Python objects; errors name the item instead of the temporary file."""
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every item or its error."""
+        for line in super().lines():
+            if isinstance(error := line.content, DataError):
+                item = f"data={self.name!r}, item {line.number - 1}"
+                yield line._replace(content=DataError(item, error.problem, field=error.field))
+            else:
+                yield line
+
+
 def _is_rows(data: object) -> bool:
     """Return whether an object is one dataset: a DataFrame or a list of item dictionaries."""
     if _is_frame(data) or hasattr(data, "to_dicts"):
@@ -69,15 +80,13 @@ def _is_rows(data: object) -> bool:
 
 def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
     """Write items to a temporary file, which is deleted with the dataset."""
-    from ragbed.data import Dataset
-
     rows = _rows(value)
     if rows is None:
         raise UsageError(
             f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
         )
     folder = tempfile.mkdtemp(prefix="ragbed-")
-    dataset = Dataset(name, Path(folder) / f"{name}.jsonl")
+    dataset = _GivenItems(name, Path(folder) / f"{name}.jsonl")
     weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
     with open(Path(folder) / f"{name}.jsonl", "wb") as sink:
         sink.writelines(_encode(name, number, row) + b"\n" for number, row in enumerate(rows))

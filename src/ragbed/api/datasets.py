@@ -11,10 +11,11 @@ from weakref import finalize
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
-from ragbed.api.options import LayoutKeywords, MixKeywords, layout_options, local_path, to_place
+from ragbed.api.options import local_path, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
+from ragbed.api.spec import LayoutKeywords, MixKeywords
 from ragbed.api.tables import TableResult
 from ragbed.data.output import BinarySink
 from ragbed.io.locations import Url
@@ -79,7 +80,7 @@ def cases(
     from ragbed.testbeds.feasibility import FeasibilityCounts
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
-    names, settings = read_layout(layout_options(layout))
+    names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
     datasets, counts = read_data(data), FeasibilityCounts()
     made = CaseSet(datasets, counts, lambda: generate_cases(datasets, testbeds, settings, named=names is not None))
@@ -87,7 +88,7 @@ def cases(
         for name in DEFAULT_TESTBEDS if names is None else ():
             if TESTBEDS[name] not in testbeds:
                 shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
-        left_out: list[str] = []  # shown when it is certain that there are cases
+        left_out: list[str] = []  # printed only if there are cases
         cases = generate_cases(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
         _write_cases(cases, made, out, shown)
         for line in left_out:
@@ -189,8 +190,8 @@ def lint(
     from ragbed.analysis.linting.samples import Samples
     from ragbed.testbeds.selection import choose_testbeds
 
-    rules = choose_rules(None if only is None else split(only, "--only"), [] if skip is None else split(skip, "--skip"))
-    settings = read_mix(layout_options(mix))
+    rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
+    settings = read_mix(with_defaults(mix))
     choose_testbeds(None, settings)  # reports a noise ratio that no testbed allows before the data is read
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetReport] = []
@@ -289,7 +290,7 @@ def synthesize(
         num_docs,
         parts,
         tokens,
-        split(perturbations, "--perturbations"),
+        split(perturbations, "perturbations"),
     )
     folder, counts, done = local_path(out), plan.counts(), 0
     plan.check_folder(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
@@ -25,8 +26,11 @@ ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
 _ITEMS = 11  # Questions of each of the three kinds, in each language: about 80 cases.
 _DOCS = 2  # Short prompts, so that the bundled model needs only a few minutes on two cores.
-_RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}  # What two documents allow.
-_MAX_TOKENS = 64  # Enough for a sentence or two.
+_RATIOS = {
+    "noise": (Fraction(0), Fraction(1, 2)),
+    "integration": (Fraction(0),),
+}  # These apply to prompts with two documents.
+_MAX_TOKENS = 64  # This is enough for a sentence or two.
 
 
 def demo(
@@ -38,7 +42,9 @@ def demo(
 ) -> dict[str, Run]:
     """Evaluate a small model and a baseline on about eighty cases of all testbeds, in a few minutes.
 
-    The default model reads English only; Chinese is shown with a baseline that picks the best-matching sentence.
+    The default model reads English only; Chinese is shown with a baseline that picks the best-matching sentence. The
+    weights of the default model are downloaded if they are missing. Where that fails, or llama.cpp is not installed,
+    the baseline is evaluated alone.
 
     Args:
         model: Model string.
@@ -61,27 +67,44 @@ def demo(
         raise UsageError(f"demo(model={model!r}, out={out!r}): both must be strings.")
     runs: dict[str, Run] = {}
     with open_progress(progress) as shown:
-        for language, names in choose_models(model, read_langs(lang), shown.message).items():
+        for language, names in choose_models(model, read_langs(lang), shown).items():
             with closing(_plan(language, names, folder / language, shown.message)) as job:
                 execute(job, shown.calls)
             runs[language] = Run(folder / language)
     return runs
 
 
-def choose_models(model: str, langs: tuple[Lang, ...], message: Callable[[str], None]) -> dict[Lang, list[str]]:
+def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[Lang, list[str]]:
     """Return the models to evaluate in each language: the named one and the baseline.
 
-    The baseline is evaluated alone where the default model is not installed or does not read the language.
+    The baseline is evaluated alone where the default model cannot be installed or does not read the language.
     """
     reads = [lang for lang in langs if lang == "en" or model not in ENGLISH_ONLY]
     names = [BASELINE] if model == BASELINE else [model, BASELINE]
-    if model == DEFAULT_MODEL and reads:
-        try:
-            check_reader(model)
-        except UsageError as problem:
-            message(f"{problem}. Until then a baseline that picks the best-matching sentence is evaluated instead.")
-            names = [BASELINE]
+    if model == DEFAULT_MODEL and reads and (problem := _install_default(shown)):
+        shown.message(f"{problem} Until then a baseline that picks the best-matching sentence is evaluated instead.")
+        names = [BASELINE]
     return {lang: names if lang in reads else [BASELINE] for lang in langs}
+
+
+def _install_default(shown: Progress) -> str | None:
+    """Download the weights of the default model if they are missing; return the problem if the model cannot run."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        return f"{DEFAULT_MODEL} needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again."
+    try:
+        check_reader(DEFAULT_MODEL)
+    except UsageError:
+        from ragbed.api.downloads import Transfers, find_entry
+        from ragbed.data.catalog import install
+
+        entry = find_entry(DEFAULT_MODEL.rpartition("/")[2])
+        shown.message(f"Downloading the weights of {DEFAULT_MODEL} ({entry.megabytes} MB) …")
+        failed = next(
+            (one.problem for one in install.download(entry, data_dir(), Transfers(shown)) if one.problem), None
+        )
+        if failed:
+            return f"{failed}. Run `ragbed data get {entry.name}` when the server can be reached."
+    return None
 
 
 def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], None]) -> Job:

@@ -12,7 +12,7 @@ from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
-from ragbed.environment import data_dir
+from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def download(
     Args:
         name: Name in `ragbed.datasets()`.
         from_: Copy the files from this folder, file or wheel instead.
-        mirror: Download from this URL of another server; the checksums stay the same.
+        mirror: Name of a mirror (hf-mirror, jsdelivr) or URL of a folder with the files; checksums are verified as
+            usual. Without it, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
@@ -73,6 +74,7 @@ def download(
         'here'
     """
     from ragbed.data.catalog import install
+    from ragbed.data.catalog.mirrors import mirrored_source
 
     entry, source = find_entry(name), None if from_ is None else local_path(from_)
     check_source(source, mirror)
@@ -82,11 +84,11 @@ def download(
         elif source is not None:
             arrivals = install.take(entry, data_dir(), source)
         else:
-            entry = entry if mirror is None else replace(entry, source=mirror.rstrip("/"))
-            arrivals = install.download(entry, data_dir(), _Transfers(shown))
+            source_url = mirrored_source(entry, mirror, variables().get("HF_ENDPOINT"))
+            arrivals = install.download(replace(entry, source=source_url), data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Run the same command again, or take files that you have: --from PATH."
+        advice = "Run the same command again, or use another server (`mirror`) or files that you have (`from_`)."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
         )
@@ -96,16 +98,18 @@ def download(
     return result
 
 
-class _Transfers:
+class Transfers:
     """Passes the progress and the problems of a download on; the same problem once."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._seen = shown, set[str]()
 
     def advance(self, name: str, done: int, total: int | None) -> None:
+        """Show how many bytes of a file are downloaded."""
         self._shown.count(name, done, total)
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
+        """Show a problem after which the download is tried again."""
         if problem not in self._seen:
             self._seen.add(problem)
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
@@ -115,14 +119,16 @@ def check_source(source: Path | None, mirror: str | None) -> None:
     """Check the parameters `from_` and `mirror` of `download`.
 
     Raises:
-        UsageError: Both are given, the path does not exist, or the mirror is not a URL.
+        UsageError: Both are given, the path does not exist, or the mirror is unknown.
     """
+    from ragbed.data.catalog.mirrors import check_mirror
+
     if source is not None and mirror is not None:
-        raise UsageError("--from and --mirror cannot be combined.")
+        raise UsageError("`from_` and `mirror` cannot be combined.")
     if source is not None and not source.exists():
-        raise UsageError(f"--from {source}: no such folder or file.")
-    if mirror is not None and not mirror.startswith(("https://", "http://")):
-        raise UsageError(f"--mirror {mirror!r}: use a URL that begins with https:// or http://.")
+        raise UsageError(f"from_={source}: no such folder or file. Check the path.")
+    if mirror is not None:
+        check_mirror(mirror)
 
 
 @checked
@@ -179,7 +185,7 @@ def find_entry(name: str) -> CatalogEntry:
     if name in dataset_names():
         owner = dataset_names()[name][0].name
         raise UsageError(f"{name} is one of the files of {owner}. Download them with: ragbed data get {owner}")
-    raise UnknownName("data", name, CATALOG)
+    raise UnknownName("dataset or model", name, CATALOG)
 
 
 def entry_folder(entry: CatalogEntry) -> Path:

@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeAlias, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
+
+if TYPE_CHECKING:
+    from ragbed.api.spec import RunSpec
 
 NameT = TypeVar("NameT", bound=str)
 Values: TypeAlias = str | float | Iterable[str | float]
@@ -21,92 +24,71 @@ _MOST_DOCS = 10_000  # Far more than any model reads: a typing error must not pl
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-class MixOptions(TypedDict):
-    """Options that choose the documents of a case."""
-
-    noise: Values | None
-    num_docs: int | None
-    true_ratio: Values
-
-
-class LayoutOptions(MixOptions):
-    """Options that choose the test cases."""
-
-    testbeds: Values | None
-    distractors: Values
-    positions: str
-    profile: str
-    lang: Values
-    limit: str | float | None
-    seed: int
-    prompt: Path | None
-
-
-def read_mix(options: MixOptions) -> Settings:
+def read_mix(spec: RunSpec) -> Settings:
     """Return settings with these documents, and defaults for the rest."""
-    docs = Settings.num_docs if options["num_docs"] is None else options["num_docs"]
+    docs = Settings.num_docs if spec.num_docs is None else spec.num_docs
     if not 1 <= docs <= _MOST_DOCS:
         raise UsageError(
-            f"--num-docs {docs} is not between 1 and {_MOST_DOCS:,}; for no documents use --testbeds closed-book."
+            f"num_docs={docs} is not between 1 and {_MOST_DOCS:,}; for no documents use testbeds=closed-book."
         )
     return Settings(
-        noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
+        noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
         num_docs=docs,
-        correct=_ratios(options["true_ratio"], "--true-ratio"),
+        correct=_ratios(spec.true_ratio, "true_ratio"),
     )
 
 
-def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
+def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
     """Return the chosen testbeds (None: the default ones) and the settings; check options alone and together."""
-    profile = options["profile"]
+    profile = spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    positions = _one_of("value of --positions", options["positions"], ("balanced", "all"))
+    positions = _one_of("value of `positions`", spec.positions, ("balanced", "all"))
     settings = replace(
-        read_mix(options),
+        read_mix(spec),
         distractors=tuple(
-            _one_of("distractor condition", name, ARMS) for name in split(options["distractors"], "--distractors")
+            _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),
         all_positions=positions == "all",
         profile=profile,
-        seed=options["seed"],
-        langs=read_langs(options["lang"]),
-        limit=_limit(options["limit"]),
-        prompt=options["prompt"],
+        seed=spec.seed,
+        langs=read_langs(spec.lang),
+        limit=_limit(spec.limit),
+        prompt=None if spec.prompt is None else Path(spec.prompt),
     )
     if settings.original is not None and (
         settings.distractors != ("related",) or settings.all_positions or settings.seed
     ):
         raise UsageError(
-            f"--profile {profile} repeats the original code, which has one distractor condition, one document order "
-            "and a fixed random generator; use --profile robust with --distractors, --positions and --seed."
+            f"profile={profile} repeats the original code, which has one distractor condition, one document order "
+            "and a fixed random generator; use profile=robust with `distractors`, `positions` and `seed`."
         )
-    if settings.distractors == ("fixed",) and (options["noise"] is not None or settings.num_docs != Settings.num_docs):
+    if settings.distractors == ("fixed",) and (spec.noise is not None or settings.num_docs != Settings.num_docs):
         raise UsageError(
-            "--distractors fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with --noise or --num-docs."
+            "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise` or `num_docs`."
         )
-    if options["noise"] is None and options["num_docs"] is None and settings.correct == Settings.correct:
+    if spec.noise is None and spec.num_docs is None and settings.correct == Settings.correct:
         settings = replace(
             settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
-    names = options["testbeds"]
-    return None if names is None else split(names, "--testbeds"), settings
+    names = spec.testbeds
+    return None if names is None else split(names, "testbeds"), settings
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:
-    """Return the languages of `--lang`."""
-    return tuple(_one_of("language", name, get_args(Lang)) for name in split(values, "--lang"))
+    """Return the languages of `lang`."""
+    return tuple(_one_of("language", name, get_args(Lang)) for name in split(values, "lang"))
 
 
 def read_strategies(values: Values | None) -> list[str]:
-    """Return the prompting strategies of `--strategies`."""
-    names = [] if values is None else split(values, "--strategies")
+    """Return the prompting strategies of `strategies`."""
+    names = [] if values is None else split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
 
 
-def split(values: Values, option: str) -> list[str]:
-    """Return the values of an option that takes several, without duplicates.
+def split(values: Values, parameter: str) -> list[str]:
+    """Return the values of a parameter that takes several, without duplicates.
 
     Raises:
         UsageError: A value is empty.
@@ -115,8 +97,10 @@ def split(values: Values, option: str) -> list[str]:
         [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
+    if not parts:
+        raise UsageError(f"{parameter}={values!r} is empty; name at least one value.")
     if not all(parts):
-        raise UsageError(f"{option} {values!r} has an empty part; separate values by single commas.")
+        raise UsageError(f"{parameter}={values!r} has an empty part; separate values by single commas.")
     return list(dict.fromkeys(parts))
 
 
@@ -127,8 +111,8 @@ def _one_of(what: str, name: str, known: tuple[NameT, ...]) -> NameT:
     raise UnknownName(what, name, known)
 
 
-def _ratios(values: Values, option: str) -> tuple[Fraction, ...]:
-    return tuple(dict.fromkeys(parse_ratio(part, option) for part in split(values, option)))
+def _ratios(values: Values, parameter: str) -> tuple[Fraction, ...]:
+    return tuple(dict.fromkeys(parse_ratio(part, parameter) for part in split(values, parameter)))
 
 
 def _limit(value: str | float | None) -> int | Fraction | None:
@@ -137,7 +121,9 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     text = str(value)
     if _WHOLE.fullmatch(text):
         return int(text)
-    share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
+    share = parse_ratio(text, "limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
-        raise UsageError(f"--limit {text!r} is neither a number of items from 1 nor a fraction between 0 and 1.")
+        raise UsageError(
+            f"limit={value!r} is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1."
+        )
     return share

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import CallOptions, open_engine, open_model, open_reader, read_budget
-from ragbed.api.objects import ModelLike, ModelSource, System, open_object, read_models
+from ragbed.api.calling import open_engine, open_model, open_object, open_reader, read_budget
+from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
 from ragbed.api.runs import execute
+from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UsageError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """Calls to make, stored as a run of their own that can be resumed and grows with new cases.
+    """Planned calls, stored as a separate run that can be resumed and extended with new cases.
 
     Attributes:
         folder: Folder of the run.
@@ -49,14 +50,14 @@ class CallPlan:
 
 
 class ModelCaller:
-    """Makes the calls of one API function, with one engine, one cache and one display of progress."""
+    """The calls of one API function, with one engine, one cache and one progress display."""
 
-    def __init__(self, options: CallOptions, engine: Engine, progress: Progress) -> None:
+    def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
 
     def budget(self, models: ModelLike) -> Budget | None:
         """Return a new budget, if a limit is set; every model then needs a known price."""
-        return read_budget((source.name for source in read_models(models)), self.options["budget"])
+        return read_budget((source.name for source in read_models(models)), self.options.budget)
 
     def plan(self, plan: CallPlan) -> Job:
         """Return the job of a plan, with its models opened."""
@@ -69,7 +70,7 @@ class ModelCaller:
             models=[self._open(source, plan) for source in read_models(plan.models)],
             repeats=plan.repeats,
             grows=True,
-            cache=None if self.options["no_cache"] else cache_file(),
+            cache=None if self.options.no_cache else cache_file(),
             budget=plan.budget,
             tell=self.progress.message,
         )
@@ -80,7 +81,7 @@ class ModelCaller:
             return open_named(source.name, plan.sampling, self.options, self.engine)
         if plan.reads_prompt and isinstance(source.value, System):
             raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
-        return open_object(source.value, self.options["max_connections"], self.options["timeout"], {})
+        return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
         """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""
@@ -90,7 +91,7 @@ class ModelCaller:
 
 
 @contextmanager
-def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCaller]:
+def open_caller(options: RunSpec, progress: Progress) -> Iterator[ModelCaller]:
     """Open the engine for calls, and close it at the end of the block."""
     engine = open_engine(options, progress.message)
     try:

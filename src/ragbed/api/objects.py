@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import functools
 import inspect
 import re
-import time
-import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
-import msgspec
+from ragbed.errors import UsageError
+from ragbed.models.base import Model
+from ragbed.schema import Lang
 
-from ragbed.errors import RagbedError, UsageError
-from ragbed.models.base import Model, WorkerLost, canonical
-from ragbed.models.failures import Failure, failed
-from ragbed.models.systems import DEFAULT_CALLS, read_answer
-from ragbed.models.threads import in_daemon_thread
-from ragbed.schema import Case, Completion, Lang, Retrieved
-from ragbed.text import storable
-
-if TYPE_CHECKING:
-    from ragbed.data.corpus import Corpus
-
-_LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error.
 _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
 
 
 @dataclass(frozen=True)
 class SystemCase:
-    """What a RAG system receives of a case: neither the gold answer nor labels of the documents.
+    """The input of a RAG system: a case without the gold answer and without the labels of the documents.
 
     Attributes:
         case: Name of the case.
@@ -76,7 +61,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
     """Mark a function as a RAG system, which receives the case and builds its own prompt.
 
     The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
-    with `answer` and, if it likes, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
+    with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
     dictionaries with `id` or `text`. Can be used as a decorator.
 
     Args:
@@ -122,7 +107,7 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             own, name = split_name(value)
             source = ModelSource(name, label or own)
         else:
-            source = ModelSource(_object_name(value), label, value)
+            source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
         raise UsageError("model is empty: name at least one model.")
@@ -132,11 +117,11 @@ def read_models(models: ModelLike) -> list[ModelSource]:
 def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
-        raise UsageError(f"two models are called {source.name!r}; name them: model={{'NAME': …, 'OTHER': …}}.")
+        raise UsageError(f"two models are called {source.name!r}; give them names: model={{'NAME': …, 'OTHER': …}}.")
     if known is not None and known.label != source.label:
-        raise UsageError(f"--model {source.name} is given twice under different names; give it once.")
+        raise UsageError(f"model={source.name} is given twice under different names; give it once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(f"--model {source.label}=…: two models have this name; names must be unique within a run.")
+        raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source
 
 
@@ -158,11 +143,11 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     return [("", values)]
 
 
-def _object_name(value: object) -> str:
-    """Return the model string of an object."""
+def object_name(value: object, label: str = "") -> str:
+    """Return the model string of an object; a function has the name that it was given, if any."""
     if isinstance(value, System):
-        return f"system/{value.name}"
-    if _is_model(value):
+        return f"system/{label or value.name}"
+    if is_model(value):
         if not isinstance(value.name, str) or "/" not in value.name.strip("/"):
             raise UsageError(f"model={value!r}: its name {value.name!r} must have the form provider/model.")
         return value.name
@@ -180,10 +165,15 @@ def _object_name(value: object) -> str:
         ) from None
     except ValueError:  # Some functions written in C have no signature.
         pass
-    return f"function/{_name_of(value)}"
+    return f"function/{label or _name_of(value)}"
 
 
-def _is_model(value: object) -> TypeGuard[Model]:
+def is_model(value: object) -> TypeGuard[Model]:
+    """Return whether an object has the `Model` protocol.
+
+    Raises:
+        UsageError: It has only a part of it.
+    """
     if inspect.isclass(value) or not hasattr(value, "complete") or not hasattr(value, "identity"):
         return False
     if missing := [name for name in _MODEL_ATTRIBUTES if not hasattr(value, name)]:
@@ -196,142 +186,6 @@ def _name_of(function: object) -> str:
         function = function.func
     name = str(getattr(function, "__qualname__", type(function).__qualname__)).rpartition("<locals>.")[2]
     return re.sub(r"[^\w.-]+", "", name) or "function"
-
-
-def open_object(value: object, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object that was given as a model, guarded: what it raises is the outcome of that case."""
-    from ragbed.models import ModelConfig
-    from ragbed.models.plugin_guard import open_contained
-
-    at_once = connections or DEFAULT_CALLS
-    if isinstance(value, System):
-        return _SystemModel(_object_name(value), value.function, at_once, timeout, corpora)
-    if _is_model(value):
-        provider, _, rest = value.name.partition("/")
-        return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
-    return _FunctionModel(_object_name(value), value, at_once, timeout)  # type: ignore[arg-type]  # a callable
-
-
-def _with_tracebacks(model: Model) -> Model:
-    """Return a copy of a model object whose exceptions are outcomes of their cases, with tracebacks."""
-
-    async def complete(case: Case, repeat: int = 0) -> Completion:
-        try:
-            return await model.complete(case, repeat)
-        except (RagbedError, WorkerLost):
-            raise
-        except Exception as error:  # Any error of the caller's code.
-            return _error_of(error)
-
-    guarded = copy.copy(model)
-    object.__setattr__(guarded, "complete", complete)
-    return guarded
-
-
-class _FunctionModel:
-    """A function from a prompt to a response; responses are not cached, because the function may change."""
-
-    answers_afresh: Literal[True] = True
-    takes_prompts = True
-    advice = "See `run.errors` for the tracebacks."
-
-    def __init__(self, name: str, function: Callable[[Any], Any], concurrency: int, timeout: float) -> None:
-        self.name, self.concurrency = name, concurrency
-        self._function, self._timeout = function, timeout
-        call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object with an async __call__
-        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-
-    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - of the protocol
-        """Call the function; whatever it raises is the outcome of this case."""
-        start, limit = time.monotonic(), asyncio.timeout(self._timeout)
-        try:
-            async with limit:
-                value = await self._call(self._argument(case))
-            completion = self._read(value, case)
-        except Failure as failure:
-            return failed(failure, 1, Counter())
-        except TimeoutError as error:
-            if limit.expired():
-                return failed(Failure("timeout", f"no answer within {self._timeout:,.6g} s"), 1, Counter())
-            return _error_of(error)
-        except (Exception, SystemExit) as error:  # Any error of the function.
-            return _error_of(error)
-        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
-
-    async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that its clients can be reused; run others in threads."""
-        value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
-        return await value if inspect.isawaitable(value) else value
-
-    def _argument(self, case: Case) -> object:
-        return "\n\n".join(message.content for message in case.messages)
-
-    def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - other models read it by the case
-        if not isinstance(value, str):
-            raise TypeError(f"the function returned {brief(value)}; expected a string")
-        return Completion(outcome="ok", reply=value, finish="stop")
-
-    def request(self, case: Case) -> bytes:
-        """Return the prompt, which identifies the request."""
-        return canonical({"messages": case.messages})
-
-    async def identity(self) -> str:
-        """Return nothing: a function has no version."""
-        return ""
-
-    async def close(self) -> None:
-        """Do nothing: the function belongs to the caller."""
-
-
-class _SystemModel(_FunctionModel):
-    """A RAG system as a function of the case."""
-
-    takes_prompts = False
-
-    def __init__(
-        self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Mapping[str, Corpus]
-    ) -> None:
-        super().__init__(name, function, concurrency, timeout)
-        self._corpora = corpora
-
-    def _argument(self, case: Case) -> SystemCase:
-        texts = [document.text for document in case.documents]
-        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus)
-
-    def _read(self, value: object, case: Case) -> Completion:
-        contexts = value.get("contexts") if isinstance(value, Mapping) else getattr(value, "contexts", None)
-        if contexts is not None:
-            parts = value if isinstance(value, Mapping) else {"answer": getattr(value, "answer", None)}
-            value = {"retrieved": list(contexts), **parts}
-        answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
-        if not isinstance(answer, str):
-            raise TypeError(f"the system returned {brief(value)}; expected a string or an object with 'answer'")
-        completion = read_answer(value, case, self._corpora)
-        if contexts is None or case.corpus is not None:
-            return completion
-        return msgspec.structs.replace(completion, retrieved=_read_contexts(contexts, case))
-
-    def request(self, case: Case) -> bytes:
-        """Return what the system receives, which identifies the request."""
-        return canonical(self._argument(case))
-
-
-def _read_contexts(contexts: Iterable[object], case: Case) -> tuple[Retrieved, ...]:
-    """Return the passages that a system used of the documents it was given, with their relevance labels."""
-    labels = {document.text: document.stance for document in case.documents}
-    texts = [str(part.get("text", part.get("id", ""))) if isinstance(part, Mapping) else str(part) for part in contexts]
-    return tuple(Retrieved(id=storable(text[:80]), stance=labels.get(text), text=storable(text)) for text in texts)
-
-
-def _error_of(error: BaseException) -> Completion:
-    """Return an error of the caller's code as the outcome of a case, with its traceback."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
-        trace = trace.tb_next
-    text = "".join(traceback.format_exception(type(error), error, trace))
-    brief = " ".join(f"{type(error).__name__}: {error}".split())
-    kept = text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
-    return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))
 
 
 def brief(value: object) -> str:

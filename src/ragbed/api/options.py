@@ -5,81 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
-from ragbed.api.layout import Values
 from ragbed.api.results import Run
-from ragbed.api.spec import RunSpec
+from ragbed.api.spec import CallKeywords, EngineKeywords, LayoutKeywords, MixKeywords, RunSpec
 from ragbed.errors import UsageError
 from ragbed.io.locations import Place, Url, parse_place
-
-if TYPE_CHECKING:
-    from ragbed.api.calling import CallOptions
-    from ragbed.api.layout import LayoutOptions
 
 RunLike: TypeAlias = Run | str | Path
 """A run, or its folder."""
 RunsLike: TypeAlias = RunLike | Sequence[RunLike]
 
 
-class MixKeywords(TypedDict, total=False):
-    """Options that choose the documents of a case."""
-
-    noise: Values | None
-    num_docs: int | None
-    true_ratio: Values
-
-
-class LayoutKeywords(MixKeywords, total=False):
-    """Options that choose the test cases, as in `run`."""
-
-    testbeds: Values | None
-    distractors: Values
-    positions: str
-    profile: str
-    lang: Values
-    limit: str | float | None
-    seed: int
-    prompt: str | Path | None
-
-
-class EngineKeywords(TypedDict, total=False):
-    """Options that choose where the work runs."""
-
-    engine: str
-    cluster: str | None
-
-
-class CallKeywords(EngineKeywords, total=False):
-    """Options of every function that calls models, as in `run`."""
-
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    no_cache: bool
-
-
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(RunSpec)}
 
 
-def call_options(given: CallKeywords | EngineKeywords) -> CallOptions:
-    """Return all options for calls, checked, with the defaults of `run` for those that are not given."""
-    return RunSpec(data=(), **given).calls
+def with_defaults(given: LayoutKeywords | MixKeywords | CallKeywords | EngineKeywords) -> RunSpec:
+    """Return shared options, checked, with the defaults of `run` for those that are not given."""
+    return RunSpec(data=(), **given)
 
 
-def layout_options(given: LayoutKeywords | MixKeywords) -> LayoutOptions:
-    """Return all options for test cases, checked, with the defaults of `run` for those that are not given."""
-    return RunSpec(data=(), **given).layout
+def several(values: object, parameter: str | None = None) -> list[Any]:
+    """Return a value, or the values of a list or tuple, as a list.
 
-
-def several(values: object) -> list[Any]:
-    """Return a value, or the values of a list or tuple, as a list."""
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    Raises:
+        UsageError: There is no value, and the name of a parameter that needs one is given.
+    """
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    if not found and parameter:
+        raise UsageError(f"`{parameter}` is empty: name at least one.")
+    return found
 
 
 def only_path(value: object) -> Path | None:

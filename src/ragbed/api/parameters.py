@@ -66,8 +66,8 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
         UsageError: It is smaller than `low` or larger than `high`.
     """
     if value is not None and (value < low or (high is not None and value > high)):
-        allowed = f"{low:g} and more" if high is None else f"{low:g} to {high:g}"
-        raise UsageError(f"--{name.replace('_', '-')} {value:g}: allowed are {allowed}.")
+        allowed = f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"
+        raise UsageError(f"{name}={value:g} is out of range. Use a number {allowed}.")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

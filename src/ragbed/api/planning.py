@@ -10,15 +10,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.api.calling import check_models, open_engine, open_model, read_budget, warn_of_languages
+from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies
-from ragbed.api.objects import ModelSource, open_object, read_models
+from ragbed.api.objects import ModelSource, read_models
+from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
 from ragbed.environment import cache_file
-from ragbed.errors import UnknownName
+from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
+    from ragbed.analysis.stopping import MonitoringRule
+    from ragbed.analysis.stopping_conditions import Condition
     from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
     from ragbed.data.corpus import Corpus
@@ -53,46 +56,72 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     floors = read_floors(spec.gates)
+    conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
-    names, settings = read_layout(spec.layout)
+    names, settings = read_layout(spec)
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
-    engine = open_engine(spec.calls, message)
+    stored = (
+        _stored_settings(spec, datasets, settings.as_options(), names, shard)
+        | ({"remedies": ",".join(strategies)} if strategies else {})
+        | _stored_sampling(sampling, spec)
+    )
+    rule = _open_rule(conditions, spec.repeats, len(sources), stored)
+    engine = open_engine(spec, message)
     try:
         models = _open_models(sources, spec, sampling, engine, corpora)
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
+        _check_batch(spec, models)
         budget = read_budget([source.name for source in sources], spec.budget)
     except BaseException:
         engine.close()
         raise
 
     def cases() -> Iterable[Case]:
-        planned = generate_cases(
-            datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message
+        planned = require_feasible(
+            generate_cases(datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message)
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
-        return _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        checked = _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        return checked if rule is None else rule.check(checked)
 
     return Job(
         folder=Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name),
-        settings=_stored_settings(spec, datasets, settings.as_options(), names, shard)
-        | ({"remedies": ",".join(strategies)} if strategies else {})
-        | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
+        settings=stored,
         cases=cases,
         models=models,
         repeats=spec.repeats,
         names={source.name: source.label for source in sources if source.label},
         cache=None if spec.no_cache else cache_file(),
         budget=budget,
+        batch=spec.batch,
+        rule=rule,
         tell=message,
         engine=engine,
     )
+
+
+def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
+    """Check that all models have batches, if they are requested."""
+    from ragbed.models.base import Batching
+
+    if not spec.batch:
+        return
+    if spec.strategies or spec.preset:
+        raise UsageError("`batch` is for single calls with the plain prompt; omit `strategies` and `preset`.")
+    for model in models:
+        if not isinstance(model, Batching):
+            raise UsageError(
+                f"`batch`: {model.name} has no batches. Batches need openai/…, anthropic/… or a compatible server, and "
+                "the local engine."
+            )
 
 
 def _stored_settings(
@@ -104,6 +133,7 @@ def _stored_settings(
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}
+    stored |= {"until": "; ".join(spec.conditions)} if spec.until else {}
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
@@ -112,9 +142,9 @@ def _open_models(
 ) -> list[Model]:
     preset, trusts_code = _preset(spec.preset), spec.trust_remote_code
     return [
-        open_model(source.name, sampling, spec.calls, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
         if source.value is None
-        else open_object(source.value, spec.max_connections, spec.timeout, corpora)
+        else open_object(source, spec, corpora)
         for source in sources
     ]
 
@@ -126,6 +156,30 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
     from ragbed.analysis.gates import parse_floor
 
     return [parse_floor(text) for text in gates]
+
+
+def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
+    """Return the conditions of `until`."""
+    if not spec.until:
+        return []
+    if spec.shard is not None:
+        raise UsageError("`until` needs all questions, because every shard would stop on its own; omit `shard`.")
+    from ragbed.analysis.stopping_conditions import parse_conditions
+
+    return parse_conditions(spec.conditions, floors)
+
+
+def _open_rule(
+    conditions: Sequence[Condition], repeats: int, models: int, settings: dict[str, str]
+) -> MonitoringRule | None:
+    """Return the rule that stops a run with these settings."""
+    if not conditions:
+        return None
+    from ragbed.analysis.stopping import MonitoringRule
+    from ragbed.analysis.stopping_conditions import check_data
+
+    check_data(conditions, settings)
+    return MonitoringRule(conditions, repeats, models)
 
 
 def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
@@ -146,14 +200,33 @@ def _preset(name: str | None) -> Preset | None:
 
 
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
-    """Return the sampling of the spec; the preset, or the default, decides what the spec leaves open."""
+    """Return the sampling of the spec; missing values are those of the preset or the defaults."""
     from msgspec import structs
 
     from ragbed.models.base import Sampling
 
-    given = {name: getattr(spec, name) for name in ("temperature", "top_p", "max_tokens")}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return structs.replace(Sampling() if preset is None else preset.sampling, **chosen)
+    sampling = Sampling() if preset is None else preset.sampling
+    if spec.temperature is not None:
+        temperature = None if isinstance(spec.temperature, str) else spec.temperature
+        sampling = structs.replace(sampling, temperature=temperature)
+    if spec.top_p is not None:
+        sampling = structs.replace(sampling, top_p=spec.top_p)
+    return with_limit(sampling, sampling.max_tokens if preset and spec.max_tokens is None else spec.max_tokens)
+
+
+def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
+    """Return the settings of requests; those that are not set are left out, as in runs of earlier versions."""
+    import msgspec
+
+    limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
+    temperature = NONE if sampling.temperature is None else str(sampling.temperature)
+    stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
+    for name in ("reasoning_effort", "thinking", "seed_model"):
+        if getattr(spec, name) is not None:
+            stored[name] = str(getattr(spec, name))
+    if extra := read_extra_body(spec.extra_body):
+        stored["extra_body"] = msgspec.json.encode(extra, order="sorted").decode()
+    return stored
 
 
 def _new_folder(model: str) -> Path:

@@ -56,11 +56,11 @@ class Progress:
         """Show how many units of a task are finished."""
 
     def close(self) -> None:
-        """Remove what is shown: the function has ended."""
+        """Remove the display at the end of the function."""
 
 
 class Bars(Progress, ABC):
-    """Draws a bar for each model, once a run takes longer than a moment.
+    """A display with a bar for each model, if a run takes longer than a second.
 
     Args:
         clock: Seconds that only go forwards.
@@ -76,7 +76,7 @@ class Bars(Progress, ABC):
             self._draw(model, state.done, state.total, ", ".join(filter(None, [time_left(state), describe(state)])))
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Move the bar of a task."""
+        """Update the bar of a task."""
         if self._is_due(finished=done == total) and self._last - self._start > _QUICK_S:
             self._draw(task, done, total, "")
 
@@ -92,7 +92,7 @@ class Bars(Progress, ABC):
 
 
 class TerminalBars(Bars):
-    """Draws the bars on a terminal, and removes them at the end."""
+    """A display of bars on a terminal, which are removed at the end."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, console: Console | None = None) -> None:
         super().__init__(clock)
@@ -122,7 +122,7 @@ class TerminalBars(Bars):
 
 
 class NotebookBars(Bars):
-    """Draws the bars below the cell of a notebook; they stay there."""
+    """A display of bars below the cell of a notebook, where they remain."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
@@ -169,11 +169,14 @@ def _in_notebook() -> bool:
 def describe(state: CallProgress) -> str:
     """Return tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
     errors = counted(state.outcomes.get("error", 0), "error")
-    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}"
+    truncated = state.outcomes.get("truncated", 0)
+    return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}" + (
+        f", {truncated:,} truncated" if truncated else ""
+    )
 
 
 def time_left(state: CallProgress) -> str:
-    """Return the estimated time that a run still takes, or nothing while it is unknown."""
+    """Return the estimated remaining time of a run, or an empty text while it is unknown."""
     return "" if state.seconds_left is None else f"about {format_duration(state.seconds_left)} left"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -40,6 +40,9 @@ class ReportResult(TableResult):
     paths: Sequence[Path] = ()
     has_cases: bool = True
 
+    def __str__(self) -> str:
+        return super().__str__() if self.text is None else self.text
+
     def records(self) -> Records:
         """Return one row per cell: table, condition, metric, value with its 95 % interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
@@ -58,7 +61,7 @@ def report(
 
     Args:
         runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
-        format: Format of the report. Text is Markdown here.
+        format: Format of the report. A text report is written as Markdown.
         track: Scoring track of the tables; CSV and JSON have all tracks.
         out: File for the report, or folder for figures; by default report.html for HTML, else none.
         words: Language of figures, and in which HTML opens.
@@ -75,12 +78,12 @@ def report(
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 
-    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs)])
+    named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs")])
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
         raise UsageError("html has the cases, which sums do not contain; use text, md, latex, csv, json or figures.")
     if format in PICTURES and target is None:
-        raise UsageError(f"Figures are files: name a folder for them (-f {format} -o figures).")
+        raise UsageError("Figures are files: name a folder for them, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
@@ -102,13 +105,13 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder; name it without file://.")
+            raise UsageError(f"{place}: a run is a local folder. Write its path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
-            f"{files[0]} is a file of sums and {folders[0]} a run; name only one kind, or sum the run up first: "
-            f"ragbed score {folders[0]} --sums FILE"
+            f"{files[0]} is a file of sums, but {folders[0]} is a run. Use only files of sums or only runs; this "
+            f"command writes the sums of a run: ragbed score {folders[0]} --sums FILE"
         )
     return folders, files
 
@@ -127,14 +130,15 @@ def read_report(
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.metrics.trial_columns import TRACKS
-    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.analysis.run_cells import is_monitored, read_report_cells
     from ragbed.reporting.tables import make_report
     from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
     tracks = list(dict.fromkeys([*TRACKS, track]))
     cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
-    return make_report(names, cells, track, read_causes(runs), shown)
+    report = make_report(names, cells, track, read_causes(runs), shown)
+    return replace(report, is_monitored=any(map(is_monitored, runs)))
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
@@ -161,8 +165,9 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
     from ragbed.analysis.partial_sum_files import read_sums
     from ragbed.reporting.tables import make_report
 
-    cells = list(read_sums(files).cells(list(dict.fromkeys([*TRACKS, track]))))
-    return make_report([str(file) for file in files], cells, track)
+    sums = read_sums(files)
+    cells = list(sums.cells(list(dict.fromkeys([*TRACKS, track]))))
+    return replace(make_report([str(file) for file in files], cells, track), is_monitored=sums.is_monitored)
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What API functions return: rows of plain values, and runs."""
+"""Results of API functions: rows of plain values, and runs."""
 
 from __future__ import annotations
 
@@ -89,13 +89,12 @@ class Records(Sequence[dict[str, Any]]):
         return pandas.DataFrame(self._rows, columns=list(self.columns))
 
     def __repr__(self) -> str:
+        from ragbed.reporting.text_table import draw_table
+
         columns = _columns(self._shown, self._leading)
-        lines = [columns, *(tuple(_text(row.get(column)) for column in columns) for row in self._shown[:_MAX_ROWS])]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        text = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        ]
-        return "\n".join(filter(None, [self.title, *text, self._rest()]))
+        rows = [[_text(row.get(column)) for column in columns] for row in self._shown[:_MAX_ROWS]]
+        _, heading, body = draw_table(columns, rows)
+        return "\n".join(filter(None, [self.title, *heading, *body, self._rest()]))
 
     def _repr_html_(self) -> str:
         """Return the table as a notebook shows it; values are escaped."""
@@ -136,11 +135,13 @@ def _markup(cell: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run in its folder: what `ragbed.run` and `ragbed.open_run` return.
+    """A stored run, as returned by `ragbed.run` and `ragbed.open_run`.
 
     Attributes:
         folder: Folder of the run.
         gates: Results of the gates of `fail_under`: name, state (passed, failed or inconclusive) and message.
+        conditions: Results of the conditions of `until`: condition, model, name, state (decided or inconclusive) and
+            message.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -152,6 +153,7 @@ class Run:
 
     folder: Path
     gates: Records = field(default_factory=lambda: Records([]))
+    conditions: Records = field(default_factory=lambda: Records([]))
 
     def status(self) -> Status:
         """Return progress, outcome counts and token counts of each model; also while the run is in progress.
@@ -167,7 +169,7 @@ class Run:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """Return how many cases ended how: ok, refused (by the provider's content filter), error, and pending ones.
+        """Return the number of cases by outcome: ok, truncated, filtered (by the content filter), error, pending.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -175,7 +177,8 @@ class Run:
             {'ok': 5}
         """
         models = self.status().models
-        counts = {name: sum(getattr(model, name) for model in models) for name in ("ok", "refused", "error", "pending")}
+        names = ("ok", "truncated", "filtered", "error", "pending")
+        counts = {name: sum(getattr(model, name) for model in models) for name in names}
         return {name: count for name, count in counts.items() if count}
 
     @property
@@ -273,7 +276,7 @@ class Run:
                 yield to_builtins(to_trial(result, canonical=False))
 
     def records(self) -> Records:
-        """Return one flat row per trial: the scores and the token counts have columns of their own.
+        """Return one flat row per trial, with separate columns for scores and token counts.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -379,5 +382,5 @@ def _to_records(table: ReportTable) -> Records:
         values = {column.heading: None if cell is None else cell.value for column, cell in cells}
         rows.append(start | {"n": row.asked, "errors": row.errors} | values)
         texts = {column.heading: show(cell, column) for column, cell in cells}
-        shown.append(start | {"n": show_asked(row.asked, row.errors)} | texts)
+        shown.append(start | {"n": show_asked(row.asked, row.errors, row.truncated)} | texts)
     return Records(rows, table.title, shown)

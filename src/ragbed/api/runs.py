@@ -9,16 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
+from ragbed.api.parameters import checked
 from ragbed.api.planning import plan_run, read_floors
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records, Run
 from ragbed.api.spec import RunOptions, RunSpec, make_spec
-from ragbed.errors import RagbedError
+from ragbed.errors import DataError, RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
+    from ragbed.analysis.stopping import Decision, MonitoringRule
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
     from ragbed.runs.call_loop import CallProgress
@@ -58,7 +60,7 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
     spec = make_spec(model, data, options)
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
-    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+    return _finished(spec, job)
 
 
 async def arun(
@@ -83,11 +85,12 @@ async def arun(
             await execution.arun(job, _named(job, shown.calls))
         except RagbedError as error:
             raise _with_folder(error, job)  # noqa: B904 - it is the same error
-    return Run(job.folder, _gate_records(check_gates(spec, job.folder)))
+    return _finished(spec, job)
 
 
+@checked
 def open_run(folder: str | Path) -> Run:
-    """Open a run that was made before.
+    """Open an existing run.
 
     Raises:
         RagbedError: The folder contains no run.
@@ -122,7 +125,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here; without this the thread would go on calling the model.
+            except BaseException:  # Ctrl-C is raised here; without this the thread would continue to call the model.
                 ending.end()
                 raise
     except RagbedError as error:
@@ -146,11 +149,11 @@ def forecast(
 
 
 def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate five cases with each model and return what the run will take."""
+    """Evaluate five cases with each model and forecast calls, tokens, cost and time."""
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats)) for model in job.models]
+    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
@@ -158,19 +161,25 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
     floors = read_floors(spec.gates)
     if not floors:
         return []
-    from ragbed.analysis.gates import as_junit, check_floors
-    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.analysis.gates import as_junit, check_run
     from ragbed.io.jsonl import write_whole
 
-    checked = check_floors(floors, read_report_cells([folder], ["robust"]))
+    checked = check_run(floors, folder)
     if spec.junit is not None:
         with write_whole(Path(spec.junit)) as sink:
             sink.write(as_junit(str(folder), checked))
     return checked
 
 
-def _gate_records(gates: list[GateResult]) -> Records:
-    return Records([{"name": gate.name, "state": gate.state, "message": gate.message} for gate in gates], "Gates")
+def read_decisions(job: Job) -> list[Decision]:
+    """Return the results of the conditions of `until`, after the job was run."""
+    return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
+
+
+def _finished(spec: RunSpec, job: Job) -> Run:
+    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
+    conditions = [decision._asdict() for decision in read_decisions(job)]
+    return Run(job.folder, Records(gates, "Gates"), Records(conditions, "Conditions"))
 
 
 def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
@@ -182,7 +191,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
-    if (job.folder / "run.sqlite").exists():
+    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
         error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
     return error
 

@@ -37,8 +37,8 @@ class PageServer:
         description: What the page shows, in words.
 
     Args:
-        open_page: Opens the page: returns its address, its application and its description. An exit stack takes what
-            must be closed.
+        open_page: Opens the page and returns its URL, its application and its description; resources to close are added
+            to an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
@@ -202,13 +202,13 @@ def review(
     if export is None and import_ is None and apply is None:
         return _started(open_review(path, raters, target, port, progress), open_=open_)
     if sum(option is not None for option in (export, import_, apply)) > 1:
-        raise UsageError("--export, --import and --apply cannot be combined.")
+        raise UsageError("`export`, `import_` and `apply` cannot be combined.")
     with open_progress(progress) as shown, _open_session(path, raters, target, shown, apply is None) as (session, log):
         if export is not None:
             return _export(log, local_path(export))
         if import_ is not None:
             return ReviewResult(local_path(import_), session.take_in(local_path(import_)))
-        return _apply(session, local_path(str(apply)))
+        return _apply(session, local_path(str(apply)), local_path(path))
 
 
 def open_review(
@@ -241,7 +241,7 @@ def _open_session(
     from ragbed.ui.review.open_review import open_review as open_session
 
     if target is not None and not 0.001 <= target < 1:
-        raise UsageError(f"--target {target:g}: allowed are 0.001 to less than 1, e.g. 0.05.")
+        raise UsageError(f"target={target:g} is out of range. Use a number from 0.001 to 0.999, e.g. 0.05.")
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: items checked for flags", number)
@@ -266,15 +266,17 @@ def _export(log: Log, path: Path) -> ReviewResult:
 
     lines = log.read()
     if path.resolve() == log.path.resolve():
-        raise UsageError(f"--export {path} is the log itself; name another file.")
+        raise UsageError(f"export={path} is the log itself. Choose another file.")
     with write_whole(path) as sink:
         sink.write(pack(lines))
     return ReviewResult(path, len(lines))
 
 
-def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
-    from ragbed.builder.run_build import describe_quality
+def _apply(session: ReviewSession, folder: Path, source: Path) -> ReviewResult:
+    from ragbed.builder.run_build import correct_promises, describe_quality
     from ragbed.ui.review.apply import apply_review
 
     applied = apply_review(session.state, folder)
-    return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)
+    promises = correct_promises(source, folder) if applied.written and source.is_dir() else []
+    lines = [*promises, describe_quality(folder) or ""] if applied.written else []
+    return ReviewResult(folder, applied=applied, quality="\n".join(filter(None, lines)) or None)

@@ -24,7 +24,7 @@ _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 @dataclass(frozen=True, repr=False)
 class DoctorResult(TableResult):
-    """What works in this installation.
+    """Checks of this installation.
 
     Attributes:
         versions: Versions of ragbed and Python.
@@ -41,7 +41,7 @@ class DoctorResult(TableResult):
     plugins: Sequence[Mapping[str, str]]
 
     def records(self) -> Records:
-        """Return one row per provider and extra: whether it works, what was found, and how to fix it."""
+        """Return one row per provider and extra: whether it works, what was detected, and how to fix it."""
         rows = [
             {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
@@ -113,7 +113,7 @@ class CacheContents(TableResult):
 
 @checked
 def cache() -> CacheContents:
-    """Return how many responses of which models are cached.
+    """Return the number of cached responses per model.
 
     Example:
         >>> ragbed.cache().contents.entries >= 0
@@ -126,7 +126,7 @@ def cache() -> CacheContents:
 
 @checked
 def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
-    """Remove responses from the cache; return how many.
+    """Remove responses from the cache and return their number.
 
     Args:
         older_than: Remove responses of this age, e.g. 12h, 30d or 8w.
@@ -139,8 +139,8 @@ def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
     from ragbed.runs.cache_admin import prune
 
     if (older_than is None) is not all_:
-        raise UsageError("Use either --older-than AGE or --all.")
+        raise UsageError("Use either older_than=AGE or `all_`.")
     age = re.fullmatch(r"([0-9]+)([hdw])", (older_than or "0h").strip())
     if age is None:
-        raise UsageError(f"--older-than {older_than!r}: write a number and h, d or w, e.g. 30d.")
+        raise UsageError(f"older_than={older_than!r}: write a number and h, d or w, e.g. 30d.")
     return prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))

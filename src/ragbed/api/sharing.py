@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from ragbed.api.data_objects import DataLike, read_data
 from ragbed.api.layout import read_layout
-from ragbed.api.options import LayoutKeywords, layout_options, local_path, only_path, several, to_place
+from ragbed.api.options import local_path, only_path, several, to_place, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.reports import split_runs
 from ragbed.api.results import Run
+from ragbed.api.spec import LayoutKeywords
 from ragbed.data.output import BinarySink
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
 from ragbed.io.locations import Url
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ExportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the export is complete."""
         return not (self.failed and self.leaves_out)
 
 
@@ -115,7 +116,7 @@ def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords
     datasets = read_data(sources)
     if has_items:
         return export_items(datasets, target, list(layout))
-    names, settings = read_layout(layout_options(layout))
+    names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
     return export_cases(Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message), target)
 
@@ -171,12 +172,15 @@ def import_results(
 
     if from_ not in IMPORT_FORMATS:
         raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder = [local_path(path) for path in several(files)], local_path(out)
+    paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"--from {from_}: name the dataset with -d.")
+        raise UsageError(f"from_={from_} needs the dataset of the answers. Add data=DATA.")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
@@ -191,7 +195,7 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
         if value:
             raise UnusedOption(name, "a cassette contains the data and the model")
     if len(paths) > 1:
-        raise UsageError("--from cassette: name one file.")
+        raise UsageError("from_=cassette: name one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
@@ -201,9 +205,9 @@ def _match(
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
-    options = layout_options(layout)
+    options = with_defaults(layout)
     if answers.form == "rgb" and "profile" not in layout:
-        options["profile"] = "code-2024"
+        options = replace(options, profile="code-2024")
     names, settings = read_layout(options)
     folder = only_path(data)
     if folder is not None and is_frozen(folder):
@@ -246,7 +250,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     from ragbed.runs.merging import merge as merge_runs
     from ragbed.text import counted
 
-    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in runs)
+    places = dict.fromkeys(run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs"))
     folders, files = split_runs(list(places))
     target = to_place(out)
     if files:
@@ -254,7 +258,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
         text = f"{write_sums(sums, target)} of {len(files)} files"
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
-        raise UsageError(f"--out {target}: a run is a local folder; export it, or its sums, to a URL.")
+        raise UsageError(f"out={target}: a run is a local folder; export it, or its sums, to a URL.")
     merged = merge_runs(folders, target)
     text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}

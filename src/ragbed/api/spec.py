@@ -8,15 +8,14 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ragbed.api.layout import Values
+from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.api.calling import CallOptions
     from ragbed.api.data_objects import DataLike
-    from ragbed.api.layout import LayoutOptions
     from ragbed.api.objects import ModelLike
 
 DEFAULT_MODEL = "bundled/smollm2"
@@ -24,14 +23,18 @@ LocalFile: TypeAlias = str | Path | None
 _LARGEST = 2**53 - 1  # Larger integers are not exact in JSON.
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+class MixKeywords(TypedDict, total=False):
+    """Options that choose the documents of a case."""
 
-    out: LocalFile
-    testbeds: Values | None
     noise: Values | None
     num_docs: int | None
     true_ratio: Values
+
+
+class LayoutKeywords(MixKeywords, total=False):
+    """Options that choose the test cases, as in `run`."""
+
+    testbeds: Values | None
     distractors: Values
     positions: str
     profile: str
@@ -39,27 +42,55 @@ class RunOptions(TypedDict, total=False):
     limit: str | float | None
     seed: int
     prompt: LocalFile
-    strategies: Values | None
-    repeats: int
-    temperature: float | None
-    top_p: float | None
-    max_tokens: int | None
-    preset: str | None
-    trust_remote_code: bool
+
+
+class EngineKeywords(TypedDict, total=False):
+    """Options that choose where the work runs."""
+
+    engine: str
+    cluster: str | None
+
+
+class CallKeywords(EngineKeywords, total=False):
+    """Options of every function that calls models, as in `run`."""
+
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
     max_connections: int | None
     rpm: int | None
     tpm: int | None
     timeout: float
     budget: float | None
     no_cache: bool
-    engine: str
-    cluster: str | None
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
+
+
+class RunOptions(LayoutKeywords, CallKeywords, total=False):
+    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
+
+    out: LocalFile
+    strategies: Values | None
+    repeats: int
+    temperature: float | str | None
+    top_p: float | None
+    max_tokens: int | str | None
+    reasoning_effort: str | None
+    thinking: str | None
+    extra_body: str | Mapping[str, Any] | None
+    header: str | Sequence[str]
+    seed_model: int | None
+    preset: str | None
+    trust_remote_code: bool
     shard: str | None
     fail_under: str | Sequence[str]
     junit: LocalFile
+    until: str | Sequence[str]
+    batch: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +116,17 @@ class RunSpec:
         limit: First N items of each dataset, or that fraction.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
-        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, or all.
+        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, cite, or all.
         repeats: Responses per case.
-        temperature: Sampling temperature; default: 0, or the preset's.
+        temperature: Sampling temperature, or "none" to leave it out of requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
-        max_tokens: Maximum tokens per response; default: 256, or the preset's.
+        max_tokens: Maximum tokens per response. With "auto" it starts at 256, or at 4,096 once the model thinks, and a
+            truncated response is requested once more with up to 16,384. Default: "auto", or the preset's.
+        reasoning_effort: How much the model thinks, as its provider names it, e.g. `low`.
+        thinking: Whether the model thinks: `on`, `off`, or `budget=N` with a number of tokens.
+        extra_body: Further fields of the request, as a dictionary or as JSON.
+        header: Further headers of the request, each as `Name: value`.
+        seed_model: Seed of the model's random generator.
         preset: Name of a system of the paper whose prompt format and sampling to use.
         trust_remote_code: Run the code of a pinned `hf/` revision.
         max_connections: Maximum concurrent requests; default: adaptive, up to 64.
@@ -106,6 +143,10 @@ class RunSpec:
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
         fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; `Run.gates` has the results.
         junit: File to which the gates are written as JUnit XML.
+        until: Stop when these conditions are decided, e.g. `noise.accuracy@0.8 ± 3`, `compare:runs/base:drop 5%`, or
+            `decided` for the gates; `Run.conditions` has the results.
+        batch: Send the requests as provider batches (OpenAI, Anthropic), at half the price and with results within a
+            day.
 
     Raises:
         UsageError: A value has the wrong type or is out of range.
@@ -133,9 +174,14 @@ class RunSpec:
     prompt: LocalFile = None
     strategies: Values | None = None
     repeats: int = 1
-    temperature: float | None = None
+    temperature: float | str | None = None
     top_p: float | None = None
-    max_tokens: int | None = None
+    max_tokens: int | str | None = None
+    reasoning_effort: str | None = None
+    thinking: str | None = None
+    extra_body: str | Mapping[str, Any] | None = None
+    header: str | Sequence[str] = ()
+    seed_model: int | None = None
     preset: str | None = None
     trust_remote_code: bool = False
     max_connections: int | None = None
@@ -152,11 +198,13 @@ class RunSpec:
     shard: str | None = None
     fail_under: str | Sequence[str] = ()
     junit: LocalFile = None
+    until: str | Sequence[str] = ()
+    batch: bool = False
 
     def __post_init__(self) -> None:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
-        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under"):
+        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under", "until"):
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
@@ -164,33 +212,31 @@ class RunSpec:
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
-        for name in ("trust_remote_code", "no_cache"):
+        object.__setattr__(self, "max_tokens", check_max_tokens(self.max_tokens))
+        object.__setattr__(self, "temperature", check_temperature(self.temperature))
+        read_request_options(vars(self))
+        for name in ("trust_remote_code", "no_cache", "batch"):
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
             raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError("--cluster is for a cluster; add --engine ray, or leave it away.")
-
-    @property
-    def layout(self) -> LayoutOptions:
-        """Return the options that choose the test cases."""
-        return cast("LayoutOptions", vars(self))
-
-    @property
-    def calls(self) -> CallOptions:
-        """Return the options for calls to models."""
-        return cast("CallOptions", vars(self))
+            raise UsageError(f"cluster={self.cluster} needs a Ray cluster. Add engine=ray, or remove `cluster`.")
 
     @property
     def gates(self) -> tuple[str, ...]:
         """Return the gates of `fail_under`."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
 
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Return the conditions of `until`."""
+        return (self.until,) if isinstance(self.until, str) else tuple(self.until)
+
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a number may be: its type, whether None is allowed, and the range."""
+    """The allowed values of a number: its type, whether None is allowed, and the range."""
 
     whole: bool = True
     optional: bool = True
@@ -203,9 +249,8 @@ _NUMBERS = {
     "num_docs": _Bounds(),  # The range depends on the testbed and is checked with it.
     "seed": _Bounds(optional=False),
     "repeats": _Bounds(optional=False, low=1),
-    "temperature": _Bounds(whole=False, low=0),
     "top_p": _Bounds(whole=False, low=0, high=1),
-    "max_tokens": _Bounds(low=1),
+    "seed_model": _Bounds(),
     "max_connections": _Bounds(low=1, high=4_096),
     "rpm": _Bounds(low=1),
     "tpm": _Bounds(low=1),

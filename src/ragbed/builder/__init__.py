@@ -1,1 +1,1 @@
-"""Making a dataset from the outside world: one file per step, named for what it makes."""
+"""Build a dataset from feeds, pages or documents: one file per step."""

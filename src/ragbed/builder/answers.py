@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragbed.builder.build_context import Build, Problem, reject
+from ragbed.builder.labelling import is_stated
 from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
-from ragbed.builder.recipe import RecipePools
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
+from ragbed.builder.recipe import RecipePools, reader_of
 from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
@@ -21,34 +22,38 @@ _SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has 
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough varied passages whose supporting passages lead a reader to the answer."""
+    """Yield the questions with enough varied passages from which a reader finds the answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
-        draft, passages = drafts[pool.question], limit_sources(pool.passages, build.recipe.pools.per_source)
+        draft = drafts[pool.question]
+        passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
         if problem := _find_shortage(passages, build.recipe.pools) or _find_hedge(passages, draft):
             yield reject(STEP, draft.question, *problem)
         else:
             complete.append((draft, passages, _case(draft, passages)))
-    reader = build.recipe.pools.reader or build.recipe.generator
+    reader = reader_of(build.recipe)
     cases = unique_cases(case for _, _, case in complete)
-    responses = build.ask(Request(STEP, reader, cases)) if cases else {}
+    responses = build.ask(Request(STEP, reader, cases)) if cases and reader else {}
     for draft, passages, case in complete:
-        completion = responses[case.case][0]
-        reply = (completion.reply or "").strip()
-        if completion.outcome == "error":
-            yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
+        completion = responses[case.case][0] if reader else None
+        reply = (completion.reply or "").strip() if completion else ""
+        if completion is None:
+            yield _verified(draft, passages)
+        elif completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(STEP, draft.question, completion.outcome, f"the call of the reader failed: {reason}")
         elif score(case, reply)["correct"] is not True:
             reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)
         else:
-            supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
-            yield Verified(
-                question=draft.id,
-                supports=len(supports),
-                distracts=len(distracts),
-                sources=len(set(map(source_of, supports))),
-            )
+            yield _verified(draft, passages)
+
+
+def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
+    supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+    sources = len(set(map(source_of, supports)))
+    return Verified(question=draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
 
 
 def source_of(passage: Passage) -> str:
@@ -58,7 +63,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages of each source and stance, in order; 0 means no limit."""
+    """Keep at most this many passages of each source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -69,8 +74,14 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
     return tuple(kept)
 
 
+def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+    """Return the passages of an item: few of each source, and no support that only mentions the answer."""
+    stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
+    return limit_sources(stated, most)
+
+
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Return the passages with a stance."""
+    """Return the passages with a relevance label."""
     return [passage for passage in passages if passage.stance == stance]
 
 
@@ -89,7 +100,8 @@ def read_verified(build: Build) -> VerifiedQuestions:
     verified = {record.question for record in build.read(STEP, Verified)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
-    pools = {name: limit_sources(read[name], build.recipe.pools.per_source) for name in drafts}
+    most = build.recipe.pools.per_source
+    pools = {name: usable_passages(draft, read[name], most) for name, draft in drafts.items()}
     probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
     return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
 
@@ -121,7 +133,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that all sources give as a guess or a first count."""
+    """Find answers that all sources state as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -11,6 +11,7 @@ import msgspec
 
 from ragbed.builder.build_context import Build, Problem, RecordIndex
 from ragbed.builder.fetching import drain, open_fetcher
+from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.records import FetchedPage
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
@@ -22,7 +23,7 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # it may be tomorrow already in another time zone
+_OTHER_ZONES = timedelta(days=1)  # in another time zone it may already be tomorrow
 MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
 
 
@@ -133,6 +134,8 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
         return reject(raw.url, "short", f"it has fewer than {MIN_TOKENS} tokens of text")
     if read.lang is None:
         return reject(raw.url, "language", "its language was not detected as English or Chinese")
+    if found := find_instruction(read.text):
+        return reject(raw.url, "instructions", f"it addresses a model: {found!r}")
     return Article(
         id=hashlib.sha256(f"{raw.url}\0{read.text}".encode()).hexdigest()[:16],
         url=raw.url,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from ragbed.builder.web.charset import decode_page
+from ragbed.builder.passages import MAX_TOKENS
+from ragbed.builder.survey import Survey, survey_folder
 from ragbed.builder.web.content_types import SUFFIXES
-from ragbed.builder.web.language_detection import detect_language
 from ragbed.errors import UsageError
-from ragbed.io.locations import open_regular
 from ragbed.schema import Lang
 from ragbed.text import numeral, storable_name
 
-_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}  # without 一, an article in 一个
+_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {
+    "两": 2
+}  # 一 is left out, because it is an article in 一个
 _NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
 _ABOUT = r"\b(?:about|on)\b|关于|有关"
 # Before the topic a count may be anywhere; in the topic only where something new begins.
@@ -44,14 +46,15 @@ _LANGS: dict[Lang, re.Pattern[str]] = {
 }
 # A number before its language (10 English, 10个英文, 10 in English), or after it (English: 10, 英文10个).
 _BY_LANG = (
-    rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
+    rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}"
+    rf"|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
     rf"LANG的?\s*(?:questions?|items?|问题|题目?)?\s*[:：]?\s*{_NUMBER}",
 )
 _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# As the language of questions: "French wine" may be the topic.
+# Only as the language of questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -59,9 +62,8 @@ _OTHER_LANGS = re.compile(
     re.IGNORECASE,
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
-_MAX_SAMPLED = 200  # documents read to detect the languages of a folder
-_HEAD_BYTES = 20_000
-_PLAIN = frozenset({".txt", ".md", ".html", ".htm"})
+_DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
+_MIN_PASSAGE = 60  # tokens: two sentences
 
 
 def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:
@@ -81,16 +83,18 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         other = next(filter(None, found.groups()))
         raise UsageError(f"Cannot build questions in {other}: only English and Chinese are supported.")
     kind = _kind(documents)
-    langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(documents)
+    survey = survey_folder(documents) if kind == "folder" else None
+    langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
     counts, rest = _take_counts(brief)
+    base = _count_by_lang(rest) or _count(_BASE, rest) or _propose(survey, langs)
     lines = [
         f"name = {_quote(_slug(Path(name) if name else documents))}",
-        f"generator = {_quote(generator)}  # model that writes the questions",
+        f"generator = {_quote(generator)}  # model that writes the questions, or rules",
         f"langs = {json.dumps(langs)}",
         f"about = {_quote(_topic(rest))}  # topic of the questions; may be empty",
         "",
         "[wanted]  # items per language; for different numbers: { en = 10, zh = 5 }",
-        f"base = {_write_count(_count_by_lang(rest) or _count(_BASE, rest) or 20)}  # noise robustness and rejection",
+        f"base = {_write_count(base)}  # noise robustness and rejection",
         f"integration = {counts['integration']}",
         f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows without documents",
         "",
@@ -102,6 +106,9 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         "sources = 1  # own documents rarely repeat a fact; 2 requires a second, independent source",
         "spread = 2",
         "distracts = 4",
+        "",
+        "[ranking]",
+        f"tokens = {_tokens(survey)}  # maximum length of a passage",
     ]
     return "\n".join(lines) + "\n"
 
@@ -160,15 +167,27 @@ def _topic(brief: str) -> str:
     return next(filter(None, found.groups())) if found else ""
 
 
-def _langs_of(documents: Path) -> list[Lang]:
+def _langs_of(survey: Survey | None) -> list[Lang]:
     """Return the languages of a folder's plain documents; both if unknown."""
-    files = [path for path in documents.rglob("*") if path.suffix.lower() in _PLAIN] if documents.is_dir() else []
-    found = set()
-    for path in sorted(files)[:_MAX_SAMPLED]:
-        with open_regular(path, follow_links=True) as source:
-            head = source.read(_HEAD_BYTES)
-        found.add(detect_language(re.sub(r"<[^>]*>", " ", decode_page(head, SUFFIXES[path.suffix.lower()]).text)))
+    found = survey.langs if survey else {}
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
+
+
+def _propose(survey: Survey | None, langs: Sequence[Lang]) -> int | dict[Lang, int]:
+    """Return how many items to build: about one per document, at most 50."""
+    if survey is None or not survey.langs:
+        return _DEFAULT_ITEMS
+    counts: dict[Lang, int] = {
+        lang: max(1, min(_MAX_PROPOSED, round(survey.documents * survey.langs.get(lang, 0.0)))) for lang in langs
+    }
+    return counts if len(set(counts.values())) > 1 else counts[langs[0]]
+
+
+def _tokens(survey: Survey | None) -> int:
+    """Return the length of passages: a third of a short document, so that the rest of it can distract."""
+    if survey is None or not survey.tokens:
+        return MAX_TOKENS
+    return max(_MIN_PASSAGE, min(MAX_TOKENS, survey.tokens // 3))
 
 
 def _slug(documents: Path) -> str:
@@ -182,4 +201,4 @@ def _write_count(count: int | dict[Lang, int]) -> str:
 
 
 def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a JSON string is also a basic string of TOML
+    return json.dumps(text, ensure_ascii=False)  # every JSON string is also a valid TOML string

@@ -117,9 +117,7 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
-        raise DataError(
-            path, f"{error}; fix the line, or run the step again with --from {step}", line=number
-        ) from error
+        raise DataError(path, f"{error}; fix the line, or run the step again with from_={step}", line=number) from error
 
 
 class RecordIndex(Generic[Thing]):
@@ -142,7 +140,7 @@ class RecordIndex(Generic[Thing]):
         self._file.close()
 
     def scan(self) -> Iterator[tuple[int, Thing]]:
-        """Yield every record with its offset; do not call `read` meanwhile."""
+        """Yield every record with its offset; do not call `read` during the iteration."""
         offset = 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):

@@ -18,6 +18,7 @@ from ragbed.builder.model_requests import make_case, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Combination, Draft
+from ragbed.builder.rules import GENERATOR, join_questions
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.retrieval.near_duplicates import Distinct
 from ragbed.schema import Answer, Passage, Question, Reject
@@ -125,6 +126,11 @@ def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Pro
 
 
 def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combination | Reject]:
+    if build.recipe.generator == GENERATOR:
+        for pair in pairs:
+            first, second = (draft.question for draft in pair)
+            yield _combine(join_questions(first, second, pair[0].lang), pair)
+        return
     cases = [
         make_case(
             STEP,
@@ -139,16 +145,18 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
         if not isinstance(blocks, list):
             yield reject(STEP, name, *blocks)
             continue
-        question = blocks[0].get("question", "").strip()
-        if problem := _check_question(question, pair):
-            yield reject(STEP, name, *problem)
-        else:
-            yield Combination(
-                id=hashlib.sha256("\0".join(draft.id for draft in pair).encode()).hexdigest()[:12],
-                question=question,
-                lang=pair[0].lang,
-                parts=tuple(draft.id for draft in pair),
-            )
+        yield _combine(blocks[0].get("question", "").strip(), pair)
+
+
+def _combine(question: str, pair: tuple[Draft, Draft]) -> Combination | Reject:
+    if problem := _check_question(question, pair):
+        return reject(STEP, " + ".join(draft.question for draft in pair), *problem)
+    return Combination(
+        id=hashlib.sha256("\0".join(draft.id for draft in pair).encode()).hexdigest()[:12],
+        question=question,
+        lang=pair[0].lang,
+        parts=tuple(draft.id for draft in pair),
+    )
 
 
 def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:

@@ -57,7 +57,7 @@ def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) ->
 
 
 def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Return name, size and time of each file, which show a change without reading what may be terabytes."""
+    """Return name, size and time of each file, which show a change without reading large files."""
     stats = [(file.name, file.stat()) for file in _files(corpora)]
     return [(storable_name(name), stat.st_size, stat.st_mtime_ns) for name, stat in stats]
 

@@ -12,16 +12,19 @@ from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage, find_fake
 from ragbed.builder.fields import read_blocks
-from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft, Edited, Falsehood
+from ragbed.builder.rules import GENERATOR
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
-_MAX_TOKENS = 700  # of a rewritten passage: 300 of our tokens, up to twice as many for tokenizers not made for Chinese
+_MAX_TOKENS = (
+    700  # a rewritten passage has 300 of our tokens, and up to twice as many of a tokenizer not made for Chinese
+)
 _MAX_OTHERS = 50  # similar questions whose answers are tried; the answers of less similar ones are not plausible
 
 
@@ -37,9 +40,10 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
         own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
-        responses = ask_for_fields(build, STEP, cases) if cases else {}
+        is_asked = cases and build.recipe.generator != GENERATOR
+        responses = ask_for_fields(build, STEP, cases) if is_asked else {}
         for draft, case in zip(own, cases, strict=True):
-            blocks = responses[case.case]
+            blocks = responses.get(case.case, [{}])  # by rules, the answer to a similar question is used
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue
@@ -124,9 +128,9 @@ def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
         for edit in falsehood.edits:
             completion = responses[cases[falsehood.question, edit.of].case][0]
             text = (completion.reply or "").strip()
-            if completion.outcome == "error":
-                reason = f"the call of the rewriter failed: {completion.error}"
-                yield reject(REWRITE_STEP, draft.question, "error", reason)
+            if completion.outcome != "ok":
+                reason = f"the call of the rewriter failed: {completion.error or WITHOUT_REPLY[completion.outcome]}"
+                yield reject(REWRITE_STEP, draft.question, completion.outcome, reason)
             elif faults := check_rewrite(draft, falsehood.fake, edit.text, text):
                 yield reject(REWRITE_STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
             else:

@@ -105,9 +105,9 @@ def read_lock(folder: Path) -> Lock:
     try:
         return msgspec.json.decode(read_regular(path), type=Lock)
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist; build once without --locked.") from None
+        raise UsageError(f"{path} does not exist; build once without `locked`.") from None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is not a lock of this version: {error}; build once without --locked") from error
+        raise DataError(path, f"is not a lock of this version: {error}; build once without `locked`") from error
 
 
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
@@ -136,7 +136,7 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     if changed:
         raise RagbedError(
             f"{folder} differs from its {LOCK}: {', '.join(changed)} changed since the build. The stored pages and "
-            "responses still match the lock: move these files away and run --locked to make them again."
+            "responses still match the lock: move these files away and build with `locked` to make them again."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)

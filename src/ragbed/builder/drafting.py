@@ -34,7 +34,7 @@ _YES = frozenset({"yes", "no", "true", "false", "是", "否", "对", "不对", "
 # Words that refer to the article, or to the day of its publication.
 _OUTSIDE = {
     "en": re.compile(
-        r"\b(?:the|this|that) (?:text|article|passage|report|story|document|author)\b(?! of\b| [A-Z\"“])"
+        r"\b(?:the|this|that) (?:text|article|passage|report|story|document|author)\b(?! of\b| (?-i:[A-Z\"“]))"
         r"|\b(?:this|last|next) (?:year|month|week)\b|\b(?:today|yesterday|recently)\b",
         re.IGNORECASE,
     ),
@@ -45,7 +45,8 @@ _OUTSIDE = {
 # Words that refer back: to something in the question, or else to nothing that its reader knows.
 _BACK = {
     "en": re.compile(
-        r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b)"
+        r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b"
+        r"| (?-i:[A-Z\"“]))"
         r"|\b(?:they|he|she|it)\b",
         re.IGNORECASE,
     ),
@@ -54,10 +55,11 @@ _BACK = {
 _NAME_HAN = 4  # characters before such a word in a Chinese question that may contain a name
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")  # a capital inside the sentence, or a title; not a number alone
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers of small models that name nobody in particular.
+# Answers of small models that do not name a specific person.
 _NOBODY = {
     "en": re.compile(
-        r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers|scientists|people)"
+        r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
+        r"|scientists|people)"
     ),
     "zh": re.compile("[有相]关部门|主办方|警方|当局|官方|专家|记者|居民|市民|网友"),
 }
@@ -86,13 +88,13 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
         article: Source of the question; None if it comes from the generator's own knowledge.
     """
     question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。")
-    problem = next(_faults(question, answer, lang), None)
+    problem = next(find_faults(question, answer, lang), None)
     if problem is None and article is not None:
         problem = _check_source(article, question, answer)
     if problem is not None:
         return Drafted(None, *problem)
     named = split_aliases(block.get("aliases", ""))
-    aliases = [alias for alias in named if _is_alias(alias, answer, question, lang)]
+    aliases = [alias for alias in named if is_alias(alias, answer, question, lang)]
     return Drafted(
         Draft(
             id=hashlib.sha256(f"{lang}\0{_folded(question, lang)}".encode()).hexdigest()[:12],
@@ -101,7 +103,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
             answer=(tuple(dict.fromkeys((answer, *aliases))),),
             article=None if article is None else article.id,
             origin="known" if article is None else "article",
-            kind=_slot(question, answer, lang).kind.split()[0],
+            kind=slot_of(question, answer, lang).kind.split()[0],
             event=block.get("event", ""),
             date=_day(block.get("date", ""), article),
         ),
@@ -109,7 +111,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
     )
 
 
-def _faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
+def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     """Yield the outcome and the reason of each fault: first of the form, then of the content."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator gives no question: {question!r}"
@@ -134,7 +136,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
     if asks_for_a_guess(question, lang):
         yield "guess", f"{question!r} asks for an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
-        yield "unnamed", f"{answer!r} names nobody, and {question!r} asks who"
+        yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"
 
 
 def _find_reference(question: str, lang: Lang) -> str:
@@ -184,7 +186,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article says {answer!r} of {', '.join(sorted(years))}, not of the year in {question!r}",
         )
-    if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not contain "cost"
+    if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not contain "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
         return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
@@ -205,11 +207,11 @@ def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
-def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
+def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
     """Check that another spelling means the same: the same value, the same letters, or the initials."""
-    if any(_faults(question, alias, lang)):
+    if any(find_faults(question, alias, lang)):
         return False
-    mine, other = _slot(question, answer, lang), _slot(question, alias, lang)
+    mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)
     if mine.forms & other.forms:
         return True
     if mine.kind != "name" or other.kind != "name":
@@ -218,7 +220,8 @@ def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
     return short == "".join(word[0] for word in long.split())
 
 
-def _slot(question: str, answer: str, lang: Lang) -> GoldSlot:
+def slot_of(question: str, answer: str, lang: Lang) -> GoldSlot:
+    """Return the parsed answer of a question."""
     return prepare(question, ((answer,),), None, lang).slots[0]
 
 

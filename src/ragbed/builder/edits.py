@@ -1,7 +1,7 @@
 """Replace the true answer by a false one in a supporting passage.
 
 There are two variants. `edit_passage` replaces every form of the answer by the same form of the false one.
-`ask_rewrite` asks a model to make the passage fluent, so that words that depend on the answer fit too. Both must pass
+`ask_rewrite` lets a model make the passage fluent, so that words that depend on the answer fit too. Both must pass
 `check_edit`.
 """
 
@@ -22,7 +22,7 @@ from ragbed.schema import Answer, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.text import squeezed
 
-_MAX_RATIO = 10  # between a false and a true number; otherwise the false one is not plausible
+_MAX_RATIO = 10  # maximum ratio of a false to a true number; beyond it the false one is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
 _UNTOUCHED = {"inside", "figure"}  # mentions inside something else; `check_edit` finds what they leave
 _LENGTHS = (0.7, 1.4)  # length of a rewritten passage relative to the edited one
@@ -32,7 +32,7 @@ class Edit(NamedTuple):
     """A passage with the false answer."""
 
     text: str
-    spans: tuple[tuple[int, int], ...]  # of the false answer, start and end in characters
+    spans: tuple[tuple[int, int], ...]  # start and end of the false answer, in characters
 
 
 def check_fake(question: Question, fake: Answer) -> list[str]:
@@ -133,7 +133,7 @@ def _last_name(name: str) -> str:
 def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
     edited, spans, place = "", [], 0
     for (start, end), new in sorted(replacements.items()):
-        if start >= place:  # of two overlapping replacements the first counts
+        if start >= place:  # if two replacements overlap, only the first is made
             edited += text[place:start] + new
             spans.append((len(edited) - len(new), len(edited)))
             place = end
@@ -179,7 +179,7 @@ def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, i
 
 
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt that asks a model to make an edited passage fluent."""
+    """Return the prompt for a model that makes an edited passage fluent."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
     return write_prompt(question.lang, "rewrite", texts)
 

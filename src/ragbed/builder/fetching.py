@@ -27,7 +27,7 @@ from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
-_FORMAT = 2  # of stored results; increase when documents are read differently
+_FORMAT = 2  # version of stored results; increase it when documents are read differently
 # Documents queued per child process, which reads one at a time: the next ones are there when it is done, and sending
 # many together costs little more than one. A document may have 20 MB, but few have more than 0.1.
 _QUEUED = 48
@@ -42,7 +42,7 @@ class _Failure(msgspec.Struct):
 
 
 class _StoringFetcher(Fetcher):
-    """A fetcher that also stores failures; in a locked build it only uses what is stored."""
+    """A fetcher that also stores failures; in a locked build it uses stored pages only."""
 
     def __init__(self, build: Build, keep: PageCache) -> None:
         outside = build.outside
@@ -56,7 +56,7 @@ class _StoringFetcher(Fetcher):
         if self._locked and stored:
             return Fetched(url, stored.outcome, stored.reason)  # type: ignore[arg-type]
         if self._locked and not self._is_kept(url):
-            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without --locked.")
+            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without `locked`.")
         fetched = await super().fetch(url, kinds)
         failure = _Failure(fetched.outcome, fetched.reason) if fetched.page is None else None
         if failure != stored:
@@ -96,7 +96,7 @@ class ReadingWorker:
 
 
 class _StoringExtractor:
-    """Reads each document once and stores the result; a locked build also uses stored failures."""
+    """A reader that reads each document once and stores the result; a locked build also uses stored failures."""
 
     def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
         self._hand, self._memory, self._locked = hand, keep, locked
@@ -124,7 +124,7 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
-    """Open what fetches and reads documents for a step."""
+    """Open the fetcher and the reader of documents for a step."""
     with PageCache(build.kept / "pages.db") as keep:
         async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
             extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+from ragbed.schema import Lang
 
 _NAMES = {
     "related event": "event",
@@ -47,8 +50,15 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
     return blocks
 
 
+def write_block(block: Mapping[str, str], lang: Lang) -> str:
+    """Return fields as lines, as a generator writes them."""
+    names = {field: name for name, field in _NAMES.items() if name.isascii() == (lang == "en")}
+    colon = ": " if lang == "en" else "："
+    return "\n".join(f"{names[field].capitalize()}{colon}{value}" for field, value in block.items() if field in names)
+
+
 def is_nothing(value: str) -> bool:
-    """Check whether a field is empty or says that there is nothing."""
+    """Check whether a field is empty or states that there is no value."""
     return value.strip().strip(".。[]()（）").lower() in _NOTHING
 
 

@@ -1,20 +1,25 @@
-"""Explain why fewer items were delivered than wanted, from the counts of the steps."""
+"""Explain from the counts of the steps why fewer items were delivered than requested."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import Build
+from ragbed.builder.build_context import Build, Thing, decode_line
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
+from ragbed.builder.precision import Promise, make_promise, read_labels
 from ragbed.builder.questions import drafts_wanted
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Probe, Verified
-from ragbed.schema import Article, Item, Lang
+from ragbed.builder.records import Draft, Probe, ScoredItem, Verified
+from ragbed.io.jsonl import read_lines
+from ragbed.schema import Article, Item, Lang, Reject
 
-_BASE_STEPS = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers")
+_BASE_STEPS = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers", "checks")
 _BAD_FORM = (
     "Most responses of the generator lack the requested fields (see steps/{}.rejects.jsonl). Use another generator."
 )
@@ -27,24 +32,37 @@ _ADVICE = {
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """Wanted and delivered items of one file."""
+    """The requested and the delivered number of items of one file."""
 
     file: str
     wanted: int
     made: int
     reason: str = ""  # why there are fewer than wanted, and what would help
+    promise: Promise | None = None  # expected share of right items
+
+    @property
+    def is_short(self) -> bool:
+        """Whether items are missing for another reason than the requested precision."""
+        dropped = self.promise.dropped if self.promise else 0
+        return self.made + dropped < self.wanted
 
 
 def compare_delivery(build: Build, state: State) -> list[Delivery]:
     """Compare the wanted with the delivered items of each file."""
     made = Counter(item.id.rsplit("-", 1)[0] for item in build.read("items", Item))
+    scored, labels = list(build.read("checks", ScoredItem)), read_labels(build.recipe.generator)
     found = []
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
             wanted, count = wanted_of(build.recipe, name, lang), made[f"{lang}-{kind}"]
             if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
-                found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
+                scores = [record.score for record in scored if (record.item.lang, record.kind) == (lang, kind)]
+                promise = make_promise(labels, scores, build.recipe.precision, count)
+                if count < wanted and promise.dropped:
+                    reason = f"{promise.dropped:,} items were dropped because of the requested precision. {reason}"
+                file = f"{lang}_{kind}.jsonl"
+                found.append(Delivery(file=file, wanted=wanted, made=count, reason=reason, promise=promise))
     return found
 
 
@@ -100,3 +118,38 @@ def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int
 def _lacks_fields(done: Done) -> bool:
     """Check whether most rejects of a step are responses in prose."""
     return done.rejected.get("prose", 0) > sum(done.rejected.values()) / 2
+
+
+class Sample(Struct, frozen=True, kw_only=True):
+    """An accepted or rejected question, as an example."""
+
+    question: str
+    answer: str = ""
+    check: str = ""  # why it was rejected
+    reason: str = ""
+
+
+def draw_samples(folder: Path, most: int) -> tuple[list[Sample], list[Sample]]:
+    """Return examples of accepted items and of rejected questions, evenly spread over their files."""
+    items = [
+        Sample(question=item.question, answer="; ".join(aliases[0] for aliases in item.answer))
+        for item in _read_lines(folder / "steps" / "items.jsonl", Item)
+    ]
+    rejects = [
+        Sample(question=record.what, check=record.outcome, reason=record.reason)
+        for step in ("questions", "answers", "checks", "items")
+        for record in _read_lines(folder / "steps" / f"{step}.rejects.jsonl", Reject)
+        if record.outcome not in ("surplus", "alias")
+    ]
+    return _spread(items, most), _spread(rejects, most)
+
+
+def _read_lines(path: Path, kind: type[Thing]) -> Iterator[Thing]:
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in read_lines(path) if path.exists() else ():
+        yield decode_line(decoder, line, path, number, path.name.split(".")[0])
+
+
+def _spread(samples: list[Sample], most: int) -> list[Sample]:
+    step = max(1, len(samples) // most)
+    return samples[::step][:most]

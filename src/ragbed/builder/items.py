@@ -12,8 +12,9 @@ from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.drafting import is_given_away
 from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.precision import make_promise, read_labels
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft, Falsehood
+from ragbed.builder.records import Combination, Draft, Falsehood, ScoredItem
 from ragbed.schema import Answer, Item, Lang, Passage, Question, Reject
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
@@ -22,8 +23,8 @@ from ragbed.text import plain, squeezed
 STEP = "items"
 # The suffixes of the files and their names in the recipe; `fluent` has the rewritten passages of `fact`.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
-_MAX_ALIASES = 6  # of a part: pages rarely have more, and each makes a match by chance more likely
-_MIN_CHARS = 3  # of an alias: "6" for six is in every other text
+_MAX_ALIASES = 6  # maximum aliases of a part: pages rarely have more, and each makes a match by chance more likely
+_MIN_CHARS = 3  # minimum length of an alias: "6" for six is in every other text
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
@@ -54,7 +55,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:
-    """Check that a form says as much as the answer without the question, which containment does not read.
+    """Check that a form is as informative as the answer without the question.
 
     "July 21" says less than July 21, 2021, and "44 million" less than $44 million.
     """
@@ -63,23 +64,35 @@ def _is_complete(form: str, rule: str, lang: Lang) -> bool:
     return rule != "date.asked"
 
 
-def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the wanted number of items of each language and kind, of different events first."""
+def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
+    """Yield the kind and the item of every verified question, combination and falsehood."""
     records = read_verified(build)
-    made = {
-        "base": [
-            _item(records, draft, records.pools[name])
-            for name, draft in records.drafts.items()
-            if not records.probes[name].is_known
-        ],
-        "int": [_integration(records, combination) for combination in build.read("combinations", Combination)],
-        "fact": [_counterfactual(records, false, "edited") for false in build.read("falsehoods", Falsehood)],
-        "fluent": [_counterfactual(records, false, "rewritten") for false in build.read("rewrites", Falsehood)],
-    }
-    for lang in build.recipe.langs:
-        for kind, items in made.items():
-            wanted = wanted_of(build.recipe, KINDS[kind], lang)
-            yield from _pick([item for item in items if item.lang == lang], f"{lang}-{kind}", wanted)
+    for name, draft in records.drafts.items():
+        if not records.probes[name].is_known:
+            yield "base", _item(records, draft, records.pools[name])
+    for combination in build.read("combinations", Combination):
+        yield "int", _integration(records, combination)
+    for false in build.read("falsehoods", Falsehood):
+        yield "fact", _counterfactual(records, false, "edited")
+    for false in build.read("rewrites", Falsehood):
+        yield "fluent", _counterfactual(records, false, "rewritten")
+
+
+def make_items(build: Build) -> Iterator[Item | Reject]:
+    """Yield the wanted number of items of each language and kind: above the threshold, of different events first."""
+    recipe = build.recipe
+    scored = list(build.read("checks", ScoredItem))
+    labels = read_labels(recipe.generator)
+    for lang in recipe.langs:
+        for kind, name in KINDS.items():
+            own = [record for record in scored if record.item.lang == lang and record.kind == kind]
+            promise = make_promise(labels, [record.score for record in own], recipe.precision)
+            for record in own:
+                if record.score < promise.threshold:
+                    reason = f"its score {record.score:.2f} is below {promise.threshold:.2f}"
+                    yield reject(STEP, record.item.question, "precision", reason)
+            kept = [record.item for record in own if record.score >= promise.threshold]
+            yield from _pick(kept, f"{lang}-{kind}", wanted_of(recipe, name, lang))
 
 
 def file_of(item: Item) -> str:
@@ -89,7 +102,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the wanted number of items, one of each event before the second of any."""
+    """Yield the requested number of items, one of each event before a second one of any event."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ragbed.builder.mentions import WEAK, AnswerMention, find_answer
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
-from ragbed.schema import Answer, Label, Labelling, Lang, Question, Stance
+from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Stance
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import holds_answer, plain, split_sentences
 
@@ -35,6 +35,11 @@ _SUPPORTED = 0.3
 _RANDOM = 0.1  # below this share a passage is about something else, as a tenth of zh_refine's negatives are
 
 
+# Share of a question's words from which a supporting passage of an item states the answer. On the labelled news pages,
+# passages that only mention it have less; of the supporting passages of synthetic news, 2 and 3 % have less.
+_STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
+
+
 class _View(NamedTuple):
     """A passage with its folded title and sentences."""
 
@@ -52,11 +57,21 @@ class _View(NamedTuple):
     def share(self, around: int | None = None) -> float:
         return share_of(self.anchors, self.read(around), self.question.lang)
 
-    def share_around(self, mention: AnswerMention) -> tuple[float, int]:
-        """Return the share of anchors near a mention and its sentence, negative so that the first wins a tie."""
+    def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
+        """Return the share of anchors near a mention, that in its sentence, and the sentence.
+
+        The sentence is negative, so that the first wins a tie.
+        """
         ends = enumerate(end for _, end in self.sentences)
         sentence = next((number for number, end in ends if mention.start < end), 0)
-        return (self.share(sentence) + self.share()) / 2, -sentence
+        alone = share_of(self.anchors, self.folded[sentence], self.question.lang)
+        return (self.share(sentence) + self.share()) / 2, alone, -sentence
+
+
+def is_stated(question: Question, passage: Passage) -> bool:
+    """Check that a passage with its title has enough of a question's words to state the answer."""
+    text = fold(f"{passage.title or ''}\n{passage.text}", question.lang)
+    return share_of(find_anchors(question.question, question.lang), text, question.lang) >= _STATED[question.lang]
 
 
 def label_plainly(answer: Answer, text: str) -> Labelling:
@@ -103,7 +118,7 @@ def _label_with_answer(view: _View, found: Sequence[Sequence[AnswerMention]]) ->
         if all(mention.rule in WEAK for mention in mentions):
             rule = mentions[0].rule
             return Labelling(label="mention", rule=rule, reason=f"{aliases[0]}: {WEAK[rule]}", parts=parts)
-    share, sentence = max(view.share_around(mention) for mention in found[0] if mention.rule not in WEAK)
+    share, _, sentence = max(view.share_around(mention) for mention in found[0] if mention.rule not in WEAK)
     wanted, years = _conflicting_years(view, -sentence)
     label: Label = "positive"
     rule, reason = "anchors", f"{share:.0%} of the question's words are near it"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import structs
 
 from ragbed.builder.model_requests import Request
 from ragbed.errors import RagbedError
@@ -19,6 +22,8 @@ from ragbed.schema import Completion
 CallModel: TypeAlias = Callable[[Path, Request, Sampling, Budget | None], None]
 """Calls a model for all cases of a request and stores the responses in a run folder."""
 
+_SAMPLING = Sampling(raises_limit=True)
+
 
 class BuildModelClient:
     """Calls models for the steps of a build, and reuses the responses of earlier sessions.
@@ -28,21 +33,29 @@ class BuildModelClient:
         call: Calls a model for a request.
         make_budget: Returns the budget of the build for a model, without what was spent before.
         locked: Use stored responses only.
+        sampling: What all requests have in common.
     """
 
     def __init__(
-        self, folder: Path, call: CallModel, make_budget: Callable[[str], Budget | None], *, locked: bool
+        self,
+        folder: Path,
+        call: CallModel,
+        make_budget: Callable[[str], Budget | None],
+        *,
+        locked: bool,
+        sampling: Sampling = _SAMPLING,
     ) -> None:
+        self._sampling = sampling
         self._folder, self._call, self._make_budget, self._locked = folder, call, make_budget, locked
-        self._spending: dict[Path, dict[str, tuple[float, int]]] = {}
+        self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """Return the completions of all cases; those that failed in an earlier session are called again."""
         if not request.cases:
             return {}
-        sampling = Sampling(temperature=request.temperature, max_tokens=request.max_tokens)
+        sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
         # Other models and settings have another folder, so that responses never mix.
-        digest = hashlib.sha256(f"{request.model} {sampling}".encode()).hexdigest()[:8]
+        digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"
         found = _group(_results(folder), request)
         if not _is_complete(found, request):
@@ -50,7 +63,7 @@ class BuildModelClient:
                 raise RagbedError(
                     f"{folder} does not contain all responses of {request.model} that {request.task} needs, so a "
                     "locked build is not possible: the recipe, the prompts, the documents or the version of ragbed "
-                    "have changed. Build without --locked."
+                    "have changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)
@@ -82,7 +95,7 @@ class BuildModelClient:
         return budget
 
     def _counted(self, folder: Path) -> Iterator[StoredResult]:
-        """Yield the results of a run, and note what they cost."""
+        """Yield the results of a run, and add up their cost."""
         ledger = Budget(float("inf"), {})
         for result in _results(folder):
             if not result.cached:

@@ -19,8 +19,11 @@ from ragbed.testbeds.prompts.requests import case_of, hash_messages
 
 PROMPTS = (
     "questions",
+    "figure2",
     "siblings",
     "again",
+    "repair",
+    "rephrase",
     "known",
     "reader",
     "combinations",
@@ -31,6 +34,13 @@ PROMPTS = (
 )
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
+
+
+# Reasons for which a call has no usable response, by outcome; an error has its own message.
+WITHOUT_REPLY = {
+    "truncated": "the response was truncated at the highest token limit",
+    "filtered": "the provider's content filter blocked the response",
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; `texts` come from outside and are fenced, `own` are trusted."""
+    """Fill in a prompt; `texts` are untrusted and fenced, `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -90,7 +100,7 @@ def prompt_hash(*names: str) -> str:
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """Return the messages that ask a question without documents."""
+    """Return the messages with a question and without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 

@@ -34,11 +34,12 @@ from ragbed.builder.questions import make_questions
 from ragbed.builder.ranking import make_ranking
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.search_hits import make_hits, mark_recorded
+from ragbed.builder.verification import make_checks
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 5  # version of all steps; increase when one makes other records from the same input
+_CODE = 6  # version of all steps; increase when one makes other records from the same input
 _STATE = "done.json"
 # Outcomes that may differ next time, because a model, an engine or a host failed. A step with one of these is made
 # again by the next build.
@@ -71,7 +72,7 @@ STEPS: dict[str, BuildStep] = {
         ("articles",),
         lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
                         recipe.search.engine),
-        ("questions", "siblings", "known", "again", "fence"),
+        ("questions", "siblings", "known", "again", "repair", "fence"),
     ),
     "probes": BuildStep(
         make_probes,
@@ -88,7 +89,10 @@ STEPS: dict[str, BuildStep] = {
         make_ranking, ("questions", "hits", "pages", "passages"), lambda recipe: (recipe.ranking, recipe.search.engine)
     ),
     "stances": BuildStep(
-        make_pools, ("ranking", "questions"), lambda recipe: recipe.pools.judge, ("stance", "fence")
+        make_pools,
+        ("ranking", "questions"),
+        lambda recipe: (recipe.pools.judge, recipe.pools.distracts),
+        ("stance", "fence"),
     ),
     "answers": BuildStep(
         make_answers, ("stances", "questions"), lambda recipe: (recipe.pools, recipe.generator), ("reader", "fence")
@@ -108,10 +112,14 @@ STEPS: dict[str, BuildStep] = {
     "rewrites": BuildStep(
         make_rewrites, ("falsehoods", "questions"), lambda recipe: recipe.pools, ("rewrite", "fence")
     ),
+    "checks": BuildStep(
+        make_checks,
+        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "rewrites", "articles"),
+        lambda recipe: (recipe.pools, recipe.generator),
+        ("rephrase", "reader", "fence"),
+    ),
     "items": BuildStep(
-        make_items,
-        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "rewrites"),
-        lambda recipe: (recipe.wanted, recipe.langs, recipe.pools),
+        make_items, ("checks",), lambda recipe: (recipe.wanted, recipe.langs, recipe.generator, recipe.precision)
     ),
 }  # fmt: skip
 
@@ -124,7 +132,7 @@ class Done(Struct, frozen=True, kw_only=True):
     stamp: str  # hash of its inputs; empty if a part of it is to be tried again
     entered: int  # records of its main input; documents found, for the first step
     made: int
-    rejected: dict[str, int] = {}  # by outcome
+    rejected: dict[str, int] = {}  # number of rejects by outcome
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -157,7 +165,7 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
         raise UnknownName("step", start, STEPS)
     steps = build.folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
-    for partial in steps.glob(".*.part"):  # left by a killed build
+    for partial in steps.glob(".*.part"):  # a killed build may leave these files
         partial.unlink()
     state = read_state(build.folder) or State(begun=build.today)
     if start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST)):

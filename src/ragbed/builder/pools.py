@@ -73,7 +73,7 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
 
 
 def ask_opinion(question: Question, text: str) -> str:
-    """Return the prompt that asks a judge about a passage."""
+    """Return the prompt with which a judge labels a passage."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
     return write_prompt(question.lang, "stance", texts)
 
@@ -112,6 +112,7 @@ class _Job(NamedTuple):
     draft: Draft
     candidates: Sequence[Candidate]
     opinions: Sequence[Completion | None]
+    distracts: int  # distractors that an item needs: the nearest unrelated passages fill what related ones leave open
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
@@ -121,7 +122,12 @@ def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
     judged = _ask(build, ranked)
     yield from _check_judge(build, ranked, judged)
     jobs = (
-        _Job(draft, candidates, [_opinion(draft, candidate, judged) for candidate in candidates])
+        _Job(
+            draft,
+            candidates,
+            [_opinion(draft, candidate, judged) for candidate in candidates],
+            build.recipe.pools.distracts,
+        )
         for draft, candidates in ranked
     )
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
@@ -142,8 +148,13 @@ def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
         labellings.append(labelling if opinion is None else weigh_opinion(labelling, opinion.reply or ""))
     reasons = sift([candidate.text for candidate in usable], labellings)
     passages = []
+    kept = [labelling for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
+    related = sum(STANCES[labelling.label] == "distracts" and labelling.label != _UNRELATED for labelling in kept)
+    missing = job.distracts - related
     for candidate, labelling, reason in zip(usable, labellings, reasons, strict=True):
-        unrelated = f"{_UNRELATED}: {labelling.reason}" if labelling.label == _UNRELATED else ""
+        is_unrelated = not reason and labelling.label == _UNRELATED
+        unrelated = f"{_UNRELATED}: {labelling.reason}" if is_unrelated and missing <= 0 else ""
+        missing -= is_unrelated
         outcome, _, why = (reason or unrelated).partition(": ")
         if outcome:
             found.append(reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
@@ -163,7 +174,7 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
 def _check_judge(
     build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
 ) -> Iterator[Reject]:
-    """Report a judge that gives nearly always the same verdict, as small models do."""
+    """Report a judge that returns nearly always the same verdict, as small models do."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)

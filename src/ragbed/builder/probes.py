@@ -8,19 +8,20 @@ from datetime import date, timedelta
 from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.contamination import SEEN, find_seen
 from ragbed.builder.model_requests import Request, closed_book
+from ragbed.builder.recipe import reference_models
 from ragbed.builder.records import Draft, Probe
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
 
 STEP = "probes"
-_TEMPERATURE = 0.7  # of several samples, which would be equal at 0
+_TEMPERATURE = 0.7  # several samples would be equal at temperature 0
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
     """Yield which models know each question; reject questions that models may have read or whose calls failed."""
     gate = build.recipe.gate
-    models = gate.models or (build.recipe.generator,)
+    models = reference_models(build.recipe)
     first_day, seen, cases = _first_day(build), _find_seen(build), {}
     for draft in build.read("questions", Draft):
         share = seen.get(draft.article or "", 0.0)

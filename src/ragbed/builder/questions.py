@@ -7,32 +7,46 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
-from ragbed.builder.fields import is_nothing, read_blocks
-from ragbed.builder.model_requests import Request, make_case, write_prompt
+from ragbed.builder.fields import is_nothing, read_blocks, write_block
+from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, write_prompt
 from ragbed.builder.recipe import wanted_of
 from ragbed.builder.records import Draft
+from ragbed.builder.rules import GENERATOR, write_fields
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
 MAX_COMPARED = 5_000  # articles compared: takes a few seconds, and includes another year's article for most events
 _BEGINNING = 2_000  # characters of an article that show its subject
-_MAX_CHARS = 12_000  # of an article in a prompt, about 3,000 words; news is at the beginning
-_SHOWN_CHARS = 100  # of an invalid response in the reason
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; news is at the beginning
+_SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
 _MIN_BATCH = 8  # articles per batch, because the last few drafts would otherwise take a round each
 # Share of common words from which two questions with the same answer are the same: paraphrases share half of them,
 # questions about different facts with the same answer (e.g. a year) hardly a third.
 _SAME = 0.5
 
+# Faults that a generator can repair: the question or the answer must be written in another way.
+_REPAIRABLE = frozenset(
+    {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
+)
+
 Fields: TypeAlias = list[dict[str, str]] | Problem
 
 
+class _Faulty(NamedTuple):
+    """A draft that the generator may repair."""
+
+    article: Article
+    block: dict[str, str]
+    reason: str
+
+
 class SimilarArticles:
-    """Finds, for a question, another article that shares its rarest words.
+    """A search for another article that shares the rarest words of a question.
 
     Args:
         articles: Articles of one language.
@@ -115,12 +129,17 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
             yield from _from_siblings(language)
             # With local documents only, the base questions that the generator knows are used: the documents say nothing
             # about other facts that it knows.
-            if wanted_of(build.recipe, "counterfactual", lang) and build.recipe.search.engine != "local":
+            if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
                 yield from _from_knowledge(language)
 
 
+def asks_outside(build: Build) -> bool:
+    """Check that a model writes the questions and that documents about other facts can be found."""
+    return build.recipe.search.engine != "local" and build.recipe.generator != GENERATOR
+
+
 def drafts_wanted(build: Build, lang: Lang) -> int:
-    """Return how many drafts of a language are enough."""
+    """Return the number of drafts of a language that are enough."""
     counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
     most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
     return ceil(build.recipe.questions.surplus * most)
@@ -138,13 +157,35 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
         missing = ceil((enough - len(language.drafts)) / build.recipe.questions.per_article)
         batch = language.articles(done, done + max(missing, _MIN_BATCH))
         done += len(batch)
+        if build.recipe.generator == GENERATOR:
+            for article in batch:
+                blocks = write_fields(article, build.recipe.questions.per_article)
+                yield from _read_blocks(language, article, blocks)
+            continue
         cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in batch}
         responses = ask_for_fields(build, STEP, list(cases.values()))
+        faulty: list[_Faulty] = []
         for article in batch:
-            yield from _read_blocks(language, article, responses[cases[article.id].case])
+            yield from _read_blocks(language, article, responses[cases[article.id].case], faulty)
+        yield from _repair(language, faulty, cases)
 
 
-def _read_blocks(language: _Language, article: Article, blocks: Fields) -> Iterator[Draft | Reject]:
+def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:
+    """Let the generator repair each rejected draft once, with the reason."""
+    repairs = []
+    for article, block, reason in faulty:
+        first, draft = cases[article.id].messages[0].content, write_block(block, article.lang)
+        turn = write_prompt(article.lang, "repair", {}, {"REASON": reason})
+        repairs.append((article, make_case("repair", article.lang, first, draft, turn)))
+    responses = ask_for_fields(language.build, "repair", [case for _, case in repairs]) if repairs else {}
+    for article, case in repairs:
+        yield from _read_blocks(language, article, responses[case.case])
+
+
+def _read_blocks(
+    language: _Language, article: Article, blocks: Fields, faulty: list[_Faulty] | None = None
+) -> Iterator[Draft | Reject]:
+    """Yield the drafts of an article and what is rejected; drafts that can be repaired are added to `faulty`."""
     if not isinstance(blocks, list):
         yield reject(STEP, article.url, *blocks)
         return
@@ -152,13 +193,16 @@ def _read_blocks(language: _Language, article: Article, blocks: Fields) -> Itera
         yield reject(STEP, article.url, "no-event", "the generator finds no fact to ask about")
     for block in blocks:
         if "question" in block or not is_nothing(block.get("event", "")):
-            yield from language.accept(draft_question(block, article.lang, article), article.url)
+            drafted = draft_question(block, article.lang, article)
+            if faulty is not None and drafted.outcome in _REPAIRABLE:
+                faulty.append(_Faulty(article, block, drafted.reason))
+            yield from language.accept(drafted, article.url)
 
 
 def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
     """Yield a question similar to each of the first ones from another article, so that there are pairs to combine."""
     enough = language.enough("integration")
-    if not enough:
+    if not enough or language.build.recipe.generator == GENERATOR:
         return
     near = SimilarArticles(language.articles(0, MAX_COMPARED))
     pairs = [(draft, near.nearest(draft)) for draft in list(language.drafts.values())[:enough]]
@@ -202,7 +246,7 @@ def _prompt(build: Build, article: Article) -> str:
     about = build.recipe.about.strip()
     label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[article.lang]
     own = {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""}
-    return write_prompt(article.lang, "questions", _excerpt(article), own)
+    return write_prompt(article.lang, build.recipe.questions.prompt, _excerpt(article), own)
 
 
 def _excerpt(article: Article) -> dict[str, str]:
@@ -242,7 +286,7 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
 
 def _fields_of(completion: Completion, alone: str) -> Fields:
     if completion.outcome != "ok":
-        return completion.outcome, completion.error or "the provider refused the request"
+        return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
     return read_blocks(reply, alone) or ("prose", f"two responses without the requested fields; the last: {shown!r}")

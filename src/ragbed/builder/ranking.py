@@ -63,7 +63,7 @@ def _rank(
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
-@lru_cache(maxsize=3)  # one for each language, and one for search
+@lru_cache(maxsize=3)  # one encoder for each language, and one for search
 def open_once(name: str) -> Encoder | TokenEncoder:
     """Return the encoder of a name, which stays loaded."""
     return open_encoder(name)
@@ -141,7 +141,7 @@ class _Passages(RecordIndex[Chunk]):
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
-        """Return a hash of what the vectors depend on: the passages and the encoder."""
+        """Return a hash of the inputs of the vectors: the passages and the encoder."""
         parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
         return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 

@@ -7,10 +7,12 @@ import tomllib
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
 
+from ragbed.builder.rules import GENERATOR
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
 from ragbed.errors import DataError, UnknownName, UsageError
@@ -44,20 +46,21 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
 
 
 class RecipeModels(_Part, frozen=True, kw_only=True):
-    """How questions are generated."""
+    """The settings for the generation of questions."""
 
     per_article: int = 2  # questions about different facts
     surplus: float = 3.0  # drafts per wanted item: most builds lose half of them
-    max_tokens: int = 700  # of the generator's response; 2 questions need about 250
+    max_tokens: int = 700  # maximum tokens of the generator's response; 2 questions need about 250
+    prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the sentences that the paper's Figure 2 shows
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """What models must not know, or must know for counterfactual items."""
+    """The requirements on the prior knowledge of models; for counterfactual items, they must know the answer."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; default: the generator
     samples: int = 1  # responses per model, of which the majority decides
     cutoffs: dict[str, str] = {}  # knowledge cut-off date per model: events must be later than all of them
-    margin_days: int = 30  # after a cut-off, because announced events are known before they happen
+    margin_days: int = 30  # days after a knowledge cutoff, because announced events are known before they happen
     corpora: tuple[str, ...] = ()  # files or folders of training texts: no questions from articles in them
 
 
@@ -78,16 +81,16 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):
-    """Which passages are kept."""
+    """The selection of passages to keep."""
 
     encoder: str = "e5"  # its weights are in a package, so that nothing is downloaded
-    encoders: dict[Lang, str] = {}  # per language; the paper uses one for each
+    encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
-    """What an item needs. Sources are hosts or files."""
+    """The minimum requirements of an item. Sources are hosts or files."""
 
     supports: int = 1  # minimum of supporting passages
     distracts: int = 4  # minimum of distracting passages
@@ -109,6 +112,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date: no older or undated articles
     seed: int = 0
+    precision: float | None = None  # share of right items to promise: items are dropped until its lower bound holds
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
     gate: RecipeGate = RecipeGate()
@@ -120,14 +124,17 @@ class Recipe(_Part, frozen=True, kw_only=True):
 def read_recipe(path: Path) -> Recipe:
     """Read and check a recipe. Its paths stay as written; they are relative to the recipe's folder."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; `ragbed build init BRIEF {path}` writes a recipe for it.")
+        raise UsageError(f"{path} is a folder; `ragbed build init {path}` writes a recipe for it.")
     try:
         table = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist; `ragbed build init BRIEF DIR` writes a recipe.") from None
+        raise UsageError(f"{path} does not exist; `ragbed build init DIR` writes a recipe.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:  # also numbers of 5,000 digits and deeply nested tables
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # raised also for numbers of 5,000 digits and for deeply nested tables
         raise DataError(path, f"is not TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)
@@ -139,7 +146,7 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
-    """Return how many items of a kind the recipe wants in a language."""
+    """Return how many items of a kind the recipe requests in a language."""
     count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
     return count if isinstance(count, int) else count.get(lang, 0)
 
@@ -152,7 +159,17 @@ def encoder_of(recipe: Recipe, lang: Lang) -> str:
 def models_of(recipe: Recipe) -> frozenset[str]:
     """Return all models that a build calls."""
     named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
-    return frozenset(name for name in named if name)
+    return frozenset(name for name in named if name and name != GENERATOR)
+
+
+def reference_models(recipe: Recipe) -> tuple[str, ...]:
+    """Return the models that are called without documents: those of the recipe, or else the generator."""
+    return recipe.gate.models or tuple(models_of(recipe) & {recipe.generator})
+
+
+def reader_of(recipe: Recipe) -> str | None:
+    """Return the model that answers from supporting passages; None if the recipe names no model at all."""
+    return recipe.pools.reader or (recipe.generator if recipe.generator != GENERATOR else None)
 
 
 def check_day(day: str | None, what: str) -> None:
@@ -184,7 +201,9 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Refuse numbers that are too small, too large or not numbers, and a recipe that wants no items."""
+    """Refuse numbers that are too small, too large or not numbers, and a recipe without items to build."""
+    if recipe.precision is not None and not 0 < recipe.precision < 1:
+        raise DataError(path, f"{recipe.precision} is not a share between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
         raise DataError(path, f"{recipe.seed} is too large; at most {_MAX_NUMBER:,} is allowed", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
@@ -192,9 +211,9 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
             most = _MAX_DAYS if field == "margin_days" else _MAX_NUMBER
             for number in value.values() if isinstance(value, dict) else (value,):
-                if isinstance(number, int | float) and not least <= number <= most:  # also NaN
+                if isinstance(number, int | float) and not least <= number <= most:  # this refuses NaN too
                     problem = f"{number} is not a number from {least:,} to {most:,}"
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "wants no items at all", field="wanted")
+        raise DataError(path, "has no items to build; set at least one number", field="wanted")

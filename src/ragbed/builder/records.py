@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ragbed.schema import Answer, Article, Lang, Passage, Question, Record
+from ragbed.schema import Answer, Article, Item, Lang, Passage, Question, Record
 
 
 class Draft(Question, frozen=True, kw_only=True):
     """A question that passed the rules and is not verified yet."""
 
-    id: str  # a hash of language and question
+    id: str  # hash of language and question
     origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
-    kind: str  # of the answer: name, quantity or date
-    event: str = ""  # in the generator's words
+    kind: str  # kind of answer: name, quantity or date
+    event: str = ""  # the answer in the generator's words
     date: str | None = None  # ISO date of the event
 
 
@@ -46,7 +46,7 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None  # of the encoder; None for snippets
+    score: float | None = None  # similarity by the encoder; None for snippets
     is_snippet: bool = False
 
 
@@ -58,7 +58,7 @@ class Ranked(Record, frozen=True, kw_only=True):
 
 
 class LabelledPool(Record, frozen=True, kw_only=True):
-    """A question's passages with their stances."""
+    """The passages of a question with their relevance labels."""
 
     question: str
     passages: tuple[Passage, ...]
@@ -87,7 +87,7 @@ class Edited(Record, frozen=True, kw_only=True):
 
     of: int
     text: str
-    spans: tuple[tuple[int, int], ...]  # of the false answer
+    spans: tuple[tuple[int, int], ...]  # positions of the false answer
 
 
 class Falsehood(Record, frozen=True, kw_only=True):
@@ -96,3 +96,12 @@ class Falsehood(Record, frozen=True, kw_only=True):
     question: str
     fake: Answer
     edits: tuple[Edited, ...]
+
+
+class ScoredItem(Record, frozen=True, kw_only=True):
+    """An item that passed every check. Its score is the mean of its signals, each from 0 to 1."""
+
+    kind: str  # base, int, fact or fluent
+    item: Item
+    signals: dict[str, float]
+    score: float

@@ -30,7 +30,7 @@ class LabelDisagreement(Struct, frozen=True):
 
     way: Way
     item: str
-    place: str  # among the passages of its stance, e.g. `supports[4]`
+    place: str  # position among the passages with the same label, e.g. `supports[4]`
     published: Stance
     label: Label
     rule: str
@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Counts agreement over items."""
+    """Count the agreement over items."""
 
     def __init__(self) -> None:
         self.items = 0
@@ -58,7 +58,7 @@ class Relabelling:
 
     @property
     def rows(self) -> list[RelabelRow]:
-        """The rows by rule, then by stance."""
+        """The rows by rule, then by relevance label."""
         places = [(way, stance) for way in WAYS for stance in _STANCES]
         return [self._rows[place] for place in places if place in self._rows]
 

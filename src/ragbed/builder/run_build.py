@@ -24,7 +24,9 @@ from ragbed.builder.delivery import (
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.model_client import BuildModelClient
 from ragbed.builder.pipeline import Done, State, run_steps
+from ragbed.builder.precision import correct_promise, describe_promise, read_promises, write_promises
 from ragbed.builder.quality.reports import write_build_quality
+from ragbed.builder.quality.review_results import read_reviewed
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
 from ragbed.runs.engines import Engine
@@ -52,7 +54,7 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class BuildTools:
-    """What a build uses: model calls, services on the network, workers, and the display of progress."""
+    """The resources of a build: model calls, network services, workers and the progress display."""
 
     client: BuildModelClient
     services: BuildServices
@@ -78,13 +80,15 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
         )
         deliveries = compare_delivery(build, state)
         _deliver(build, plan, state, lock, tools)
+        if not plan.locked and any(file.made for file in deliveries):
+            write_promises(plan.folder, {file.file: file.promise for file in deliveries if file.promise})
         return state, deliveries
 
 
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     """Return a line with the counts of a step."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (as before; --from {name} runs it again)" if was_done else ""
+    kept = f" (as before; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 
@@ -99,9 +103,23 @@ def describe_quality(folder: Path) -> str | None:
     )
 
 
+def correct_promises(build: Path, reviewed: Path) -> list[str]:
+    """Correct the promises of a build by its review, write them into the reviewed folder, and return them as lines."""
+    results, promises = read_reviewed(reviewed), read_promises(build)
+    if results is None or not promises:
+        return []
+    corrected = {
+        f"{name}.jsonl": correct_promise(promises[f"{name}.jsonl"], sample.wrong, sample.sampled)
+        for name, sample in results.datasets.items()
+        if f"{name}.jsonl" in promises and sample.sampled
+    }
+    write_promises(reviewed, corrected)
+    return [f"{name}: after the review, {describe_promise(promise)}" for name, promise in corrected.items()]
+
+
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder of the steps: a locked build works in a temporary one and is compared with what is there."""
+    """Yield the folder of the steps; for a locked build a temporary one, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
@@ -114,7 +132,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the files and the lock; a locked build must give exactly what its lock lists."""
+    """Write the files and the lock; a locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
         tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} are kept.")

@@ -23,7 +23,7 @@ from ragbed.schema import Article, Hit, Reject
 
 STEP = "hits"
 _FATAL = frozenset({"auth", "connect", "protocol"})  # wrong key or URL, or no engine: every other search fails too
-_MAX_FATAL = 3  # in a row; each was retried already
+_MAX_FATAL = 3  # maximum failures in a row; each was retried already
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:

@@ -1,4 +1,4 @@
-"""Extract the content words and years of a question, and detect hedged statements, which are not facts to ask for."""
+"""Extract the content words and years of a question, and detect hedged statements, which are not suitable facts."""
 
 from __future__ import annotations
 

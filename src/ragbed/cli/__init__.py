@@ -1,6 +1,6 @@
 """The command line: each command parses its options, calls one function of the Python API and prints the result.
 
-To add a command: a module with one function of its name, and one line in COMMANDS. Heavy imports are inside functions.
+To add a command: a module with one function of its name, and its name in GROUPS. Heavy imports are inside functions.
 """
 
 from __future__ import annotations
@@ -16,39 +16,23 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import renames
-from ragbed.cli.console import say
-from ragbed.errors import RagbedError, UsageError
+from ragbed.cli.console import say, with_options
+from ragbed.cli.help_groups import write_sections
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
-COMMANDS = (
-    "run",
-    "status",
-    "report",
-    "compare",
-    "leaderboard",
-    "view",
-    "diagnose",
-    "judge",
-    "score",
-    "data",
-    "cases",
-    "lint",
-    "synth",
-    "build",
-    "review",
-    "export",
-    "import",
-    "merge",
-    "demo",
-    "doctor",
-    "cache",
-    "power",
-    "paper",
-)
-"""The commands in the order of the help: evaluate, understand, data, share, setup."""
+GROUPS = {
+    "Evaluate": ("run", "report", "status", "compare", "rank", "leaderboard"),
+    "Understand": ("view", "diagnose", "judge", "score"),
+    "Data": ("data", "cases", "lint", "synth", "build", "review"),
+    "Share": ("export", "import", "merge"),
+    "Setup": ("demo", "doctor", "cache", "power", "paper"),
+}
+"""The commands in the groups and the order of the help."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """Loads the module of a command when the command is used; lists commands in the order of COMMANDS."""
+    """A group that loads the module of a command when the command is used, and lists commands in groups."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -60,12 +44,28 @@ class _Group(click.Group):
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; its errors name options instead of parameters."""
+        try:
+            return super().invoke(ctx)
+        except RagbedError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            error.args = (with_options(str(error), command),)
+            raise
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in renames.COMMANDS:
             raise UsageError(renames.describe_command(args[0]))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, group by group."""
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        commands = {name: self.get_command(ctx, name) for name in COMMANDS}
+        texts = {name: command.get_short_help_str(limit) for name, command in commands.items() if command is not None}
+        write_sections(formatter, {group: [(name, texts[name]) for name in names] for group, names in GROUPS.items()})
 
 
 @click.group(
@@ -86,8 +86,8 @@ def app() -> None:
     Examples:
       ragbed demo
       ragbed data get rgb
-      ragbed lint en_refine
-      ragbed cases en_refine -o cases.jsonl
+      ragbed run -m openai/gpt-4o-mini -d en_refine -o runs/mini
+      ragbed report runs/mini
     """
 
 
@@ -96,7 +96,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
@@ -105,7 +105,7 @@ def main() -> None:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        _suggest_current(error).show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
@@ -118,8 +118,16 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"ragbed: {error.strerror or error}.")
+        say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
+
+
+def _suggest_current(error: click.ClickException) -> click.ClickException:
+    """Return an error that suggests only the nearest option; former options are known too, but refused."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    current = [name for name in error.possibilities or () if name not in renames.OPTIONS]
+    return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
 
 
 def _end(*_: object) -> None:

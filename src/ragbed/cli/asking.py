@@ -5,23 +5,58 @@ from __future__ import annotations
 import click
 
 from ragbed.cli.engine import engine_options, replica_options
+from ragbed.cli.help_groups import REQUESTS, SAMPLING
 from ragbed.cli.options import Decorator, option, together
 
 asking_options: Decorator = together(
     option(
         "--max-connections",
         type=click.IntRange(1, 4_096),
-        help="Maximum concurrent requests. [default: adaptive, up to 64]",
+        show_default="adaptive, up to 64",
+        group=REQUESTS,
+        help="Maximum concurrent requests.",
     ),
-    option("--rpm", type=click.IntRange(1), help="Maximum requests per minute."),
-    option("--tpm", type=click.IntRange(1), help="Maximum tokens per minute."),
+    option("--rpm", type=click.IntRange(1), group=REQUESTS, help="Maximum requests per minute."),
+    option("--tpm", type=click.IntRange(1), group=REQUESTS, help="Maximum tokens per minute."),
     option(
-        "--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Timeout of one request, in seconds."
+        "--timeout",
+        type=click.FloatRange(0, min_open=True),
+        default=120.0,
+        metavar="SECONDS",
+        group=REQUESTS,
+        help="Timeout of one request, in seconds.",
     ),
     option(
-        "--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when this amount is spent."
+        "--budget",
+        type=click.FloatRange(0, min_open=True),
+        metavar="DOLLARS",
+        group=REQUESTS,
+        help="Stop when this amount is spent.",
     ),
-    option("--no-cache", is_flag=True, help="Ignore cached responses."),
+    option("--no-cache", is_flag=True, group=REQUESTS, help="Ignore cached responses."),
+    option(
+        "--reasoning-effort",
+        metavar="LEVEL",
+        group=SAMPLING,
+        help="How much the model thinks, e.g. none, low, medium or high.",
+    ),
+    option(
+        "--thinking",
+        metavar="on|off|budget=N",
+        group=SAMPLING,
+        help="Whether the model thinks, or for how many tokens.",
+    ),
+    option(
+        "--extra-body", metavar="JSON", group=SAMPLING, help="Further fields of the request, e.g. '{\"top_k\": 20}'."
+    ),
+    option(
+        "--header",
+        multiple=True,
+        metavar="NAME:VALUE",
+        group=SAMPLING,
+        help="Further header of the request. Repeatable.",
+    ),
+    option("--seed-model", type=int, metavar="N", group=SAMPLING, help="Seed of the model's random generator."),
     engine_options,
     replica_options,
 )

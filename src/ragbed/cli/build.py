@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options, renames
+from ragbed.cli import help_groups, options, renames
 from ragbed.cli.asking import asking_options
+from ragbed.cli.build_output import group_promises, print_funnel, show_forecast, show_survey, show_wanted
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
 from ragbed.cli.relabel import relabel
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
 
 
 class _Group(click.Group):
@@ -55,47 +56,66 @@ def build() -> None:
 
     \b
     Examples:
-      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
-      ragbed build run handbook.toml
+      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build run handbook.toml --precision 0.95
       ragbed build quality builds/handbook
     """
 
 
 @build.command()
-@click.argument("brief", metavar="BRIEF")
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
+@click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
+    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", show_default="named after DOCUMENTS", help="Recipe file."
 )
-@options.option("--model", "-m", metavar="MODEL", default="openai/gpt-4o-mini", help="Model that writes the questions.")
+@options.option(
+    "--model",
+    "-m",
+    metavar="MODEL",
+    default="rules",
+    help="Model that writes the questions, or `rules`, which needs no model.",
+)
 @options.config_option
-def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
-    """Write a recipe for your documents.
+def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
+    """Look at your documents and write a recipe for them.
 
-    BRIEF says in English or Chinese how many questions of which kind to build, and about what. DOCUMENTS is a folder,
-    or a .jsonl, .warc or .txt file. Nothing is built, and no model is called.
+    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF says in English or Chinese how many questions of which
+    kind to build, and about what; by default about one question per document. Nothing is built, and no model is called.
 
     \b
     Examples:
-      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/
+      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
     """
     from ragbed.api import building
     from ragbed.cli.console import say
 
-    written = building.build_init(brief, documents, out=out, model=model)
+    if not documents.exists() and brief and Path(brief).exists():
+        raise UsageError(f"Name the documents first: ragbed build init {brief} {str(documents)!r}")
+    written = building.build_init(documents, brief, out=out, model=model)
+    if written.survey is not None:
+        say(show_survey(written.survey))
     about = written.recipe["about"] or "anything"
-    say(f"Understood: {_show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    say(f"Proposed: {show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    if written.forecast is not None:
+        say(show_forecast(written.forecast))
     say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
 
 
-@build.command()
+@build.command(cls=help_groups.GroupedCommand)
 @click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="DIR", help="Folder of the build. Default: builds/<name>."
+    "--out", "-o", type=options.LocalPath(), metavar="DIR", show_default="builds/<name>", help="Folder of the build."
 )
 @options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
 @options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")
 @options.option("--since", metavar="DATE", help="Use only articles from this day on, for the next edition.")
+@options.option(
+    "--precision",
+    type=float,
+    metavar="SHARE",
+    help="Share of right items to promise, e.g. 0.95: items are dropped until its lower bound holds.",
+)
 @options.option("--locked", is_flag=True, help="Rebuild the same bytes offline from what is stored.")
 @asking_options
 @options.json_option
@@ -106,6 +126,7 @@ def run(
     model: str | None,
     from_: str | None,
     since: str | None,
+    precision: float | None,
     locked: bool,
     json: bool,
     **chosen: Unpack[CallKeywords],
@@ -137,11 +158,12 @@ def run(
             model=model,
             from_=from_,
             since=since,
+            precision=precision,
             locked=locked,
             progress=progress,
             **call_keywords(chosen),
         )
-    _print_funnel(result, to_stderr=json)
+    print_funnel(result, to_stderr=json)
     if json:
         print_json({"folder": str(result.folder), "steps": result.steps, "files": result.files})
     _finish(result, locked=locked)
@@ -151,18 +173,6 @@ build.add_command(quality)
 build.add_command(relabel)
 
 
-def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Return how many items of each kind a recipe wants, by language."""
-    wanted, langs = recipe["wanted"], recipe["langs"]
-    counts = {
-        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
-        for lang in langs
-    }
-    if len(set(counts.values())) == 1:
-        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
-    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
-
-
 @contextmanager
 def _explain_resuming(*, locked: bool) -> Iterator[None]:
     """Print how to resume a build that ends early, unless the same command would fail again."""
@@ -170,7 +180,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
     try:
         yield
-    except UsageError:
+    except (UsageError, DataError):
         raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:
@@ -179,29 +189,20 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
         raise
 
 
-def _print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
-    from ragbed.builder.funnel import main_reasons
-    from ragbed.cli.console import print_table
-
-    rows = [
-        (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
-        for name, done in result.steps.items()
-    ]
-    print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
-    files = [(file.file, file.wanted, file.made) for file in result.files]
-    print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
-
-
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print what is missing; exit with code 3 if something is. A locked build only checks that nothing has changed."""
+    """Print which items are missing, and exit with code 3 if there are any. A locked build only checks for changes."""
     from ragbed.cli.console import say
 
     if result.unfinished:
         steps = ", ".join(result.unfinished)
         say(f"Incomplete: requests of {steps} failed. Run the same command again to retry.")
+    for step in result.unfetched:
+        say(f"Some pages could not be fetched (steps/{step}.rejects.jsonl). The next build tries them again.")
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
+    for text, names in group_promises(result).items():
+        say(f"{', '.join(names)}: {text}")
     say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {result.folder}, then ragbed run -m MODEL -d {result.folder / first}")

@@ -11,7 +11,7 @@ from ragbed.cli import options
 @options.json_option
 @click.pass_context
 def cache(context: click.Context, json: bool) -> None:
-    """Show how many responses of which models are cached, and the size of the cache.
+    """Show the number and size of cached responses per model.
 
     A cached response is used only for the same model, model identity, request and repeat. RAGBED_CACHE_DIR sets the
     folder of the cache.
@@ -40,7 +40,7 @@ def cache(context: click.Context, json: bool) -> None:
 @options.option("--all", "all_", is_flag=True, help="Remove all responses.")
 @options.json_option
 def prune(older_than: str | None, all_: bool, json: bool) -> None:
-    """Remove responses, and free their disk space.
+    """Remove cached responses and free their disk space.
 
     \b
     Examples:

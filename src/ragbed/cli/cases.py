@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
+    from ragbed.api.spec import LayoutKeywords
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
 _FEW = 2  # Reasons that are printed per condition; --json has all.
 
 
-@click.command()
+@help_groups.command()
 @options.data_argument
 @options.option("--out", "-o", metavar="FILE", help="File or URL for the cases, one per line; '-' is stdout.")
 @options.layout_options
@@ -45,11 +46,16 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
     _print_counts(made.counts, to_stderr=json or out == "-")
     if json:
         print_json(made.counts.summary())
+    if not any(row.feasible for row in made.counts.rows):
+        raise UsageError(
+            "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+            "--true-ratio or --distractors, or another dataset."
+        )
 
 
 def cases_command(data: Sequence[str]) -> str:
     """Return the command that shows which cases of the current command are infeasible, and why."""
-    from ragbed.api.layout import LayoutOptions
+    from ragbed.api.spec import LayoutKeywords
     from ragbed.cli.console import program
 
     context = click.get_current_context()
@@ -57,7 +63,7 @@ def cases_command(data: Sequence[str]) -> str:
     for option in cases.params:
         name = str(option.name)
         is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
-        if name in LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
+        if name in LayoutKeywords.__annotations__ and is_set and context.params[name] is not None:
             words += [option.opts[0], str(context.params[name])]
     return f"{program()} cases {shlex.join(words)}"
 

@@ -30,7 +30,7 @@ Columns ({track} track):
 @click.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@options.track_option("Scoring track to compare.")
+@options.track_option("Scoring track to compare")
 @options.option(
     "--least",
     type=options.share,
@@ -57,9 +57,9 @@ def compare(
     list_flips: bool,
     json: bool,
 ) -> None:
-    """Compare two runs, or two models of one run, question by question.
+    """Compare two runs or two models question by question.
 
-    A and B are runs, or RUN:MODEL for a run that holds several models. Only questions that both sides have under the
+    A and B are runs, or RUN:MODEL for one model of a run. Only questions that both sides have under the
     same condition are compared, so profile, prompt, seed, model or date may differ. The result is stated in sentences,
     one comparison per testbed, then as a table with one row per condition; the columns are explained below the table.
 
@@ -90,7 +90,7 @@ def compare(
         sides = {"first": first, "second": second, "sentences": result.sentences}
         print_json(sides | {"rows": result.values(), "flips": result.flips})
     if fail_if_worse is not None:
-        tell_gates(f"{second} against {first}", result.gates, None)
+        tell_gates(result.gates)
 
 
 def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_stderr: bool) -> None:

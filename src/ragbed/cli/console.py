@@ -1,14 +1,17 @@
-"""What all commands print with: results on standard output, everything else on standard error."""
+"""Printing for all commands: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from ragbed.text import printable, storable_name
 
@@ -19,8 +22,36 @@ _PIPE_WIDTH = 1_000  # Tables in a pipe are never wrapped.
 
 
 def say(message: str) -> None:
-    """Tells the user something, on standard error."""
-    sys.stderr.write(printable(message) + "\n")
+    """Print a message on standard error."""
+    sys.stderr.write(printable(with_options(message)) + "\n")
+
+
+def with_options(message: str, command: click.Command | None = None) -> str:
+    """Return a message of the Python API with options for parameters: --num-docs for `num_docs`, --noise 0 for noise=0.
+
+    Args:
+        message: The message.
+        command: The command whose options are shown; the one that is running by default.
+    """
+    context = click.get_current_context(silent=True)
+    if command is None and context is not None:
+        command = context.command
+    shown = _options_of(command)
+    names = "|".join(map(re.escape, shown))
+    found = re.compile(rf"`({names})`|(?<![^\s(])({names})=(?=\S)")
+    return found.sub(lambda one: shown[one[1]] if one[1] else f"{shown[one[2]]} ", message) if shown else message
+
+
+def _options_of(command: click.Command | None) -> dict[str, str]:
+    """Return the options and arguments of a command and its subcommands, by parameter."""
+    if isinstance(command, click.Group):
+        return {name: typed for one in command.commands.values() for name, typed in _options_of(one).items()}
+    params = [] if command is None else command.params
+    return {
+        str(param.name): max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
+        for param in params
+        if param.expose_value
+    }
 
 
 def program() -> str:
@@ -41,7 +72,7 @@ def activation() -> str | None:
 
 
 def print_json(summary: object) -> None:
-    """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
+    """Print a machine-readable summary as one line on standard output, always in UTF-8."""
     import msgspec
 
     try:
@@ -72,12 +103,12 @@ def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
     """Print a table; columns that contain only numbers are aligned right."""
-    from ragbed.cli.fitting import draw_table
+    from ragbed.reporting.text_table import draw_table, rule
 
-    out = console(to_stderr=to_stderr)
-    room = out.width if out.is_terminal or os.environ.get("COLUMNS", "").isdigit() else _PIPE_WIDTH
-    out.print(printable(title), style="bold", soft_wrap=not out.is_terminal)
+    stream = sys.stderr if to_stderr else sys.stdout
+    is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
     shown = [[printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows]
-    for part in draw_table([printable(column) for column in columns], shown, room):
-        out.width = max(out.width, room, out.measure(part).minimum)
-        out.print(part)
+    above, heading, body = draw_table([printable(column) for column in columns], shown, room)
+    bold = [click.style(line, bold=True) for line in (printable(title), *above, *heading)]
+    click.echo("\n".join([*bold, rule(heading), *body]), err=to_stderr)

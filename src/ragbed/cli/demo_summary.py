@@ -45,7 +45,7 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
 
 
 def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
-    """Return what the scores of a model mean, in three sentences."""
+    """Summarise the scores of a model in three sentences."""
     return _MEANING[lang].format(model=model, **_figures(cells, "" if lang == "zh" else "\u00a0"))
 
 
@@ -55,6 +55,7 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
     from ragbed.testbeds import DEFAULT_TESTBEDS
 
     ratios = [*sorted({cell.condition.noise for cell in cells if cell.condition.noise is not None}), None]
+    truncated = ["truncated"] if any(cell.truncated for cell in cells) else []
     rows = []
     for testbed in DEFAULT_TESTBEDS:
         score, counted = headline_of(testbed)
@@ -62,10 +63,15 @@ def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> Non
             row = [cell for cell in cells if (cell.condition.testbed, cell.condition.data) == (testbed, data)]
             rates = {cell.condition.noise: f"{100 * cell.rate(counted):.0f}" for cell in row}
             name = f"{testbed}, {_CLOSED[lang][_kind(data)]}" if testbed == "closed-book" else testbed
-            n, failed = sum(cell.asked for cell in row), sum(cell.error + cell.refused for cell in row)
-            rows.append((name, score, n, failed, *(rates.get(ratio, "–") for ratio in ratios)))
-    columns = ("testbed", "score", "n", "errors", *("none" if ratio is None else f"{ratio:.2g}" for ratio in ratios))
+            counts = [sum(values) for values in zip(*map(_counts, row), strict=True)]
+            rows.append((name, score, *counts[: 2 + len(truncated)], *(rates.get(ratio, "–") for ratio in ratios)))
+    ratio_names = ("none" if ratio is None else f"{ratio:.2g}" for ratio in ratios)
+    columns = ("testbed", "score", "n", "errors", *truncated, *ratio_names)
     print_table(_TITLES[lang].format(model=model), columns, rows)
+
+
+def _counts(cell: ConditionCounts) -> tuple[int, int, int]:
+    return cell.asked, cell.error + cell.filtered, cell.truncated
 
 
 def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:

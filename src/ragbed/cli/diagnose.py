@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
@@ -17,13 +17,13 @@ from ragbed.cli.status import run_argument
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
     from ragbed.api.analysis_results import DiagnosisResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20  # Errors that are printed; the file has all.
 
 
-@click.command()
+@help_groups.command()
 @run_argument
 @options.option("--show", metavar="TYPE", help="Print the errors of a type (E1 to E13, or unclassified) with evidence.")
 @options.option(

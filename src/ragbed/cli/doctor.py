@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 @click.command()
 @options.json_option
 def doctor(json: bool) -> None:
-    """Show which models, extras and plug-ins work here, and how to fix the rest.
+    """Show which models and extras work here, and suggest fixes.
 
-    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the
-    paper's systems: how they are prompted is tested to the letter, which is all that could be tested without
-    their weights.
+    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the systems of
+    the paper. Tests compare their prompts with the original code; they were not run with the original weights.
 
     \b
     Examples:

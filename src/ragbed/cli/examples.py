@@ -32,7 +32,7 @@ _MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradi
 
 
 def print_examples(langs: tuple[Lang, ...]) -> None:
-    """Print the four abilities in each language: what a model gets, and what is expected of it."""
+    """Print an example of each ability in each language: the input and the expected response."""
     from rich.text import Text
 
     from ragbed.cli.console import console
@@ -79,7 +79,7 @@ def _table(case: Case) -> Table:
 
 
 def expected_answer(case: Case) -> str:
-    """Return the response of a perfect model, in the words that the instruction asks for."""
+    """Return the response of a perfect model, in the words that the instruction prescribes."""
     from ragbed.testbeds.prompts import FLAG, REFUSAL
 
     gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
     from ragbed.api.sharing import ExportResult
+    from ragbed.api.spec import LayoutKeywords
 
 _SHOWN = 5  # Trials without a response that are printed; --json has all.
 
 
-@click.command()
+@help_groups.command()
 @click.argument("sources", nargs=-1, required=True, metavar="DATA...|RUN")
 @options.option(
     "--to",
@@ -57,13 +57,13 @@ def export(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Export a dataset, its test cases or a run in the format of another tool.
+    """Export a dataset, test cases or a run for another tool.
 
     Exported test cases are fixed: documents, order and prompts, with checksums. Inspect AI and lm-evaluation-harness
     score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum
     from which `ragbed import --from cassette` restores the same run. Trials without a response are listed; if a format
-    has no place for them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index
-    (docs/own-system.md). For parts (--shards) and URLs see docs/scale.md.
+    has no place for them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
+    --shards writes many files with checksums, also to a URL.
 
     \b
     Examples:

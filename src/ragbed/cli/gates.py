@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
 
 junit_option = options.option(
-    "--junit", type=options.LocalPath(), metavar="FILE", help="File for the gates as JUnit XML."
+    "--junit",
+    type=options.LocalPath(),
+    metavar="FILE",
+    group=help_groups.OUTPUT,
+    help="File for the results of the gates, as JUnit XML.",
 )
 
 
-def tell_gates(suite: str, checked: Sequence[GateResult], junit: Path | None) -> None:
+def tell_gates(gates: Sequence[GateResult]) -> None:
     """Print the state of every gate.
 
     Raises:
         GateFailed: A gate failed.
     """
-    from ragbed.analysis.gates import as_junit
     from ragbed.cli.console import say
     from ragbed.errors import GateFailed
-    from ragbed.io.jsonl import write_whole
 
-    for gate in checked:
+    for gate in gates:
         say(f"gate {gate.state}: {gate.name}: {gate.message}")
-    if junit is not None:
-        with write_whole(junit) as sink:
-            sink.write(as_junit(suite, checked))
-    if failed := [gate for gate in checked if gate.state == "failed"]:
-        raise GateFailed(f"{len(failed)} of {len(checked)} gates failed.")
+    if failed := [gate for gate in gates if gate.state == "failed"]:
+        raise GateFailed(f"{len(failed)} of {len(gates)} gates failed.")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.keywords import call_with_given, given
 
 if TYPE_CHECKING:
-    from ragbed.api.options import LayoutKeywords
     from ragbed.api.sharing import ImportResult
+    from ragbed.api.spec import LayoutKeywords
 
 _SHOWN = 20  # Problems that are printed; --json has all.
 
 
-@click.command("import")
+@help_groups.command("import")
 @click.argument("files", nargs=-1, required=True, type=options.LocalPath(), metavar="FILE...")
 @options.option(
     "--from",
@@ -47,7 +47,10 @@ def import_(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Import results of the original code or of another harness, answers, or a cassette, as a run.
+    """Import results of other tools, or a cassette, as a run.
+
+    Sources are result files of the original code, logs of Inspect AI and lm-evaluation-harness, answers produced
+    elsewhere, and cassettes.
 
     The name of a file of the original code states its settings; its cases are generated with --profile code-2024 unless
     you choose code-2023, and matched by id, question and answer. Plain lines, {"case", "reply"} or {"item", "noise",

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
     from ragbed.api.analysis_results import JudgeResult
-    from ragbed.api.options import CallKeywords
+    from ragbed.api.spec import CallKeywords
 
 
-@click.command()
+@help_groups.command()
 @run_argument
 @options.option(
     "--model",
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     default="refusal,flag,correct",
     help="Criteria: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
-@options.option("--testbeds", metavar="NAMES", help="Testbeds to judge. Default: those to which the criterion applies.")
+@options.option(
+    "--testbeds", metavar="NAMES", show_default="those to which the criterion applies", help="Testbeds to judge."
+)
 @options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per judgement.")
+@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum tokens per judgement.")
 @options.option(
     "--labels",
     type=options.LocalPath(),
@@ -59,7 +61,7 @@ def judge(
     criteria: str,
     testbeds: str | None,
     votes: int,
-    max_tokens: int,
+    max_tokens: str,
     labels: Path | None,
     sample: int | None,
     out: Path | None,
@@ -122,7 +124,10 @@ def judge(
     if json:
         print_json(_summary(result))
     if result.failed:
-        say(f"Incomplete: {result.failed} judgements failed. Run the same command again to retry.")
+        say(
+            f"Incomplete: {result.failed} judgements failed. Run the same command again to retry errors. For truncated "
+            "responses, increase --max-tokens."
+        )
         raise click.exceptions.Exit(3)
 
 
@@ -144,9 +149,9 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
             rows = [_rate_row(cell, models) for cell in result.cells if _is_of(cell, criterion, judge)]
             print_table(f"{criterion} ({asks}), judged by {name}", _RATE_COLUMNS, rows, to_stderr=to_stderr)
     if result.validations is not None and result.labels is not None:
-        from ragbed.analysis.judging.validation import TRUSTED
+        from ragbed.analysis.judging.validation import MIN_LABELS, TRUSTED
 
-        title = f"Agreement with people (kappa of {TRUSTED} or more: rates need no correction)"
+        title = f"Agreement with labels (trusted: {MIN_LABELS} labels or more, lower bound of kappa {TRUSTED} or more)"
         rows = [_validation_row(row, judges) for row in result.validations]
         print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
         for reason, count in result.labels["left_out"].items():
@@ -162,7 +167,7 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
 
 _CONDITION = ("model", "data", "testbed", "lang", "noise")
 _RATE_COLUMNS = (*_CONDITION, "asked", "errors", "undecided", "yes %", "CR %", "corrected %")
-_AGREEMENTS = ("labels", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %")
+_AGREEMENTS = ("labels", "raters", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %", "trusted")
 _VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
 _PAIR_COUNTS = ("judged", "decided", "agreed")
 
@@ -193,7 +198,9 @@ def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str]) -> tuple[objec
 def _validation_row(row: Mapping[str, Any], judges: Mapping[str, str]) -> tuple[object, ...]:
     scales = {"agreed": 100, "kappa": 1, "ac1": 1, "sensitivity": 100, "specificity": 100}
     shares = [_interval(row[name], scale) for name, scale in scales.items()]
-    return (judges[row["judge"]], row["criterion"], row["lang"], row["n"], row["undecided"], *shares)
+    trusted = "yes" if row["trusted"] else f"no: {row['distrust']}"
+    counts = (row["n"], row["raters"], row["undecided"])
+    return (judges[row["judge"]], row["criterion"], row["lang"], *counts, *shares, trusted)
 
 
 def _interval(bounds: Sequence[float | None] | None, scale: int) -> str:

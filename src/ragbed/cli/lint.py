@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.samples import Samples
     from ragbed.api.datasets import LintResult
-    from ragbed.api.options import MixKeywords
+    from ragbed.api.spec import MixKeywords
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -37,7 +37,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 def lint(
     data: tuple[str, ...], only: str | None, skip: str | None, all_: bool, json: bool, **mix: Unpack[MixKeywords]
 ) -> None:
-    """Check datasets, item by item, and say how to fix what is wrong.
+    """Check datasets item by item, and suggest fixes.
 
     The exit code is 1 if there are errors. --num-docs, --noise and --true-ratio set, as in `ragbed cases`, the
     documents that the items must be able to supply.

@@ -12,9 +12,11 @@ from ragbed.cli import options
 @options.option("--out", "-o", required=True, metavar="RUN|SUMS", help="New folder for the run; file or URL for sums.")
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
-    """Combine shards, or runs from several machines, into one run; or files of sums (`ragbed score --sums`).
+    """Combine shards or runs from several machines.
 
-    The runs must have the same settings, apart from --shard, and all shards must be there. If two runs have a response
+    Files of aggregates (`ragbed score --sums`) can be combined in the same way.
+
+    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs have a response
     of the same model to the same case, it must be the same response; an error is replaced by a response.
 
     \b

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from ragbed.cli import renames
-from ragbed.cli.config_file import read_config
+from ragbed.cli import help_groups, renames
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,12 +28,24 @@ class _Bounded(click.ParamType[Any]):
     """A number that is finite and not larger than any count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        number = super().convert(value, param, ctx)
+        number = self._read(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         if abs(number) > _MOST:
             self.fail(f"{value} is out of range: use a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
         return number
+
+    def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Return a number; the error message describes the allowed values in words."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            kind = "an integer" if "integer" in self.name else "a number"
+            low, high = getattr(self, "min", None), getattr(self, "max", None)
+            word = "greater than" if getattr(self, "min_open", False) else "of at least"
+            bounds = [] if low is None else [f"{word} {low:,}"]
+            bounds += [] if high is None else [f"at most {high:,}"]
+            self.fail(f"{value!r} is not allowed. Use {' '.join([kind, ' and '.join(bounds)]).strip()}.", param, ctx)
 
 
 class _Int(_Bounded, click.types.IntParamType): ...
@@ -57,12 +69,19 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
-    """Return an option with its environment variable (RAGBED_ and its long name); its former names are refused."""
+    """Return an option with its environment variable (RAGBED_ and its long name); its former names are refused.
+
+    It takes the parameters of `click.option`, and `group`: the section of the help that lists the option.
+    `show_default` can describe a default that is not a constant.
+    """
     if "type" in settings:
         settings["type"] = _bounded(settings["type"])
+        if isinstance(settings["type"], _Bounded):
+            settings.setdefault("metavar", "N")
     long = next(name for name in names if name.startswith("--"))
-    shown = settings.get("default") is not None and not settings.get("is_flag")
-    current = click.option(*names, envvar=_variable(long), show_default=shown, **settings)
+    settings.setdefault("show_default", settings.get("default") is not None and not settings.get("is_flag"))
+    settings.setdefault("envvar", _variable(long))
+    current = click.option(*names, cls=help_groups.GroupedOption, **settings)
     return together(current, *(former_option(old) for old in renames.former_options(long)))
 
 
@@ -133,66 +152,168 @@ def typed(context: click.Context, *names: str) -> list[str]:
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 """Files, folders of parts, URLs, NAME=FILE, or names of `ragbed data list`."""
 
-json_option: Decorator = option("--json", is_flag=True, help="Machine-readable summary as the last line on stdout.")
+json_option: Decorator = option(
+    "--json",
+    is_flag=True,
+    group=help_groups.OUTPUT,
+    help="Print a machine-readable summary as the last line on stdout.",
+)
+
+
+def read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    """Use the options of a TOML file, by their long names, as defaults; the callback of `--config`.
+
+    Raises:
+        UsageError: The file cannot be read, or it names an unknown option or a wrong value.
+    """
+    if path is not None:
+        import tomllib
+
+        from ragbed.io.locations import read_regular
+
+        try:
+            options = tomllib.loads(read_regular(path).decode())
+        except OSError as error:
+            raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # raised also for a number of 5,000 digits and for deeply nested lists
+            raise UsageError(f"--config {path} is not TOML: {error}.") from error
+        known = {
+            name.removeprefix("--"): param
+            for param in context.command.params
+            for name in param.opts
+            if isinstance(param, click.Option) and name.startswith("--") and param.expose_value
+        }
+        for name in options:
+            if new := renames.OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} is now {new.removeprefix('--')!r}.")
+            if new := renames.BUILD_OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} is now {new}.")
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                command = context.command_path
+                raise UsageError(
+                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` lists them."
+                )
+        context.default_map = {
+            str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
+            for name, value in options.items()
+        }
+    return path
+
+
+def _as_typed(option: click.Option, value: object, place: str) -> object:
+    """Return a value as a user would type it, so that it is checked in the same way; a list is comma-separated."""
+    if option.is_flag:
+        if isinstance(value, bool):
+            return value
+        raise UsageError(f"{place} must be true or false.")
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
+        raise UsageError(f"{place} must be a string, a number, or a list of these.")
+    return [str(part) for part in values] if option.multiple else ",".join(map(str, values))
+
 
 config_option: Decorator = option(
     "--config",
     type=LocalPath(),
+    metavar="FILE",
     is_eager=True,
     expose_value=False,
     callback=read_config,
+    group=help_groups.OUTPUT,
     help="TOML file with options by their long names.",
 )
 
 
 def track_option(about: str) -> Decorator:
     """Return the option that chooses the scoring track."""
-    return option("--track", metavar="NAME", default="robust", help=f"{about} robust, code, paper, or a plug-in's.")
+    return option("--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a plug-in's.")
 
 
-mix_options: Decorator = together(
-    option(
-        "--noise",
-        metavar="RATIOS",
-        help="Fractions of documents that are distractors, e.g. 0,0.2,2/3. [default: the paper's]",
-    ),
-    option(
-        "--num-docs", type=int, metavar="N", help="Documents per question. [default: 5, or fewer if DATA has too few]"
-    ),
-    option(
-        "--true-ratio",
-        metavar="RATIOS",
-        default="0",
-        help="Counterfactual testbed: fractions of documents with the true answer.",
-    ),
+num_docs_option: Decorator = option(
+    "--num-docs",
+    type=int,
+    show_default="5, or fewer if DATA has too few",
+    group=help_groups.CONTEXT,
+    help="Documents per question.",
 )
+noise_option: Decorator = option(
+    "--noise",
+    metavar="RATIOS",
+    show_default="those of the paper",
+    group=help_groups.CONTEXT,
+    help="Fractions of documents that are distractors, e.g. 0,0.2,2/3.",
+)
+true_ratio_option: Decorator = option(
+    "--true-ratio",
+    metavar="RATIOS",
+    default="0",
+    group=help_groups.CONTEXT,
+    help="Counterfactual testbed: fractions of documents with the true answer.",
+)
+mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 
-layout_options: Decorator = together(
+_selection_options: Decorator = together(
     option(
         "--testbeds",
         metavar="NAMES",
-        help="Testbeds: noise, rejection, integration, counterfactual, closed-book (these by default); no-documents, "
-        "parts; own-retrieval and own-rejection for systems that search by themselves; or a plug-in's.",
+        group=help_groups.WHAT,
+        show_default="the first five, where the dataset supports them",
+        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; no-documents, parts; own-retrieval "
+        "and own-rejection for systems with their own retriever; or a plug-in's.",
     ),
-    mix_options,
+    option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
+    option(
+        "--limit",
+        metavar="N|0.x",
+        group=help_groups.WHAT,
+        help="Use only the first N items of each dataset, or this fraction of them.",
+    ),
+    option(
+        "--profile",
+        metavar="NAME",
+        default="robust",
+        group=help_groups.WHAT,
+        help="How cases are constructed and scored: robust, paper, code-2023 or code-2024.",
+    ),
+)
+
+_context_options: Decorator = together(
+    num_docs_option,
+    noise_option,
     option(
         "--distractors",
         metavar="NAMES",
         default="related",
+        group=help_groups.CONTEXT,
         help="Distractor conditions: related (the paper's), random (documents of other questions), fixed (one "
         "supporting document, a growing number of distractors, and a length-matched control).",
     ),
+    true_ratio_option,
     option(
         "--positions",
         metavar="balanced|all",
         default="balanced",
+        group=help_groups.CONTEXT,
         help="Positions of the supporting documents: balanced over the items, or all positions for every item.",
     ),
-    option("--profile", default="robust", help="Profile: robust, paper, code-2023 or code-2024."),
-    option("--lang", metavar="LANGS", default="en,zh", help="Languages to evaluate."),
-    option("--limit", metavar="N|0.x", help="First N items of each dataset, or that fraction."),
-    option("--seed", type=int, default=0, help="Seed for document selection and order."),
-    option("--prompt", type=LocalPath(), metavar="DIR", help="Folder with your own instructions (en/system.md, …)."),
+    option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),
+)
+
+layout_options: Decorator = together(
+    _selection_options,
+    _context_options,
+    option(
+        "--prompt",
+        type=LocalPath(),
+        metavar="DIR",
+        group=help_groups.SAMPLING,
+        help="Folder with your own instructions (en/system.md, …).",
+    ),
 )
 
 

@@ -12,13 +12,14 @@ from ragbed.cli import options
 
 @click.command()
 @options.option(
-    "--drop", metavar="SHARES", help="Differences in accuracy, e.g. 5% or 0.03,0.05. Default: 0.03,0.05,0.1."
+    "--drop", metavar="SHARES", show_default="0.03,0.05,0.1", help="Differences in accuracy, e.g. 5% or 0.03,0.05."
 )
 @options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions.")
 @options.option(
     "--discordance",
     metavar="SHARES",
-    help="Fractions of questions whose verdict changes, in either direction. Default: two and three times the drop.",
+    show_default="two and three times the drop",
+    help="Fractions of questions whose verdict changes, in either direction.",
 )
 @options.option("--base", metavar="SHARES", default="0.95,0.6", help="Accuracy before the drop, for unpaired designs.")
 @options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Target power.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @json_option
 @config_option
 def relabel(data: str, json: bool) -> None:
-    """Label the documents of a dataset again, and compare with its labels.
+    """Label documents again and compare with the dataset's labels.
 
     Every document on which the labels differ is printed with the reason. Nothing is written.
 

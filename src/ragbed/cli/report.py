@@ -28,26 +28,30 @@ _MOST_EVIDENCE = 2  # Rows of a claim that are printed.
     default="text",
     help="Format of the report.",
 )
-@options.track_option("Scoring track of the tables; csv and json have all tracks.")
+@options.track_option("Scoring track of the tables (csv and json have all tracks)")
 @options.option(
     "--out",
     "-o",
     type=options.LocalPath(),
     metavar="FILE",
-    help="File, or folder for figures. Default: the terminal; for html, report.html. Text is written as Markdown.",
+    show_default="the terminal; report.html for html",
+    help="File, or folder for figures. A text report is written to a file as Markdown.",
 )
 @options.option(
     "--words",
     type=click.Choice(["en", "zh"]),
-    help="Language of figures [default: en] and of html when it opens [default: that of the browser].",
+    show_default="en for figures; that of the browser for html",
+    help="Language of the figures and of the HTML page.",
 )
 def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
-    """Write tables, figures and a summary of runs; a folder stands for all runs in it.
+    """Write tables, figures and a summary of runs.
 
-    Every rate is over all attempted cases, errors included, with a 95 % interval by question and n; * marks fewer than
-    30. LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper (same files, documents,
-    scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked against the
-    runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures. html writes
+    A folder stands for all runs in it.
+
+    Every rate is over all attempted cases, errors included, with n and a 95 % interval by question; * marks n below 30.
+    LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper (same files, documents,
+    scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked against the runs:
+    supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures. html writes
     everything, including the cases, as one file. Sums (`ragbed score --sums`) stand for runs of any size; they contain
     neither cases nor single questions.
 
@@ -83,13 +87,29 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 
 
 def _print(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.reporting.numbers import FEW
 
+    if report.is_monitored:
+        say(read_words("en")("page.monitored"))
     _print_summary(report)
     print_tables(report.tables)
     say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    if report.has_printed:
+        say(read_words("en")("page.printed"))
+    _print_errors(report)
     _print_claims(report)
+
+
+def _print_errors(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
+    from ragbed.cli.console import print_table
+    from ragbed.reporting.error_texts import error_columns, tell_errors
+
+    words = read_words("en")
+    if report.errors:
+        print_table(words("error_table.heading"), error_columns(words), tell_errors(report.errors, words))
 
 
 def _print_summary(report: Report) -> None:
@@ -117,7 +137,7 @@ def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> N
                 row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
-                show_asked(row.asked, row.errors),
+                show_asked(row.asked, row.errors, row.truncated),
                 *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
             )
             for row in table.rows

@@ -1,86 +1,17 @@
-"""Print the overview table of a run, which is filled while responses are awaited."""
+"""Print the overview table of a run."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
+import click
+
 if TYPE_CHECKING:
-    from ragbed.analysis.condition_table import ConditionCounts, EarlyScorer
-    from ragbed.runs.engines import Engine
-    from ragbed.runs.store import RunStore, StoredResult
+    from ragbed.analysis.condition_table import ConditionCounts
 
-_TABULATOR = "ragbed.analysis.condition_table"
-_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
-
-
-class EarlyTables:
-    """Fills the table of a run while responses are awaited, when it costs no time.
-
-    Args:
-        folder: Folder of the run.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._before = folder, 0
-        self._queue: deque[tuple[StoredResult, int]] = deque()
-        self._loading = Thread(target=_load_tabulator, daemon=True)
-        self._scorer: EarlyScorer | None = None
-        self._has_failed = False
-
-    def begin(self, store: RunStore) -> None:
-        """Note which results are stored already (see `Follower`)."""
-        self._before = store.last_result()
-
-    def take(self, result: StoredResult, seal: int) -> None:
-        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
-        if self._has_failed:
-            return
-        if self._loading.ident is None:  # Loading takes 0.3 s, so the first response comes first.
-            self._loading.start()
-        self._queue.append((result, seal))
-        if len(self._queue) > _MAX_QUEUED:
-            self._loading.join()
-            self.go_on()
-
-    def go_on(self) -> bool:
-        """Score a few results once the tabulator is loaded, and return whether there were any (see `Follower`)."""
-        if self._loading.ident is None or self._loading.is_alive() or self._has_failed:
-            return False
-        try:
-            if self._scorer is None:
-                self._scorer = import_module(_TABULATOR).EarlyScorer(self._folder, self._before, self._queue)
-            return self._scorer.go_on()
-        except Exception:  # Paid responses must be stored. `cells` scores again and raises the error.
-            self._has_failed = True
-            self._queue.clear()
-            return False
-
-    def cells(self, engine: Engine) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores what was not scored during the run."""
-        if self._loading.ident is not None:
-            self._loading.join()
-            self.go_on()
-        cells = None if self._scorer is None or self._has_failed else self._scorer.finish()
-        return read_cells(self._folder, engine) if cells is None else cells
-
-
-def _load_tabulator() -> None:
-    with suppress(Exception):  # E.g. too many open files. `go_on` imports it again and handles the error.
-        import_module(_TABULATOR)
-
-
-def read_cells(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
-    """Return the counts and rates of a run by condition."""
-    from ragbed.analysis.condition_table import tabulate_run
-
-    return tabulate_run(folder, engine)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
@@ -91,9 +22,53 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
         return store.infeasible(), store.an_error()
 
 
+def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
+    """Exit with code 3 if a case is incomplete: an error, truncated, or without a result if the run may not stop.
+
+    Args:
+        folder: Folder of the run.
+        cells: Its conditions.
+        limit: The token limit of the responses.
+        may_stop: Whether the run may stop early.
+    """
+    from ragbed.cli.console import say
+
+    pending = sum(cell.planned - cell.asked for cell in cells)
+    if pending and not may_stop:
+        cases = "case has" if pending == 1 else "cases have"
+        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
+        raise click.exceptions.Exit(3)
+    errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if errors:
+        say(f"The first error: {read_rest(folder)[1]}")
+        cases = "case" if errors == 1 else "cases"
+        rerun = f"Rerun the same command with --out {folder} to retry."
+        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
+    if truncated:
+        say(f"{tell_truncated(truncated, limit)} Use another --out.")
+    if errors or truncated:
+        raise click.exceptions.Exit(3)
+
+
+def tell_truncated(count: int, limit: str) -> str:
+    """Return how many responses were truncated, and the option that helps."""
+    from ragbed.text import counted
+
+    if limit == "auto":
+        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        limit = "highest limit of --max-tokens auto"
+    else:
+        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+    return (
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
+        f"To get complete responses, add {fix}."
+    )
+
+
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
-    from ragbed.cli.console import print_table, say
+    from ragbed.cli.console import console, print_table, say
+    from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
@@ -106,13 +81,17 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         varied = [
             name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
         ]
-        columns = ("testbed", "lang", *varied, "noise", "n", "errors", "score", "code %", "paper %", "robust %")
+        cut = ["truncated"] if any(cell.truncated for cell in shown) else []
+        columns = ("testbed", "lang", *varied, "noise", "n", "errors", *cut, "score", "code %", "paper %", "robust %")
         rows = [
-            _row(cell, [one.get(name, "–") for name in varied]) for cell, one in zip(shown, conditions, strict=True)
+            _row(cell, [one.get(name, "–") for name in varied], [cell.truncated for _ in cut])
+            for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
         say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
+    if any(cell.asked < FEW for cell in cells):
+        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.")
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
@@ -125,7 +104,7 @@ def headline_of(testbed: str) -> tuple[str, str]:
     return _SCORE_TITLES[counted], counted
 
 
-def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int]) -> tuple[object, ...]:
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
@@ -138,7 +117,8 @@ def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
         cell.condition.lang,
         *mix,
         n,
-        cell.error + cell.refused,
+        cell.error + cell.filtered,
+        *truncated,
         title,
         *rates,
         show(cell.rates.get(score)) + _upper_bound(cell, score),

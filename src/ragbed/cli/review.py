@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 @options.option(
     "--raters",
     type=click.Choice(["1", "2"]),
-    help="People who decide each item, independently of each other. Default: 1.",
+    show_default="1",
+    help="Number of people who review each item independently.",
 )
 @options.option(
-    "--target", metavar="SHARE", help="Fraction of wrong items that the sample must rule out. Default: 0.05."
+    "--target",
+    metavar="SHARE",
+    show_default="0.05",
+    help="Stop when the upper bound for the fraction of wrong items is below this value.",
 )
-@options.option("--port", type=click.IntRange(0, 65_535), help="Port of 127.0.0.1. Default: 7717, or any free one.")
+@options.option(
+    "--port", type=click.IntRange(0, 65_535), show_default="7717, or any free port", help="Port on 127.0.0.1."
+)
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 @options.option("--export", type=options.LocalPath(), metavar="FILE", help="Only write all decisions to a file.")
 @options.option(
@@ -91,7 +97,7 @@ def _read_share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--target {text}: allowed are 0.001 to less than 1, e.g. 0.05.") from None
+        raise UsageError(f"--target {text} is not a fraction. Use a number from 0.001 to 0.999, e.g. 0.05.") from None
 
 
 def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:

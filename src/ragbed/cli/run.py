@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.asking import asking_options
 from ragbed.cli.gates import junit_option, tell_gates
 
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
 
-@click.command()
+@help_groups.command()
 @options.option(
     "--model",
     "-m",
     multiple=True,
     default=(_DEFAULT_MODEL,),
+    metavar="MODEL",
+    group=help_groups.WHAT,
     help="Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL shows it as NAME. Repeatable.",
 )
 @options.option(
@@ -35,38 +38,99 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "-d",
     multiple=True,
     required=True,
+    metavar="DATA",
+    group=help_groups.WHAT,
     help="Dataset: a file, a folder of parts, a URL or a name of `ragbed data list`. Repeatable.",
 )
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RUN", help="Folder of the run; an existing run is resumed."
+    "--out",
+    "-o",
+    type=options.LocalPath(),
+    metavar="RUN",
+    group=help_groups.WHAT,
+    show_default="a new folder under runs/",
+    help="Folder of the run; an existing run is resumed.",
+)
+@options.option(
+    "--preset",
+    metavar="NAME",
+    group=help_groups.WHAT,
+    help="Prompt and sample as for a system of the paper; `ragbed doctor` lists the presets.",
 )
 @options.layout_options
 @options.option(
     "--strategies",
     metavar="NAMES",
-    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, isolate, "
-    "or all.",
+    group=help_groups.SAMPLING,
+    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, "
+    "isolate, cite, or all.",
 )
-@options.option("--repeats", type=click.IntRange(1), default=1, help="Responses per case.")
-@options.option("--temperature", type=click.FloatRange(0), help="Sampling temperature. [default: 0]")
-@options.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling probability. [default: 1]")
-@options.option("--max-tokens", type=click.IntRange(1), help="Maximum tokens per response. [default: 256]")
 @options.option(
-    "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
+    "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
 )
-@options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
+@options.option(
+    "--temperature",
+    metavar="N|none",
+    show_default="0",
+    group=help_groups.SAMPLING,
+    help="Sampling temperature; none leaves it out of requests.",
+)
+@options.option(
+    "--top-p",
+    type=click.FloatRange(0, 1),
+    show_default="1",
+    group=help_groups.SAMPLING,
+    help="Nucleus sampling probability.",
+)
+@options.option(
+    "--max-tokens",
+    metavar="N|auto",
+    show_default="auto",
+    group=help_groups.SAMPLING,
+    help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
+    "response once more with up to 16,384.",
+)
+@options.option(
+    "--trust-remote-code",
+    is_flag=True,
+    group=help_groups.OUTPUT,
+    help="Run the code that an hf/ model's repository contains. Requires a pinned revision (org/model@<40 digits>).",
+)
 @asking_options
 @options.option(
-    "--shard", metavar="I/N", help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs."
+    "--shard",
+    metavar="I/N",
+    group=help_groups.DISTRIBUTED,
+    help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs.",
 )
 @options.option(
     "--fail-under",
     multiple=True,
     metavar="GATE",
+    group=help_groups.OUTPUT,
     help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
 )
 @junit_option
-@options.option("--dry-run", is_flag=True, help="Evaluate five cases and forecast calls, tokens, cost and time.")
+@options.option(
+    "--until",
+    multiple=True,
+    metavar="CONDITION",
+    group=help_groups.REQUESTS,
+    help="Stop when this is decided, e.g. 'noise.accuracy@0.8 ± 3' (percentage points), 'compare:runs/base:drop 5%', "
+    "or decided for the gates. Repeatable.",
+)
+@options.option(
+    "--batch",
+    is_flag=True,
+    group=help_groups.REQUESTS,
+    help="Send the requests as provider batches (OpenAI, Anthropic): half the price, results within a day.",
+)
+@options.option(
+    "--dry-run",
+    is_flag=True,
+    group=help_groups.REQUESTS,
+    help="Evaluate five cases and forecast calls, tokens, cost and time.",
+)
 @options.json_option
 @options.config_option
 @click.pass_context
@@ -94,12 +158,14 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
@@ -112,26 +178,27 @@ def run(
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} has no questions: no case was run.")
-    _exit_if_incomplete(job, cells)
-    tell_gates(str(job.folder), check_gates(spec, job.folder), None)
+    _print_decisions(job)
+    exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
+    tell_gates(check_gates(spec, job.folder))
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
     """Run a job with bars, and return the counts of all its conditions."""
+    from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
-    from ragbed.cli.results import EarlyTables
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
 
-    tables = EarlyTables(job.folder)
+    table = EarlyTable(job.folder)
     try:
         with RunProgress() as progress:
-            execute(replace(job, follower=tables), progress.calls)
+            execute(replace(job, follower=table), progress.calls)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {job.folder}")
         raise
-    return tables.cells(cast("Engine", job.engine))
+    return table.finish(cast("Engine", job.engine))
 
 
 def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[str], *, to_json: bool) -> None:
@@ -163,26 +230,27 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
     )
 
 
-def _exit_if_incomplete(job: Job, cells: Sequence[ConditionCounts]) -> None:
-    """Exit with code 3 if a case has no result or ended in an error."""
+def _print_decisions(job: Job) -> None:
+    """Print what the conditions of --until decided."""
+    from ragbed.api.runs import read_decisions
     from ragbed.cli.console import say
-    from ragbed.cli.results import read_rest
 
-    if pending := sum(cell.planned - cell.asked for cell in cells):
-        cases = "case has" if pending == 1 else "cases have"
-        say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {job.folder} to resume.")
-        raise click.exceptions.Exit(3)
-    if errors := sum(cell.error for cell in cells):
-        say(f"The first error: {read_rest(job.folder)[1]}")
-        cases = "case" if errors == 1 else "cases"
-        rerun = f"Rerun the same command with --out {job.folder} to retry."
-        say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
-        raise click.exceptions.Exit(3)
+    if job.rule is not None:
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
+    for decision in read_decisions(job):
+        say(f"until {decision.state}: {decision.name}: {decision.message}")
+
+
+def _show_cost(row: Forecast) -> str:
+    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
+        return "–"
+    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table
+    from ragbed.cli.console import print_json, print_table, say
+    from ragbed.cli.results import tell_truncated
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
@@ -193,12 +261,17 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
             row.calls,
             row.tokens_in,
             row.tokens_out,
-            "–" if row.dollars is None else f"{row.dollars:.2f} $",
+            _show_cost(row),
             f"{row.minutes:.1f}",
         )
         for row in forecasts
     ]
     columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
+    if job.rule is not None:
+        say("--until may stop the run earlier.")
+    for row in forecasts:
+        if row.truncated:
+            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
     if to_json:
         print_json({"forecasts": forecasts})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
-from ragbed.cli.console import console, say
+from ragbed.cli.console import console, say, with_options
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _WORTH_ANNOUNCING_S = 60.0
 
 
 class RunProgress(TerminalBars):
-    """Shows on standard error how far the evaluation of each model is.
+    """A display on standard error of the progress of each model.
 
     Args:
         clock: Seconds that only go forwards.
@@ -37,10 +37,10 @@ class RunProgress(TerminalBars):
         if self._bars is None:
             say(text)
         else:
-            self._bars.print(text)
+            self._bars.print(with_options(text))
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Move the bar of a model, or print a line from time to time."""
+        """Update the bar of a model, or print occasional lines without a terminal."""
         self._announce(model, state)
         if self._on_terminal:
             self._console = self._console or console(to_stderr=True)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import help_groups, options
 from ragbed.cli.engine import engine_options
 from ragbed.cli.keywords import call_keywords
 
 if TYPE_CHECKING:
-    from ragbed.api.options import EngineKeywords
+    from ragbed.api.spec import EngineKeywords
     from ragbed.scoring.disagreements import TrackDisagreement
 
 _SHOWN = 20  # Disagreements of each kind that are printed; --json has all.
 
 
-@click.command()
+@help_groups.command()
 @click.argument("runs", type=options.LocalPath(), nargs=-1, required=True, metavar="RUN...")
 @options.option(
     "--disagreements",
@@ -43,12 +43,12 @@ def score(
 ) -> None:
     """Score the stored responses of runs again; no model is called.
 
-    There are three tracks: code (what the original code counts, bug for bug), paper (the paper's definitions) and
-    robust (what a careful reader would count). A response that code or paper counts and robust does not is false
+    There are three tracks: code (as the original code, bug for bug), paper (the paper's definitions) and robust (as a
+    careful reader would decide). A response that code or paper counts and robust does not is false
     credit; the reverse is missed credit.
 
     --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which
-    `ragbed report` makes the same tables (docs/scale.md).
+    `ragbed report` makes the same tables.
 
     \b
     Examples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +21,13 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show the progress, outcome counts and cost of a run, or of each run in a folder.
+    """Show the progress, outcome counts and cost of runs.
 
-    Each attempted case is ok, refused (by the provider's content filter) or an error. If a run was killed, calls in
-    flight may have been billed without a stored response; they are counted, and the first few are listed. Nothing is
-    written, so the command can be used while the run is in progress.
+    RUN can be a folder of runs; each of them is shown.
+
+    Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
+    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
+    the first few are listed. Nothing is written, so the command can be used while the run is in progress.
 
     \b
     Examples:
@@ -49,8 +53,9 @@ def _print(found: Status, *, to_stderr: bool) -> None:
     for model in found.models:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
-        rows.append((model.name, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
-    columns = ("model", "planned", "n", "done", "ok", "refused", "error", "kinds of errors")
+        counts = (model.ok, model.truncated, model.filtered, model.error)
+        rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
+    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "kinds of errors")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
@@ -61,10 +66,19 @@ def _lines(found: Status) -> list[str]:
 
     repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
     lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    for batch in found.batches:
+        since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
+        name = batch.id or "not confirmed yet"
+        lines.append(
+            f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
+        )
+    lines += _notes(found)
     if found.an_error is not None:
         lines.append(f"First error: {found.an_error}")
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
+    elif found.until is not None:
+        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
         lines.append("Incomplete. Rerun the command that created it to resume.")
     if found.maybe_paid_twice:
@@ -76,3 +90,14 @@ def _lines(found: Status) -> list[str]:
         if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
             lines.append("  …")
     return lines
+
+
+def _notes(found: Status) -> Iterator[str]:
+    """Yield what is unusual about the responses: changed models, adjusted requests, truncation."""
+    for model in found.models:
+        if len(model.served) > 1:
+            yield f"The server of {model.name} served several models: {', '.join(model.served)}."
+        if model.sent is not None and model.sent.get("negotiated"):
+            yield f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that."
+    if any(model.truncated for model in found.models):
+        yield "Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens."

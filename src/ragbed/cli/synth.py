@@ -14,9 +14,14 @@ from ragbed.cli import options
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
 @options.option("--seed", type=int, default=0, help="Seed of the generator; the same seed gives the same bytes.")
 @options.option("--items", type=int, default=300, help="Base items for each language.")
-@options.option("--integration", type=int, help="Integration items. Default: a third of --items.")
 @options.option(
-    "--counterfactual", type=int, help="Counterfactual items. Default: a third of --items, at most one for each fact."
+    "--integration", type=int, show_default="a third of --items", help="Integration items for each language."
+)
+@options.option(
+    "--counterfactual",
+    type=int,
+    show_default="a third of --items, at most one for each fact",
+    help="Counterfactual items for each language.",
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
 @options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
@@ -33,7 +38,7 @@ from ragbed.cli import options
     default="mix",
     help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
 )
-@options.option("--workers", type=int, help="Worker processes. Default: one for each core.")
+@options.option("--workers", type=int, show_default="one for each core", help="Number of worker processes.")
 @options.json_option
 @options.config_option
 def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the options above

@@ -11,8 +11,12 @@ from ragbed.cli import options
 
 @click.command()
 @click.argument("paths", type=options.LocalPath(), nargs=-1, metavar="[RUN|DIR]...")
-@options.option("--port", type=click.IntRange(0, 65_535), help="Port of 127.0.0.1. Default: 7717, or any free one.")
-@options.option("--rater", metavar="NAME", help="Name stored with labels given on the page. Default: the user's name.")
+@options.option(
+    "--port", type=click.IntRange(0, 65_535), show_default="7717, or any free port", help="Port on 127.0.0.1."
+)
+@options.option(
+    "--rater", metavar="NAME", show_default="your user name", help="Name stored with the labels that you give."
+)
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
     """Browse every case of one or more runs in the browser.

@@ -146,8 +146,10 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
         if candidate.SIGN in fields:
             return name
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
-    found = ", ".join(fields) or "no field"
-    raise DataError(shown, f"has an unknown format: a record needs {signs}; found {found}", line=number)
+    found = ", ".join(fields) or "none"
+    raise DataError(
+        shown, f"has an unknown format: a record needs the field {signs}; its fields are: {found}", line=number
+    )
 
 
 def kind_of(item: Item) -> Kind:

@@ -21,8 +21,12 @@ from ragbed.text import bears_answer, squeezed
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
 _ID_DIGITS = 16  # 64 bits: among a million passages, the chance of a collision is 1 in 37 million
-_MAX_NAME_CHARS = 80  # kept of a passage that a system names but the corpus does not contain
-_PRIORITY: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # for a text with two labels in one item
+_MAX_NAME_CHARS = 80  # maximum length of the name of a passage that is not in the corpus
+_PRIORITY: tuple[Stance, ...] = (
+    "supports",
+    "contradicts",
+    "distracts",
+)  # the label that is used if a text has two labels in one item
 
 
 class Named(NamedTuple):
@@ -47,7 +51,7 @@ class _Pooled(NamedTuple):
 
 
 class Corpus:
-    """A corpus in memory, which knows the label of each passage for each question.
+    """A corpus in memory with the label of each passage for each question.
 
     Args:
         dataset: The dataset of the passages.

@@ -22,7 +22,7 @@ class BinarySink(Protocol):
         ...
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Write the buffered rows."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iter
         output.flush()
         return
     if any(_is_same(output, dataset.path) for dataset in datasets):
-        raise UsageError(f"--out {output} is the dataset itself; name another file.")
+        raise UsageError(f"out={output} is the dataset itself. Choose another file.")
     with write_whole(output) as sink:
         yield sink
 

@@ -57,7 +57,7 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Return an item as a line of RGB's format; an item that was read from RGB gives the same bytes.
+    """Return an item as a line of RGB's format; an item that was read from RGB is written with the same bytes.
 
     Provenance, kinds of passages and the language are lost.
 
@@ -169,6 +169,13 @@ def to_slots(raw: RawAnswer) -> Answer:
 def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
     fields = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
     return {name: value for name in fields if (value := getattr(record, name)) is not UNSET}
+
+
+def spelled_answer(item: Item) -> str | None:
+    """Return the answer of an RGB record as JSON, in its own notation; None for an item from another format."""
+    raw = (item.rgb or {}).get("answer")
+    is_unchanged = isinstance(raw, str | list) and to_slots(raw) == item.answer
+    return msgspec.json.encode(raw).decode() if is_unchanged else None
 
 
 def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:

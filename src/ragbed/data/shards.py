@@ -67,7 +67,7 @@ def read_shards(folder: Place) -> Shards:
         raise DataError(place, "is not UTF-8; export the shards again") from None
     except NoSuchFile:
         raise UsageError(
-            f"{folder} has no shards (no {LIST} in it); name a folder with shards, or a file with the ending "
+            f"{folder} has no shards (no {LIST} in it). Choose a folder with shards, or a file with the ending "
             ".jsonl, .json or .parquet."
         ) from None
 

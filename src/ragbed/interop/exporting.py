@@ -39,9 +39,9 @@ class ExportTarget:
     def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
         """Write a folder of parts with their checksums."""
         if self.to not in formats:
-            raise UsageError(f"--shards: {self.to} is not written in parts; {' and '.join(formats)} are.")
+            raise UsageError(f"`shards`: {self.to} is not written in parts; {' and '.join(formats)} are.")
         if isinstance(self.place, BinarySink):
-            raise UsageError("--shards: --out must be a folder.")
+            raise UsageError("`shards`: `out` must be a folder.")
         need_library(self.to)
         chosen = formats[self.to]
         written = Written(chosen.what)
@@ -58,7 +58,7 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
     """Export a run, or the trials of one of its models."""
     to = target.to
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
-        raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
+        raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
         run = ExportedRun(folder, store, model, canonical)
         if target.shards is not None:
@@ -98,7 +98,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     if target.shards is not None:
         return target.write_shards(ITEMS, dataset)
     if to == "records":
-        raise UsageError("--to records splits a file into parts: set their number with --shards N.")
+        raise UsageError("to=records splits a file into parts: set their number with shards=N.")
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
     if to in EDITIONS:

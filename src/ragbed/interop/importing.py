@@ -34,11 +34,13 @@ class AnswerFiles:
             UsageError: The format needs a model name, or does not fit an exported testbed.
         """
         if self.form == "rgb":
-            raise UsageError("--from rgb: name a dataset by -d, not an exported testbed.")
+            raise UsageError("from_=rgb: name a dataset by `data`, not an exported testbed.")
         if self.form == "inspect":
             return open_inspect(self.paths, self.model, cases)
         if self.model is None:
-            raise UsageError(f"--from {self.form}: name the model that gave the answers with -m.")
+            raise UsageError(
+                f"from_={self.form} needs the name of the model that produced the answers. Add model=NAME."
+            )
         if self.form == "lm-eval":
             return [LmEvalSamples(self.paths, self.model, self.form, cases)]
         return [PlainFiles(self.paths, self.model, "imported", cases)]
@@ -79,7 +81,7 @@ def match_datasets(
     stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     if answers.form == "rgb":
         if settings.original is None:
-            raise UsageError(f"--profile {settings.profile}: files of the original code need code-2024 or code-2023.")
+            raise UsageError(f"profile={settings.profile}: files of the original code need code-2024 or code-2023.")
         stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
         return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)

@@ -38,11 +38,9 @@ class Bench:
 
     def check(self, run: Run, *floors: str) -> None:
         """Fail the test if a score is significantly below its minimum, e.g. `noise.accuracy@0.8:en=0.6`."""
-        from ragbed.analysis.gates import check_floors, parse_floor  # noqa: PLC0415
-        from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
+        from ragbed.analysis.gates import check_run, parse_floor  # noqa: PLC0415
 
-        cells = read_report_cells([run.folder], ["robust"])
-        _conclude(check_floors([parse_floor(floor) for floor in floors], cells))
+        _conclude(check_run([parse_floor(floor) for floor in floors], run.folder))
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
         """Fail the test if the later run is significantly worse by more than the margin `least`."""

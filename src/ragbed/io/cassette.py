@@ -15,17 +15,20 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
+from msgspec import field
 
 from ragbed.errors import MALFORMED_JSON, DataError, NoSuchFile, RagbedError
 from ragbed.io.jsonl import MAX_LINE_BYTES
 from ragbed.io.locations import open_regular
+from ragbed.io.upgrades import upgrade_completion
 from ragbed.schema import Completion, Count, Record
 
-VERSION = 1
+VERSION = 2
 _DIGITS = 8
 # Higher compression levels take twice the time and save hardly anything.
 _LEVEL = 6
 _END = b"end "
+_HEAD_1 = b'{"cassette":1,'  # the start of a file of version 1, which had other outcomes
 # Uncompressed bytes per byte of the file, beyond the first 64 MiB. Runs reach about 50, gzip allows 1,000.
 _MAX_RATIO = 250
 
@@ -45,12 +48,16 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
         settings: The settings of the run.
         models: Names and identities.
         cases: The number of cases that follow.
+        sent: The parameters that were sent to each model, as JSON.
+        served: The models that the servers reported, by model string.
     """
 
     folder: str
     settings: dict[str, str]
     models: tuple[tuple[str, str], ...]
     cases: int
+    sent: dict[str, str] = field(default_factory=dict)
+    served: dict[str, list[str]] = field(default_factory=dict)
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):
@@ -95,10 +102,19 @@ class CassetteWriter:
 def read_cassette(path: Path) -> Iterator[bytes]:
     """Yield each line after it is checked; check the complete hash after the last line.
 
+    Lines of version 1 are upgraded.
+
     Raises:
         NoSuchFile: The file does not exist.
         DataError: It is not a cassette, or was changed; the error names the first changed line.
     """
+    is_old = False
+    for number, line in enumerate(_read_stored(path)):
+        is_old = is_old or (number == 0 and line.startswith(_HEAD_1))
+        yield upgrade_completion(line) if is_old else line
+
+
+def _read_stored(path: Path) -> Iterator[bytes]:
     digest, number = hashlib.sha256(), 0
     try:
         with open_regular(path, follow_links=True) as packed, gzip.open(packed, "rb") as source:
@@ -132,7 +148,7 @@ def read_cassette(path: Path) -> Iterator[bytes]:
 def cassette_hash(path: Path) -> str:
     """Return the hash of all lines of a cassette, which identifies it; see `read_cassette` for errors."""
     digest = hashlib.sha256()
-    for line in read_cassette(path):
+    for line in _read_stored(path):
         digest.update(line + b"\n")
     return digest.hexdigest()
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import aiohttp
 
 from ragbed import __version__
-from ragbed.errors import DownloadError
+from ragbed.errors import DownloadError, explain_failed_write
 from ragbed.io.http import RequestRefused, TransferInterrupted, hide_user, open_body, parse_url
 from ragbed.io.pins import matches_pin, pin_of
 
@@ -28,12 +28,12 @@ _CHUNK_BYTES = 1 << 16
 class DownloadLimits:
     """Limits for each file."""
 
-    connect_s: float = 15  # including the name lookup
-    idle_s: float = 30  # between two chunks
-    total_s: float = 3600  # for all attempts: RGB's largest file (11 MB) at 3 kB/s
-    max_bytes: int = 64 << 20  # for a file of unknown size: six times RGB's largest
-    tries: int = 4  # in a row without progress
-    pause_s: float = 0.5  # before the second attempt; doubled before each further one
+    connect_s: float = 15  # time limit of a connection, including the name lookup
+    idle_s: float = 30  # maximum pause between two chunks
+    total_s: float = 3600  # time limit of all attempts: RGB's largest file (11 MB) at 3 kB/s
+    max_bytes: int = 64 << 20  # limit for a file of unknown size: six times RGB's largest
+    tries: int = 4  # maximum attempts in a row without progress
+    pause_s: float = 0.5  # pause before the second attempt; doubled before each further one
     redirects: int = 5
     at_once: int = 3  # enough to fill a line, and polite to one host
 
@@ -110,7 +110,7 @@ class _Download:
         except TimeoutError as error:
             raise self._failure(f"it was not complete after {self.limits.total_s:g} s") from error
         except OSError as error:  # network errors have other types here
-            raise DownloadError(f"{self.part} cannot be written: {error.strerror or error}.") from error
+            raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
     async def _complete_part(self) -> None:
         """Try until the part matches the pin, or too many attempts in a row make no progress."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -71,7 +72,9 @@ def find_owner(path: Path) -> str | None:
 
 
 def _try_lock(file: IO[bytes], wait_s: float) -> bool:
-    from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "only soft file lock")  # that lock is not used
+        from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
 
     ends = time.monotonic() + wait_s
     try:

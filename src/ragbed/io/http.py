@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A file from a byte on: the requested one, or 0 if the server has no ranges; `length` is what it announces."""
+    """A response with a file from a byte on: the requested one, or 0 if the server does not support ranges."""
 
     response: aiohttp.ClientResponse
     start: int
@@ -124,7 +124,7 @@ def next_hop(here: URL, location: str) -> URL:
 
 
 def retry_after(response: aiohttp.ClientResponse) -> float:
-    """Return the seconds that a server asks to wait, up to a maximum."""
+    """Return the pause in seconds that a server requests, up to a maximum."""
     value = response.headers.get("Retry-After", "")
     return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
 
@@ -158,6 +158,11 @@ def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterr
             return TransferInterrupted(f"the host {error.host} was not found; check the network", unreachable=True)
         case aiohttp.ClientConnectorError():
             problem = f"no connection to {error.host}:{error.port}: {error.strerror or error}"
+            problem += (
+                "; check the proxy (https_proxy, http_proxy)"
+                if isinstance(error, aiohttp.ClientProxyConnectionError)
+                else ""
+            )
             return TransferInterrupted(problem, unreachable=True)
         case TimeoutError():
             return TransferInterrupted("the server stopped sending")

@@ -101,7 +101,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         return
     target = path.resolve()
     if target.is_dir():
-        raise UsageError(f"{path} is a directory; name a file inside it.")
+        raise UsageError(f"{path} is a folder. Choose a file inside it.")
     if target.exists() and not target.is_file():
         with report_errors(path, "written"), open(target, "wb") as special:
             yield special
@@ -120,7 +120,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         with report_errors(path, "written"):
             temporary.replace(target)
     finally:
-        with suppress(OSError):  # it was renamed, or could not be created
+        with suppress(OSError):  # the file was renamed or could not be created
             temporary.unlink()
 
 
@@ -129,7 +129,12 @@ def _temporary(target: Path) -> Path:
 
 
 def sync_folder(path: Path) -> None:
-    """Make new and renamed files of a folder durable: syncing a file does not cover its name."""
+    """Make new and renamed files of a folder durable: syncing a file does not cover its name.
+
+    Windows cannot open a folder, and stores names with the files.
+    """
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     with report_errors(path, "written"):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -153,7 +158,7 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
     """
     target = path.resolve()
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise UsageError(f"{path} already exists; name a new folder.")
+        raise UsageError(f"{path} already exists. Choose a new folder.")
     temporary = _temporary(target)
     try:
         with report_errors(path, "written"):
@@ -161,4 +166,4 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
             yield temporary
             temporary.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # it was renamed, or is incomplete
+        shutil.rmtree(temporary, ignore_errors=True)  # the folder was renamed or is incomplete

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
-from ragbed.errors import NoSuchFile, RagbedError, UsageError
+from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_write
 
 # The packages for schemes that fsspec alone does not open.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
@@ -28,6 +28,8 @@ _MAX_MESSAGE = 300
 _USER_INFO = re.compile(r"(?<=://)[^/?\s]*@")
 # The query of a URL in a sentence.
 _QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
+# Flags that Windows does not have: there, links are refused by a check before the file is opened.
+_NO_FOLLOW, _NO_WAIT = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "named pipe",
           stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
 
@@ -104,11 +106,13 @@ def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, bu
         UsageError: The path is not a regular file.
         OSError: The file cannot be opened, e.g. because it does not exist.
     """
-    links = 0 if follow_links else os.O_NOFOLLOW
+    links = 0 if follow_links else _NO_FOLLOW
+    if not _NO_FOLLOW:
+        check_regular(path, follow_links=follow_links)
 
     def opener(name: str, flags: int) -> int:
         try:
-            handle = os.open(name, (flags & ~os.O_TRUNC) | links | os.O_NONBLOCK, 0o666)
+            handle = os.open(name, (flags & ~os.O_TRUNC) | links | _NO_WAIT, 0o666)
         except OSError:
             check_regular(path, follow_links=follow_links)
             raise
@@ -140,7 +144,7 @@ def check_regular(path: Path, *, follow_links: bool = False) -> None:
     try:
         mode = path.stat(follow_symlinks=follow_links).st_mode
     except OSError:
-        return  # opening it reports the reason
+        return  # the error is reported when the file is opened
     _refuse_kind(path, mode)
 
 
@@ -173,11 +177,12 @@ def is_there(url: Url) -> bool:
 @contextmanager
 def uploading(url: Url) -> Iterator[IO[bytes]]:
     """Open a temporary file that is uploaded if the block succeeds."""
-    with tempfile.NamedTemporaryFile(prefix="ragbed-") as file:
-        yield file.file
-        file.flush()
+    with tempfile.TemporaryDirectory(prefix="ragbed-") as folder:
+        copy = Path(folder) / "file"
+        with open(copy, "w+b") as file:
+            yield file
         with _filesystem(url, "written") as (system, path):
-            system.put_file(file.name, path)
+            system.put_file(str(copy), path)
 
 
 def open_sink(place: Place) -> IO[bytes]:
@@ -235,7 +240,8 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
         if isinstance(place, Path):
             if not isinstance(error, OSError):
                 raise
-            raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
+            reason = error.strerror or error if done == "read" else explain_failed_write(error)
+            raise RagbedError(f"{place} cannot be {done}: {reason}.") from error
         if isinstance(error, FileNotFoundError) and done != "written":
             raise NoSuchFile(place) from None
         if isinstance(error, FileNotFoundError):
@@ -244,7 +250,8 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
             raise UsageError(f"{place} cannot be {done}: its scheme does not support this.") from error
         denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
         problem = f"no permission ({_brief(place, error)}). Set up credentials for its package" if denied else None
-        raise RagbedError(f"{place} cannot be {done}: {problem or _brief(place, error)}.") from error
+        problem = problem or f"{_brief(place, error)}. Check the URL and the connection"
+        raise RagbedError(f"{place} cannot be {done}: {problem}.") from error
 
 
 def _brief(url: Url, error: Exception) -> str:

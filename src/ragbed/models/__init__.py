@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,13 @@ from ragbed.models.presets import Preset
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, without_credentials
+from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
+    from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
 # Each connection takes a file, a task and a connection of the server; more than this helps no server.
@@ -52,6 +54,7 @@ class ModelConfig:
         trusts_code: Whether code in a repository of weights may run.
         loads: Whether to load weights; False if only the requests are needed.
         corpora: The corpora that a RAG system may have to search, by id.
+        headers: Headers that the user adds to requests.
     """
 
     model: str
@@ -66,6 +69,7 @@ class ModelConfig:
     trusts_code: bool = False
     loads: bool = True
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.connections is not None and not 1 <= self.connections <= _MAX_CONNECTIONS:
@@ -76,10 +80,13 @@ class ModelConfig:
         value = self.environ.get(name, "").strip()
         if not value:
             if needed:
-                raise UsageError(f"{name} is not set. Set it to your API key; never put keys on the command line.")
+                raise UsageError(
+                    f"{self.model} needs an API key, but the environment variable {name} is not set. Set it, e.g. "
+                    f"export {name}=<your key>"
+                )
             return None
         if not (value.isascii() and value.isprintable()):
-            raise UsageError(f"{name} has characters that no API key has; copy the key again.")
+            raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
 
     def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
@@ -102,36 +109,47 @@ class ModelConfig:
             servers=len(urls),
         )
         to_check = f"the key ({variable})"
-        return ServiceConfig(name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ)
+        return ServiceConfig(
+            name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers
+        )
 
 
-def _openai(config: ModelConfig) -> Model:
-    from ragbed.models.providers.openai import OpenAIModel
+def _compatible(name: str) -> Callable[[ModelConfig], Model]:
+    """Return the function that opens a model of a provider in `dialects.py`."""
 
-    custom = config.environ.get("OPENAI_BASE_URL")
-    key = config.key("OPENAI_API_KEY", needed=not custom)
-    url = custom or "https://api.openai.com/v1"
-    service = config.service(f"openai/{config.model}", config.model, [url], key, "OPENAI_API_KEY")
-    return OpenAIModel(service, official=not custom, preset=config.preset)
+    def open_compatible(config: ModelConfig) -> Model:
+        from ragbed.models.providers.dialects import COMPATIBLE
+
+        return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
+
+    return open_compatible
 
 
-def _openai_api(config: ModelConfig, default_url: str = "", provider: str = "openai-api") -> Model:
+def _openai_api(config: ModelConfig) -> Model:
     """Open a model of any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
+    from ragbed.models.providers.dialects import any_provider
+
+    name, _, remote = config.model.partition("/")
+    if not name or not remote:
+        raise UsageError(
+            f"openai-api/{config.model}: the name of the server or of the model is missing. Write "
+            "openai-api/<name>/<model>."
+        )
+    return _open_compatible(config, any_provider(name), f"openai-api/{config.model}", remote)
+
+
+def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: str, remote: str) -> Model:
+    from ragbed.models.providers.dialects import find_urls
     from ragbed.models.providers.openai import OpenAIModel
 
-    name, remote = provider, config.model
-    if provider == "openai-api":
-        name, _, remote = config.model.partition("/")
-        if not name or not remote:
-            raise UsageError(f"openai-api/{config.model}: write openai-api/<name>/<model>.")
-    prefix = name.upper().replace("-", "_")
-    listed = config.environ.get(f"{prefix}_BASE_URL") or default_url
-    urls = list(dict.fromkeys(url.strip() for url in listed.split(",") if url.strip()))
-    if not urls:
-        raise UsageError(f"{prefix}_BASE_URL is not set. Set it to the server's URL, e.g. http://host:8000/v1.")
-    key = config.key(f"{prefix}_API_KEY", needed=False)
-    service = config.service(f"{provider}/{config.model}", remote, urls, key, f"{prefix}_API_KEY")
-    return OpenAIModel(service, preset=config.preset)
+    is_custom = bool(config.environ.get(provider.base))
+    variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
+    key = config.key(variable, needed=provider.needs_key and (not is_custom or not provider.url))
+    service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
+    is_official = name.startswith("openai/") and not is_custom
+    if name.startswith("openai/") and is_custom:
+        provider = replace(provider, max_tokens="max_tokens")  # another server, which may know only the older name
+    return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
 
 def _anthropic(config: ModelConfig) -> Model:
@@ -158,7 +176,7 @@ def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
 
     if config.model not in SCRIPTS:
-        raise UnknownName("script", config.model, SCRIPTS)
+        raise UnknownName("scripted model", config.model, SCRIPTS)
     return ScriptedModel(config.model)
 
 
@@ -200,12 +218,15 @@ def _cassette(config: ModelConfig) -> Model:
     return CassetteModel(Path(config.model))
 
 
+# The rows of `dialects.py`, which is imported when a model is opened.
+COMPATIBLE_NAMES = (
+    "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
+    "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",
+)  # fmt: skip
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
-    "openai": _openai,
-    "openai-api": _openai_api,
-    "vllm": lambda config: _openai_api(config, "http://localhost:8000/v1", "vllm"),
-    "ollama": lambda config: _openai_api(config, "http://localhost:11434/v1", "ollama"),
+    **{name: _compatible(name) for name in COMPATIBLE_NAMES},
     "anthropic": _anthropic,
+    "openai-api": _openai_api,
     "llamacpp": _llamacpp,
     "bundled": lambda config: _llamacpp(config, "bundled"),
     "hf": _hf,
@@ -216,7 +237,7 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "scripted": _scripted,
 }
 
-_WITH_PRESETS = ("hf", "ollama", "openai", "openai-api", "vllm")
+_WITH_PRESETS = ("hf", "ollama", "openai", "openai-api", "sglang", "vllm")
 
 
 def split_name(spec: str) -> tuple[str, str]:
@@ -232,7 +253,7 @@ def split_name(spec: str) -> tuple[str, str]:
         return "", spec
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
         raise UsageError(
-            f"--model {spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
+            f"model={spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
         )
     parse_model(model)
     return name, model
@@ -248,16 +269,58 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"--model {shown}: the model string of a system at a URL starts with its provider: "
+            f"model={shown}: the model string of a system at a URL starts with its provider: "
             f"write http/{shown.removeprefix('http://')}"
         )
-    open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
+    try:
+        open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
+    except UnknownName as unknown:
+        raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
-        raise UsageError(f"--model {spec}: write {provider}/<model>.")
+        raise UsageError(
+            f"model={spec}: the name of the model is missing after the provider. Write {provider}/<model>."
+        )
     # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
-        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
+        raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
+
+
+def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
+    near = suggest_model(spec, known)
+    hint = "" if near is None else f" Did you mean {near}?"
+    return (
+        f"model={spec}: {provider!r} is not a known provider.{hint} A model string is provider/model; the "
+        f"providers are {', '.join(known)}."
+    )
+
+
+_OPTIONS = {
+    "thinking": "`thinking`",
+    "reasoning_effort": "`reasoning_effort`",
+    "extra_body": "`extra_body`",
+    "seed": "`seed_model`",
+}
+# The options for requests that models in this process and systems have; all other providers have all of them.
+_SUPPORTED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("llamacpp", "bundled"), ("thinking", "seed")),
+    "hf": ("seed",),
+    **dict.fromkeys(("http", "python", "cassette", "baseline", "scripted"), ()),
+}
+
+
+def _check_options(provider: str, config: ModelConfig) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        UsageError: The provider does not support an option.
+    """
+    supported = _SUPPORTED.get(provider, tuple(_OPTIONS))
+    for name, option in _OPTIONS.items():
+        if getattr(config.sampling, name) is not None and name not in supported:
+            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Leave it out.")
+    if config.headers and provider in _SUPPORTED and provider != "http":
+        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Leave it out.")
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
@@ -269,8 +332,9 @@ def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
     """
     provider, model, open_provider = parse_model(spec)
     config = make_config(model)
+    _check_options(provider, config)
     if config.preset is not None and provider not in _WITH_PRESETS:
-        raise UsageError(f"--preset is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
+        raise UsageError(f"`preset` is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
     if provider in PROVIDERS:
         return open_provider(config)
     from ragbed.models.plugin_guard import open_contained

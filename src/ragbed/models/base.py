@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragbed.schema import Case, Completion, Lang
+from ragbed.models.thoughts import split_response
+from ragbed.schema import Case, Completion, Lang, Served
 
-_THINK, _END_THINK = "<think>", "</think>"
+if TYPE_CHECKING:
+    from ragbed.models.providers.batches import BatchService
+
 # The codes of a language in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
@@ -19,12 +22,42 @@ _CODES: dict[Lang, frozenset[str]] = {
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """Sampling parameters; `choices` are the only allowed responses, if the model can enforce them."""
+    """What a request contains beside the model and the messages.
 
-    temperature: float = 0.0
+    Attributes:
+        temperature: Sampling temperature; None to leave it out.
+        top_p: Nucleus sampling probability.
+        max_tokens: Maximum tokens of a response.
+        choices: The only allowed responses, if the model can enforce them.
+        raises_limit: Whether a truncated response is requested once more with a higher limit.
+        seed: Seed of the model's random generator.
+        reasoning_effort: How much the model thinks, in its provider's words.
+        thinking: Whether the model thinks, or the number of tokens that it may think; None for its default.
+        extra_body: Further fields of the request.
+    """
+
+    temperature: float | None = 0.0
     top_p: float = 1.0
     max_tokens: int = 256
     choices: tuple[str, ...] = ()
+    raises_limit: bool = False
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    thinking: bool | int | None = None
+    extra_body: dict[str, Any] | None = None
+
+    def key(self) -> str:
+        """Return a text that is equal for equal responses; the names of folders are made from it.
+
+        A raised limit is not part of it: a complete response is the same with any limit.
+        """
+        always = ("temperature", "top_p", "max_tokens", "choices")
+        given = {name: getattr(self, name) for name in always}
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            if field.name not in always and field.name != "raises_limit" and value != field.default:
+                given[field.name] = value
+        return f"Sampling({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
 class WorkerLost(Exception):
@@ -36,7 +69,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: How many cases it accepts at a time. May grow; see `Parking.make_room`.
+        concurrency: How many cases it accepts at a time. The number may grow; see `Parking.make_room`.
         advice: What a user can check if no call succeeds.
 
     Example:
@@ -75,7 +108,7 @@ class Model(Protocol):
         """Return the complete request as canonical bytes: the key of the response cache."""
 
     async def identity(self) -> str:
-        """Return what identifies the model beyond its name, e.g. the hash of its weights."""
+        """Return the identity of the model beyond its name, e.g. the hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
@@ -93,7 +126,7 @@ class StatelessModel:
 
 @runtime_checkable
 class Parking(Protocol):
-    """A model that sets cases aside while its server asks to wait, so that other cases can be sent.
+    """A model that sets cases aside while its server requires a pause, so that other cases can be sent.
 
     Otherwise a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
     Check `isinstance` once per model: the check takes longer than all other work for a call.
@@ -114,7 +147,22 @@ class Posting(Protocol):
     """A model that sends the bytes of `request` unchanged, so that they are not built a second time."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Do what `complete` does, with the result of `request` for the case; the runner prefers this method."""
+        """Call the model with the result of `request` for the case; the runner prefers this method to `complete`."""
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model whose provider accepts batches."""
+
+    def open_batches(self) -> BatchService:
+        """Return the batches of the provider."""
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response.
+
+        Raises:
+            Failure: The response cannot be used.
+        """
 
 
 @runtime_checkable
@@ -150,14 +198,28 @@ def canonical(body: object) -> bytes:
     return msgspec.json.encode(body, order="sorted")
 
 
-def split_thinking(text: str) -> tuple[str | None, str]:
-    """Return the reasoning and the answer of a response that starts with `<think>`.
+def completed(
+    text: str,
+    finish: str | None,
+    usage: dict[str, int] | None,
+    thought: str | None = None,
+    served: Served | None = None,
+) -> Completion:
+    """Return a response with its thought apart from its answer.
 
-    Some chat templates put the opening tag into the prompt, so that a response may have only the closing tag.
-    Reasoning without a closing tag was truncated; the answer is then empty.
+    Args:
+        text: The text, which may contain thoughts.
+        finish: Why the response ended; `length` at the token limit.
+        usage: Tokens.
+        thought: The thought that the server reports in a field of its own.
+        served: What the server reports about the call.
     """
-    start = text.lstrip()
-    if not start.startswith(_THINK) and (_THINK in text or _END_THINK not in text):
-        return None, text
-    thought, _, answer = start.removeprefix(_THINK).partition(_END_THINK)
-    return thought.strip() or None, answer.lstrip()
+    inline, answer, is_complete = split_response(text)
+    return Completion(
+        outcome="truncated" if finish == "length" or not is_complete else "ok",
+        reply=answer,
+        reasoning="\n\n".join(filter(None, (thought, inline))) or None,
+        finish=finish,
+        usage=usage,
+        served=served,
+    )

@@ -58,7 +58,7 @@ class Recording:
         prompts = [prompt_hash(decoder.decode(next(lines, b"")).messages) for _ in range(run.cases)]
         results = msgspec.json.Decoder(CassetteResult | RunPart | FilePart)
         record: object = None
-        for line in lines:  # to the end, where the checksum is verified
+        for line in lines:  # reading to the end verifies the checksum
             if not isinstance(record, RunPart | FilePart):
                 record = results.decode(line)
                 if isinstance(record, CassetteResult):
@@ -82,7 +82,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     for step in earlier:
         response = Completion(outcome="ok", reply=step.reply, usage=step.usage, latency_s=step.latency_s)
         yield prompt_hash(step.messages), response
-    # The outcome of the case is that of its last call: no call follows one that failed.
+    # The outcome of the case is that of its last call, because no call follows a failed one.
     changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 
@@ -96,7 +96,7 @@ class CassetteModel(StatelessModel):
         self.name, self._recording = storable_name(f"cassette/{path}"), Recording(path)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Look the response up."""
+        """Look up the response."""
         return self._recording.find(case.messages, repeat)
 
     def request(self, case: Case) -> bytes:

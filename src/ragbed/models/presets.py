@@ -108,7 +108,7 @@ PRESETS: dict[str, Preset] = {
     "chatglm-6b": Preset(
         "THUDM/chatglm-6b",
         "transformers 4.27.1",
-        code=_prepend,  # its own code adds nothing to a first turn
+        code=_prepend,  # the model's own code adds nothing to a first turn
         own=_prepend,
         served_by="chat",
         hf_problem=_GLM_PROBLEM.format("4.27.1"),
@@ -131,7 +131,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "qwen-7b-chat": Preset(
         "Qwen/Qwen-7B-Chat",
-        "transformers 4.32 (its own code, --trust-remote-code)",
+        "transformers 4.32 (with the code of its repository)",
         code=lambda system, user: _chatml("You are a helpful assistant.", _prepend(system, user)),
         own=lambda system, user: _chatml(system or "You are a helpful assistant.", user),
         stop=("<|im_end|>", "<|endoftext|>"),

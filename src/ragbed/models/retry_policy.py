@@ -10,7 +10,7 @@ class RetryPolicy:
     """Time limits, from the shortest to the longest, and numbers of attempts."""
 
     connect_s: float = 10  # name lookup, connection and TLS handshake
-    silence_s: float = 30  # without a byte inside a response; before the first byte only `attempt_s` applies
+    silence_s: float = 30  # maximum pause inside a response; before the first byte only `attempt_s` applies
     attempt_s: float = 120
     item_s: float = 600  # all attempts and pauses of a case, without the time in the queue
     attempts: int = 6
@@ -19,7 +19,7 @@ class RetryPolicy:
     # that restarts within half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # of a decoded response: a thousand times the size of 256 tokens
+    max_bytes: int = 4 << 20  # maximum size of a decoded response: a thousand times that of 256 tokens
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

@@ -53,7 +53,7 @@ class Scrubber:
         for key in keys:
             self._forms |= _forms(key.reveal())
         self.has_keys = bool(self._forms)
-        self._pieces: dict[int, set[str]] = {}  # by length
+        self._pieces: dict[int, set[str]] = {}  # pieces by their length
         self._distinctive, self._samples = set[str](), set[str]()
         self._other_forms: list[str] = []
         for form, size in self._forms.items():

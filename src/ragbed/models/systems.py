@@ -33,7 +33,7 @@ from ragbed.text import storable
 DEFAULT_CALLS = 8
 # More passages than any prompt holds; a system that returns its complete index must not fill the disk.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # by id
+Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by their id
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments of a function.
@@ -42,7 +42,7 @@ _SEARCHING = ("question", "corpus", "k", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return what a system gets for a case."""
+    """Return the input of a system for a case."""
     if case.corpus is not None:
         return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
@@ -110,12 +110,11 @@ class HttpSystem(HttpModel):
             f"{service.to_check}."
         )
 
-    def request(self, case: Case) -> bytes:
-        """Return the body of the request."""
-        return canonical(to_arguments(case))
+    def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
+        return to_arguments(case)
 
     async def identity(self) -> str:
-        """Return nothing: a system has no known identity."""
+        """Return None, because a system has no known identity."""
         return ""
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -165,7 +164,7 @@ class PythonSystem(StatelessModel):
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
-        """Return nothing: a function has no known identity."""
+        """Return None, because a function has no known identity."""
         return ""
 
 
@@ -182,7 +181,10 @@ def _await_result(result: object) -> object:
 def _load(spec: str) -> Callable[..., Any]:
     module, _, function = spec.partition(":")
     if not module or not function:
-        raise UsageError(f"python/{spec}: write python/<module>:<function>.")
+        raise UsageError(
+            f"python/{spec}: the module or the function is missing. Write python/<module>:<function>, e.g. "
+            "python/my_rag:answer."
+        )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"python/{spec}: a module is named without .py; write python/{dotted}:{function}")
@@ -191,12 +193,17 @@ def _load(spec: str) -> Callable[..., Any]:
             found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
-            raise UsageError(f"python/{spec}: {module} imports {error.name}, which is not installed.") from None
-        raise UsageError(f"python/{spec}: {error} in this folder or in the installed packages.") from None
+            raise UsageError(
+                f"python/{spec}: {module} imports {error.name}, which is not installed. Install it."
+            ) from None
+        raise UsageError(
+            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or change to the "
+            "folder of the module."
+        ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise UsageError(f"python/{spec}: {module} has no function {function}.")
+        raise UsageError(f"python/{spec}: {module} has no function {function!r}. Check the name.")
     return found  # type: ignore[no-any-return]  # its signature is checked later
 
 

@@ -18,7 +18,7 @@ def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyn
     def run() -> None:
         try:
             resolve(future, work())
-        except BaseException as error:  # handed to the task that waits
+        except BaseException as error:  # the error is passed to the waiting task
             # A future does not accept StopIteration.
             usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
             resolve(future, None, error if usable else RuntimeError(f"{type(error).__name__}: {error}"))
@@ -39,5 +39,5 @@ def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | 
             future.set_exception(error)
             future.exception()  # marked as retrieved: the waiting task may have given up
 
-    with suppress(RuntimeError):  # the loop has ended
+    with suppress(RuntimeError):  # the event loop has ended
         future.get_loop().call_soon_threadsafe(settle)

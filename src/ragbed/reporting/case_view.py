@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ragbed.reporting.response_spans import find_repeated
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Step
-from ragbed.scoring import score_and_explain
+from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Served, Step
+from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
@@ -65,10 +65,12 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     predicted: list[list[TextSpan]]
     retrieved: tuple[Retrieved, ...] | None = None
     steps: tuple[Step, ...] = ()
+    max_tokens: int | None = None
+    served: Served | None = None
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case; `dial` is what was perturbed in an item of a minimal pair, and `twin` the other item."""
+    """A case of an item. In a minimal pair, `dial` names the perturbation and `twin` is the other item."""
 
     case: str
     data: str
@@ -106,9 +108,11 @@ def show_case(case: Case) -> ShownCase:
 def show_trial(stored: StoredResult) -> ShownTrial:
     """Return a response with the reasons for its verdict highlighted."""
     case, completion = stored.case, stored.completion
-    has_response = completion.outcome == "ok"
+    has_response = completion.outcome in ("ok", "truncated")
     reply = completion.reply or ""
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
+    if scores is not None and completion.outcome == "truncated":
+        scores = without_credit(scores)
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
@@ -127,6 +131,8 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
         retrieved=completion.retrieved,
         steps=completion.steps,
+        max_tokens=completion.max_tokens,
+        served=completion.served,
     )
 
 

@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.testbeds import headline_score
 from ragbed.text import counted
 
-_ABILITIES = {
+ABILITIES = {
     "noise": "noise robustness",
     "rejection": "negative rejection",
     "integration": "information integration",
@@ -28,7 +28,7 @@ _ABILITIES = {
     "own-retrieval": "end-to-end RAG",
     "own-rejection": "end-to-end rejection",
 }
-_METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
+METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
@@ -42,7 +42,7 @@ class Summary(NamedTuple):
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides per testbed; each question counts once, whatever the number of its conditions.
+    """Compare two sides per testbed; each question counts once, independent of its number of conditions.
 
     Args:
         first: Baseline A.
@@ -54,7 +54,12 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: floa
     for row in rows:
         groups.setdefault(row.condition._replace(noise=None, correct=0.0), []).append(row)
     pooled = [
-        compare_questions(condition, *_pool(first, second, [row.condition for row in found]), least)
+        compare_questions(
+            condition,
+            *_pool(first, second, [row.condition for row in found]),
+            least,
+            is_monitored=first.is_monitored or second.is_monitored,
+        )
         for condition, found in groups.items()
     ]
     return [Summary(one, tuple(found)) for one, found in zip(adjust(pooled), groups.values(), strict=True)]
@@ -103,7 +108,7 @@ def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondit
 
 def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
-    metric = _METRICS[headline_score(row.condition.testbed)]
+    metric = METRICS[headline_score(row.condition.testbed)]
     return (
         f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
         f"({_numbers(row, with_p=True)})."
@@ -129,7 +134,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
     """Return the name of a comparison, unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
-    name = _ABILITIES.get(condition.testbed, condition.testbed)
+    name = ABILITIES.get(condition.testbed, condition.testbed)
     if len({other.data for other in others}) > 1:
         name += f" in {condition.data}"
     elif len({other.lang for other in others}) > 1:

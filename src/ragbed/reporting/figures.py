@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types
+from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_share
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.statistics.rates import wilson
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
@@ -64,7 +63,7 @@ def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
         groups = [
             (
                 text if name == NONE else f"{name} {text}",
-                [Bar(model, *wilson(counts[model].get(name, 0), len(own)), len(own)) for model, own in wrong.items()],
+                [Bar(model, *type_share(own, name), len(own)) for model, own in wrong.items()],
             )
             for name, text in names.items()
             if any(name in own for own in counts.values())
@@ -93,7 +92,8 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
     for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
-            known = [cell for cell in _of(own, "accuracy") if cell.estimate.value is not None]
+            bands = _of(own, "accuracy_band") or _of(own, "accuracy")
+            known = [cell for cell in bands if cell.estimate.value is not None]
             points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
             level = closed.get(own[0].key)
             if points:
@@ -125,8 +125,9 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
-    failed = refused.errors / refused.asked if refused.asked else 0.0
     shares = (refused.value or 0.0, right.value or 0.0)
+    failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
+    failed = min(failed, 1 - sum(shares))  # tracks that score truncated responses count some of them elsewhere
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 

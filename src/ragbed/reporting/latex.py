@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_number
+from ragbed.reporting.numbers import FEW, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
@@ -37,20 +37,22 @@ def write(report: Report) -> str:
     """Return all tables; they need the packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
-    ours = ("\n".join(_table(table)) for table in report.tables)
+    note = " Intervals are valid at any stopping time." if report.is_monitored else ""
+    ours = ("\n".join(_table(table, note)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
 
 
-def _table(table: ReportTable) -> Iterator[str]:
+def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield r"\begin{table}\centering\small"
-    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}{note}}}\par\smallskip"
     yield FIT
     yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
     yield r"\toprule"
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        yield from _ours(ours, table)
+        if not ours.printed:  # The paper's rows are in its own tables.
+            yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table}"
@@ -63,7 +65,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
     yield _line(
         [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
     )
-    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    under = [small(_text(data)), "", small(show_incomplete(row.errors, row.truncated))]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
     yield SPACE
 

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.metrics.cells import JUDGED, Cell
-from ragbed.analysis.paper.tables import PaperTable, read_tables
+from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.reporting.numbers import show_incomplete
 from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
 # Starts a table that is scaled down if it is too wide; a brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-SPACE = r"\addlinespace[2pt]"  # Between our rows, which have two lines each.
+SPACE = r"\addlinespace[2pt]"  # This goes between our rows, which have two lines each.
 _HOW = "% For the starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then report again."
 
 
@@ -88,7 +89,7 @@ class _Ours(NamedTuple):
     k: int
 
 
-_Row: TypeAlias = dict[tuple[str, str], Estimate]  # By language and column.
+_Row: TypeAlias = dict[tuple[str, str], Estimate]  # The texts by language and column.
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
@@ -212,13 +213,14 @@ def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callabl
 
 def _printed(printed: PaperTable, langs: Sequence[str], shape: TableShape, text: Callable[[str], str]) -> Iterator[str]:
     models = dict.fromkeys(model for lang in langs for model in getattr(printed, lang))
-    n = read_tables().questions[shape.table]
+    n, inferred = read_tables().questions[shape.table], inferred_rows(shape.table)
     for model in models:
         cells = []
         for lang in langs:
             values = getattr(printed, lang).get(model)
             cells += [f"{value:.2f}" for value in values or ()] or ["--"] * len(printed.columns)
-            cells.append("--" if values is None else str(n))
+            mark = r"$^\ddagger$" if (lang, model) in inferred else ""
+            cells.append("--" if values is None else f"{n}{mark}")
         yield " & ".join([text(model), *cells]) + r" \\"
 
 
@@ -233,11 +235,12 @@ def _ours(
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         there = [one for place in counting if (one := found[place]) is not None]
-        asked, errors = (max((getattr(one, name) for one in there), default=0) for name in ("asked", "errors"))
+        names = ("asked", "errors", "truncated")
+        asked, errors, truncated = (max((getattr(one, name) for one in there), default=0) for name in names)
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
         values.append(f"{asked:,}" if there else "--")
         under += [_bounds(one) for one in found]
-        under.append(small(f"{errors:,} failed") if errors else "")
+        under.append(small(show_incomplete(errors, truncated)))
     yield " & ".join(values) + r" \\"
     yield " & ".join(under) + r" \\"
     yield SPACE
@@ -260,14 +263,23 @@ def _is_comparable(ours: _Ours, shape: TableShape) -> bool:
 
 def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
     note = (
-        r"Above: Chen et al. (2024), as printed. Below: ours, scored like the original code, failures included, "
-        r"with 95\,\% intervals by question"
+        r"Above: Chen et al. (2024), as printed. Below: ours, with the original code's verdicts, failures included in "
+        r"$n$ (the original code leaves them out), with 95\,\% intervals by question"
     )
+    if shape.table == "rejection":
+        note += r"; Rej counts refusals only, while \texttt{all\_rate} of the original code adds correct answers"
     if judge:
         note += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
     elif shape.judged:
         note += "; starred columns need a judge, and there was none"
-        note += ", so CR refers to the cases that ED counts" if "CR" in shape.judged else ""
+        note += (
+            r", so CR is the share of correct answers among the cases that ED counts, while \texttt{correct\_rate} of "
+            "the original code adds refusals"
+            if "CR" in shape.judged
+            else ""
+        )
+    if inferred_rows(shape.table):
+        note += r"; $^\ddagger$ one value is not a share of this $n$, from which we infer that failed calls left it"
     if any(comparable.values()):
         note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
     if not all(comparable.values()):

@@ -51,6 +51,7 @@ class LeaderboardRow:
     cells: dict[str, Estimate] = field(default_factory=dict)
     asked: int = 0
     errors: int = 0
+    truncated: int = 0
 
 
 def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
@@ -69,7 +70,8 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
         for (entrant, rank), (data, estimate) in _find(shown, column).items():
             row = rows.setdefault((entrant, rank), LeaderboardRow(entrant))
             row.cells[column.name] = estimate
-            row.asked, row.errors = max(row.asked, estimate.asked), max(row.errors, estimate.errors)
+            for name in ("asked", "errors", "truncated"):
+                setattr(row, name, max(getattr(row, name), getattr(estimate, name)))
             if data not in row.data:
                 row.data.append(data)
     return [row for _, row in sorted(rows.items(), key=lambda pair: (pair[0][0].lang, pair[0][1]))]

@@ -15,18 +15,21 @@ from ragbed.reporting.claim_texts import (
     tell_evidence,
     tell_finding,
 )
+from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.numbers import FEW, show, show_asked
 from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6  # Rows per claim; the HTML report has all.
+_MOST_EVIDENCE = 6  # Maximum number of rows per claim; the HTML report has all rows.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def write(report: Report) -> str:
     """Return the summary, the tables and the claims of a report."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    if report.is_monitored:
+        parts += [read_words("en")("page.monitored"), ""]
     for one in summarise(report.shown, report.track, read_words("en")):
         parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:
@@ -34,10 +37,22 @@ def write(report: Report) -> str:
     parts += [
         "Rates are per cent of n, failures included, with 95 % intervals by question.",
         f"\\* fewer than {FEW} cases. † comparable with the paper: the same files, document layout and scoring.",
+        *([read_words("en")("page.printed")] if report.has_printed else []),
         "",
+        *_errors(report),
         *_claims(report),
     ]
     return "\n".join(parts)
+
+
+def _errors(report: Report) -> Iterator[str]:
+    words = read_words("en")
+    if report.errors:
+        columns = error_columns(words)
+        yield from (f"## {words('error_table.heading')}", "", words("error_table.note"), "")
+        yield from (_row(columns), _row([":--"] * len(columns)))
+        yield from (_row([_plain(cell) for cell in row]) for row in tell_errors(report.errors, words))
+        yield ""
 
 
 def _claims(report: Report) -> Iterator[str]:
@@ -71,7 +86,7 @@ def _table(table: ReportTable) -> Iterator[str]:
     for row in table.rows:
         model = _plain(row.key.model) + (" †" if row.comparable else "")
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
-        n = show_asked(row.asked, row.errors)
+        n = show_asked(row.asked, row.errors, row.truncated)
         yield _row([model, _plain(row.data), row.key.lang, str(row.docs or "–"), n, *cells])
 
 

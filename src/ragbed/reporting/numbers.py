@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragbed.analysis.condition_table import Rate
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
 FEW = 30  # A rate of fewer cases is marked, because its interval is wide.
 
 
-def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
+def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
     """Return a value with its interval: a dash without a value, and the mark `few` if it rests on few cases.
 
     Args:
@@ -30,10 +31,19 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     """Return a number in the unit of its column, or an empty string for None."""
     if number is None:
         return ""
+    if column is not None and column.metric.startswith("cost"):
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars: a case costs fractions of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
-def show_asked(asked: int, errors: int) -> str:
-    """Return the number of attempted cases, and of those that failed if there are any."""
-    return f"{asked:,}" if not errors else f"{asked:,} ({errors:,} failed)"
+def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
+    """Return the number of attempted cases, and of those that failed or were truncated if there are any."""
+    incomplete = show_incomplete(errors, truncated)
+    return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
+
+
+def show_incomplete(errors: int, truncated: int) -> str:
+    """Return how many cases failed or were truncated; empty if there are none."""
+    found = {"failed": errors, "truncated": truncated}
+    return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

@@ -14,13 +14,13 @@ LONGEST_READ = 2_000  # Characters of a response that are searched for; answers 
 _MOST_SPANS = 64
 # A word, a number or a Chinese character. Chinese particles end a run, like punctuation.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
-_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Between the words of one name.
+_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Words that may appear between the words of one name.
 _MOST_PLAIN = 2  # Adjacent function words inside a name, e.g. University of the Arts.
 _PLAIN_WORDS = (
     "a an and as at based but by according for from he her his however i if in is it its my no not of on or our she so "
     "the their there these they this to was we were what when where which who with yes you your"
 )
-_PLAIN = frozenset(_PLAIN_WORDS.split())  # Capitalised at the start of a sentence, but not names.
+_PLAIN = frozenset(_PLAIN_WORDS.split())  # Words that are capitalised at the start of a sentence, but are not names.
 # Words of responses that are not part of an answer.
 _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
 _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")

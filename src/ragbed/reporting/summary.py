@@ -74,6 +74,8 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
     yield from _rate(row, "misled", words)
     if row.errors:
         yield words("summary.failed", errors=f"{row.errors:,}", n=f"{row.asked:,}")
+    if row.truncated:
+        yield words("summary.truncated", truncated=f"{row.truncated:,}", n=f"{row.asked:,}")
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
     if fewest < MIN_QUESTIONS:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)

@@ -10,12 +10,15 @@ from typing import NamedTuple, TypeVar
 from ragbed.analysis.claims import ClaimFinding, ClaimInputs, check_claims
 from ragbed.analysis.claims.base import ClaimEvidence
 from ragbed.analysis.diagnosis.causes import Cause
+from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
+from ragbed.scoring.citations import CITATION_SCORES
 
 # The datasets of the paper's numbers; those that end in _refine were corrected afterwards.
 PAPER_DATA = {
@@ -51,6 +54,7 @@ class TableRow:
     cells: tuple[Estimate | None, ...]
     comparable: bool
     condition: str = ""
+    printed: bool = False  # a row of the paper
 
     @property
     def data(self) -> str:
@@ -66,6 +70,11 @@ class TableRow:
     def errors(self) -> int:
         """Return the number of failed cases of the cell with the most."""
         return max((cell.errors for cell in self._rates), default=0)
+
+    @property
+    def truncated(self) -> int:
+        """Return the number of truncated responses of the cell with the most."""
+        return max((cell.truncated for cell in self._rates), default=0)
 
     @property
     def _rates(self) -> list[Estimate]:
@@ -88,8 +97,9 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all tracks and scopes; tables show one track. `findings` are about the paper's claims and use the robust
-    track. `causes` are the diagnosed errors. `names` has the display names by model string; tables and findings use
-    them.
+    track. `causes` are the diagnosed errors, and `errors` their types with examples. `names` has the display names by
+    model string; tables, findings and errors use them. `is_monitored` says that a run stops at a condition (`--until`);
+    its intervals are valid at any time then.
     """
 
     runs: tuple[str, ...]
@@ -99,6 +109,13 @@ class Report:
     findings: tuple[ClaimFinding, ...]
     causes: tuple[Cause, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    is_monitored: bool = False
+    errors: tuple[ErrorRow, ...] = ()
+
+    @property
+    def has_printed(self) -> bool:
+        """Return whether a table has rows of the paper."""
+        return any(row.printed for table in self.tables for row in table.rows)
 
     @cached_property
     def shown(self) -> list[Cell]:
@@ -128,6 +145,7 @@ def make_report(
         names: Display names by model string; derived from the model strings if None.
     """
     names = short_names(cell.key.model for cell in cells) if names is None else names
+    errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(causes))
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, columns, shown, track) for name, columns in _layout(shown)]
@@ -137,8 +155,8 @@ def make_report(
         replace(finding, evidence=tuple(_renamed(row, names) for row in finding.evidence))
         for finding in check_claims(ClaimInputs(cells, causes))
     ]
-    kept = tuple(table for table in tables if table.rows)
-    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names)
+    kept = tuple(beside_paper(table) for table in tables if table.rows)
+    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names, errors=errors)
 
 
 def _renamed(keyed: _Keyed, names: Mapping[str, str]) -> _Keyed:
@@ -170,9 +188,11 @@ _RETRIEVAL = _columns(
     "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
+_CITATIONS = _columns(" ".join(CITATION_SCORES))
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
+_COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
 _OTHER = _columns("accuracy refusal error_detection")  # Testbeds of plug-ins.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
@@ -194,7 +214,10 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
+    yield "citations", _CITATIONS
+    yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "cost", _COST
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
 
 
@@ -230,12 +253,58 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
+# The paper's columns by the metric of our column, after the paper's table; accuracy by noise ratio has their names.
+_PRINTED: dict[str, tuple[str, dict[str, str]]] = {
+    "noise": ("noise", {}),
+    "rejection": ("rejection", {"refusal_recall": "Rej"}),
+    "integration": ("integration", {}),
+    "counterfactual": (
+        "counterfactual",
+        {"accuracy": "Acc_doc", "error_detection": "ED", "corrected_of_flagged": "CR"},
+    ),
+    "closed-book": ("counterfactual", {"accuracy": "Acc"}),
+}
+_RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "_refine", "_int", "_fact"))
+
+
+def beside_paper(table: ReportTable) -> ReportTable:
+    """Add the paper's values below our rows, in the languages in which these have RGB's files."""
+    langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
+    if table.name not in _PRINTED or not langs:
+        return table
+    source, metrics = _PRINTED[table.name]
+    printed: PaperTable = getattr(read_tables(), source)
+    if source == "counterfactual":  # closed-book runs of other files are not in the paper
+        langs = {row.key.lang for row in table.rows if row.key.data in PAPER_DATA[source]}
+    rows = []
+    for lang, model, values in printed.rows():
+        by_column = dict(zip(printed.columns, values, strict=True))
+        cells = tuple(_printed_cell(column, by_column, metrics, source) for column in table.columns)
+        if lang in langs and any(cells):
+            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source) else ''}"
+            docs = PAPER_DOCS if table.name == source else None
+            rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, False, printed=True))
+    return replace(table, rows=(*table.rows, *rows))
+
+
+def _printed_cell(
+    column: TableColumn, printed: Mapping[str, float], metrics: Mapping[str, str], source: str
+) -> Estimate | None:
+    by_ratio = {float(name): name for name in printed if not metrics}
+    name = metrics.get(column.metric) if metrics else by_ratio.get(-1.0 if column.noise is None else column.noise)
+    if name is None:
+        return None
+    n = read_tables().questions[source]
+    counts = {"n": n, "questions": n, "asked": n, "errors": 0, "infeasible": 0}
+    return Estimate(metric=column.metric, value=printed[name] / 100, low=None, high=None, **counts)
+
+
 def _title(name: str) -> str:
     return read_words("en").section("tables").get(name, f"Testbed {name}")
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Arrange the judged rates, one row per judge and condition, whatever track the other tables show."""
+    """Arrange the judged rates, one row per judge and condition; they do not depend on the track."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
         if cell.scope == "all":

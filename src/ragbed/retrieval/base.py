@@ -42,7 +42,7 @@ class Encoder(Protocol):
     name: str
 
     def identity(self) -> str:
-        """Return what determines the vectors beyond the name (package, version, hash of the weights): a cache key."""
+        """Return the package, version and weights hash of the encoder, for cache keys."""
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
         """Return the vectors of any number of texts; other texts change a vector by at most 1e-5."""
@@ -55,7 +55,7 @@ class TokenEncoder(Protocol):
     name: str
 
     def identity(self) -> str:
-        """Return what determines the vectors beyond the name: a cache key."""
+        """Return the identity of the encoder beyond its name, for cache keys."""
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
         """Return the token vectors of any number of texts."""

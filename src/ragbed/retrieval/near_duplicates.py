@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-GRAM_CHARS = 5  # without white space
+GRAM_CHARS = 5  # characters per gram; white space does not count
 # Near duplicates share at least four fifths of the shorter text's n-grams. Integers avoid rounding.
 _FIFTHS = 4
 # Only this much of a longer text is compared, to bound the memory; RGB's longest text has 1,745 characters.

@@ -108,7 +108,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     found = _PATTERN.fullmatch(path.name)
     if found is None:
         raise UsageError(
-            f"{path.name} does not have a name of the original code: "
+            f"{path.name} does not have the name of a result file of the original code. Rename it to "
             "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json."
         )
     dataset, model = _split(found["rest"], path, datasets)
@@ -131,7 +131,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]
-    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with -d NAME=FILE.")
+    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with data=NAME=FILE.")
 
 
 def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:

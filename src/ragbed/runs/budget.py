@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from decimal import Decimal
 
 from ragbed.errors import RagbedError
-from ragbed.runs.multi_call import calls_made, usage_made
-from ragbed.runs.prices import Price, find_price
+from ragbed.runs.multi_call import calls_made
+from ragbed.runs.prices import Price, cost_of, find_price
 from ragbed.schema import Completion
 
 
@@ -15,7 +16,7 @@ class BudgetSpent(RagbedError):
 
 
 class Budget:
-    """Add up the cost of responses and say when to stop.
+    """Add up the cost of responses and stop at the limit.
 
     Args:
         limit: Dollars for this run, including earlier sessions.
@@ -23,8 +24,9 @@ class Budget:
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
-        self._limit, self._spent, self._denied = limit, 0.0, False
-        self._cost: defaultdict[str, float] = defaultdict(float)
+        self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
+        self._reserved = Decimal(0)  # the most that batches in progress can cost
+        self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
 
@@ -42,26 +44,50 @@ class Budget:
         if self._denied:
             raise BudgetSpent(
                 f"the budget of {self._limit:g} $ is spent ({self._spent:.4f} $); all results are stored. To resume, "
-                "rerun the command with the same output folder and a larger --budget."
+                "rerun the command with the same output folder and a larger `budget`."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:
         """Count the cost of a response; return False if the price is unknown, so that it counts as 0."""
         if model not in self._prices:
             self._prices[model] = find_price(model)
-        price, usage = self._prices[model], usage_made(completion) or {}
-        if price is None:
+        cost = cost_of(completion, self._prices[model])
+        if cost is None:
             return False
-        self.charge(model, price(usage.get("in", 0), usage.get("out", 0)), calls_made(completion))
+        self.charge(model, cost, calls_made(completion))
         return True
 
-    def charge(self, model: str, dollars: float, calls: int) -> None:
+    def charge(self, model: str, dollars: Decimal, calls: int) -> None:
         """Add the cost of calls to a model."""
         self._spent += dollars
         self._cost[model] += dollars
         self._calls[model] += calls
 
-    def spending(self) -> dict[str, tuple[float, int]]:
+    def reserve(
+        self, model: str, usage: dict[str, int], *, is_last_chance: bool = False, is_forced: bool = False
+    ) -> bool:
+        """Reserve the largest cost of a request in a batch, and return whether the budget has room for it.
+
+        Args:
+            model: The model's name.
+            usage: The most tokens of the request.
+            is_last_chance: Whether nothing will be released any more, so that a denial ends the run.
+            is_forced: Whether the request was already submitted.
+        """
+        price = self._prices.get(model)
+        cost = Decimal(0) if price is None else price(usage)
+        if not is_forced and self._spent + self._reserved + cost > self._limit:
+            self._denied = self._denied or is_last_chance
+            return False
+        self._reserved += cost
+        return True
+
+    def release(self, model: str, usage: dict[str, int]) -> None:
+        """Release what was reserved for a request."""
+        price = self._prices.get(model)
+        self._reserved -= Decimal(0) if price is None else price(usage)
+
+    def spending(self) -> dict[str, tuple[Decimal, int]]:
         """Return the dollars and the calls so far, by model."""
         return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 

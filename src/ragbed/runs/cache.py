@@ -23,7 +23,7 @@ from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
-_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
+_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})  # of a model object that does not say so itself
 _FLUSH_AT = 64  # responses between two commits; a lost entry costs only one call
 _VERSION = 1
 _TABLE = """CREATE TABLE replies (
@@ -39,10 +39,11 @@ class _Entry(NamedTuple):
     completion: bytes
 
 
-def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
-    """Return the cache key of a request."""
+def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
+    """Return the cache key of a request; `max_tokens` is the limit that replaced the one in it, if it was raised."""
     hasher = hashlib.sha256()
-    for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
+    parts = [model.encode(), identity.encode(), request, str(repeat).encode()]
+    for part in parts if max_tokens is None else [*parts, f"max_tokens={max_tokens}".encode()]:
         hasher.update(len(part).to_bytes(8, "big") + part)
     return hasher.hexdigest()
 
@@ -133,7 +134,8 @@ class Cache:
 
     def _abandon(self, error: BaseException) -> None:
         if self._writer is not None:
-            self._tell(f"the response cache {self._path} cannot be used: {error}. The run continues without it.")
+            problem = error if isinstance(error, RagbedError) else _unusable(self._path, error)
+            self._tell(f"{problem} The run continues without it.")
             self._writer = None
 
 
@@ -149,8 +151,13 @@ def open_cache(path: Path) -> sqlite3.Connection:
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise RagbedError(f"the response cache {path} cannot be used: {reason}.") from error
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, error: BaseException) -> RagbedError:
+    reason = str(getattr(error, "strerror", None) or error).rstrip(".")
+    fix = "Set RAGBED_CACHE_DIR to another folder, or use `no_cache`."
+    return RagbedError(f"the response cache {path} cannot be used: {reason}. {fix}")
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -160,7 +167,7 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
-            raise RagbedError(f"the response cache {path} was written by a newer ragbed; upgrade, or use --no-cache.")
+            raise RagbedError(f"the response cache {path} was written by a newer ragbed; upgrade, or use `no_cache`.")
         if version < _VERSION:
             with closing(connection.cursor()) as cursor:
                 change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"

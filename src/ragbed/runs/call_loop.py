@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -15,6 +17,7 @@ from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixR
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of
+from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
@@ -67,9 +70,22 @@ class _PendingResult(NamedTuple):
     size: int
 
 
+class StoppingRule(Protocol):
+    """Decides when a model has been called often enough."""
+
+    def begin(self, store: RunStore, model: int) -> None:
+        """Start with the results that a model has in the store."""
+
+    def take(self, result: StoredResult) -> None:
+        """Take a durable result."""
+
+    def is_over(self, model: str) -> bool:
+        """Return whether no more calls to a model are needed."""
+
+
 @dataclass(frozen=True)
 class Session:
-    """What the models of a run share; `kept` is called with each durable result and its checksum."""
+    """The state that the models of a run share; `kept` is called with each durable result and its checksum."""
 
     store: RunStore
     writer: Writer
@@ -78,6 +94,8 @@ class Session:
     budget: Budget | None
     repeats: int
     kept: Callable[[StoredResult, int], None] | None = None
+    rule: StoppingRule | None = None
+    tell: Callable[[str], None] = logging.getLogger("ragbed").warning
 
 
 @dataclass
@@ -103,15 +121,20 @@ class CallLoop:
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
+        self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
+        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome or the budget is spent.
+        """Make all pending calls; return when every case has an outcome, the rule says so or the budget is spent.
 
         Calls in flight are completed in any case, because they are billed.
         """
-        by_prompt = isinstance(self.model, PrefixReusing)
-        store, repeats = self.session.store, self.session.repeats
-        pending = store.pending(self.number, repeats, by_prompt=by_prompt)
+        store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
+        by_prompt = isinstance(self.model, PrefixReusing) and rule is None
+        pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
+        if rule is not None:
+            rule.begin(store, self.number)
+            pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
         self._time_left = TimeLeft(*store.work(self.number, repeats, by_prompt=by_prompt))
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
@@ -186,6 +209,8 @@ class CallLoop:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
+                if completion.outcome == "ok" and completion.finish == "length":  # of an object that does not say so
+                    completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
         return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
@@ -202,8 +227,7 @@ class CallLoop:
             _NotAllowed: The budget is spent.
         """
         body = self.model.request(case)
-        key = key_of(self.model.name, self.identity, body, request.repeat)
-        found = self._cache.find(key) if self._cache is not None else None
+        found, key = self._find_cached(body, request.repeat)
         if found is not None:
             return Called(found, key, cached=True)
         if self.session.budget is not None and not is_started and not self.session.budget.allows():
@@ -211,7 +235,21 @@ class CallLoop:
         await self.session.writer.put(INTEND, self._intent(request))
         await self._settle(last)
         completion = await self._complete(request, case, body)
+        if completion.max_tokens is not None:
+            key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
+        self._call_log.add(completion)
         return Called(self._account(key, completion), key)
+
+    def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
+        """Return the cached response to a request, which may have a raised token limit, and its key."""
+        first = key_of(self.model.name, self.identity, body, repeat)
+        if self._cache is not None:
+            for limit in (None, *self._raised):
+                key = first if limit is None else key_of(self.model.name, self.identity, body, repeat, limit)
+                found = self._cache.find(key)
+                if found is not None:
+                    return found, key
+        return None, first
 
     def _account(self, key: str, completion: Completion) -> Completion:
         """Cache and pay a response; return it as it can be stored."""
@@ -247,6 +285,8 @@ class CallLoop:
         self.progress.count(completion, cached=cached)
         self.progress.seconds_left = self._time_left.seconds(self._workers)
         self.watch(self.progress)
+        if self.session.rule is not None:
+            self.session.rule.take(last.result)
         if self.session.kept is not None:
             self.session.kept(last.result, last.seal)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
@@ -9,6 +11,16 @@ from ragbed.schema import Completion
 # Consecutive errors that every other case would have too, e.g. because of a wrong key.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
+_RESUME = "The other cases are pending. Rerun the same command with the same output folder to resume."
+_REJECTED = (
+    "The server rejects every request, so the same command would fail again. Change the option that the message names, "
+    "e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The other cases are pending."
+)
+_FIXES = {
+    **dict.fromkeys(("settings", "request"), _REJECTED),
+    "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
+}
+_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # numbers, and identifiers that contain digits
 _MAX_ERRORS = 128  # consecutive errors of any kind: twice the maximum concurrency
 
 
@@ -28,6 +40,7 @@ class CircuitBreaker:
         self._model, self._advice = model, advice
         self._answered = False
         self._in_a_row = self._fatal_in_a_row = 0
+        self._last_request_error = ""
 
     def learn(self, completion: Completion) -> None:
         """Count the outcome of a case.
@@ -42,11 +55,20 @@ class CircuitBreaker:
         if kind == "exception":  # A function in this process costs nothing, and its author wants all tracebacks.
             return
         self._in_a_row += 1
-        self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
+        is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
+        self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
         max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
         if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:
             how = f": {self._in_a_row} cases in a row ended in an error, the last"
+            fix = _FIXES.get(kind, f"{self._advice} {_RESUME}")
             raise CircuitOpen(
-                f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {self._advice} "
-                "The other cases are pending. Rerun the same command with the same output folder to resume."
+                f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {fix}"
             )
+
+    def _is_repeated(self, error: str) -> bool:
+        """Return whether a rejected request has the message of the last one, apart from numbers such as request IDs.
+
+        A request can also be rejected because of its prompt, which concerns only one case.
+        """
+        before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
+        return not before or before == self._last_request_error

@@ -7,7 +7,6 @@ commits. The note is not synced to disk, so it may be behind after a power failu
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -30,7 +29,7 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # a run works without the note
+        with suppress(OSError):  # a run also works without the note
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
@@ -43,7 +42,8 @@ class CommitCounter:
         """Write to the note that the commit is on disk."""
         if self._note is not None:
             with suppress(OSError):
-                os.pwrite(self._note.fileno(), f"{self._count:020}\n".encode(), 0)
+                self._note.seek(0)
+                self._note.write(f"{self._count:020}\n".encode())
 
     def close(self) -> None:
         """Close the note."""

@@ -8,22 +8,30 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.io.locations import check_regular
+from ragbed.io.upgrades import is_truncated, upgrade_completion
+from ragbed.runs.checksum import seal_of
 
 NAME = "run.sqlite"
-_ENDINGS = ("", "-wal", "-shm", "-journal")  # of the files that SQLite opens for a database
+_ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _APPLICATION = 0x52414742  # "RAGB": our tables are never added to the database of another program
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # The script that changes a file of a version to the next version; each runs in one transaction. A new file starts with
 # version 1 and goes through all of them, so that every file of a version has the same schema.
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {
+    1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
+      seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
+      completion = upgraded(completion)
+      WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""
+}
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # anybody may have written the file
 _MAX_OBJECTS = 100  # rows of the schema that are compared; ours has about 15
 _STEPS = 1_000_000  # instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms
 _FREE_CALLS = 5  # calls of the progress handler that any query may take
-_BYTES_PER_CALL = 50_000  # of the file, for each further call: 20 instructions a byte, while our queries take about two
+_BYTES_PER_CALL = 50_000  # bytes of the file per further call: 20 instructions a byte, while our queries take about two
 
 # A ledger has the number of rows and the sum of their checksums, so that a row in a damaged page is missed.
 _TABLES = """
@@ -137,7 +145,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """End queries that are endless in a forged file; the limit depends on the size of the file.
+    """Abort queries that do not end because a file is forged; the limit depends on the size of the file.
 
     Args:
         path: The file.
@@ -166,7 +174,8 @@ class StepLimit:
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
         return f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
-    return f"{folder} has no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
+    problem = f"contains no run (no {NAME})" if folder.exists() else "does not exist"
+    return f"{folder} {problem}. Choose the folder of a run (`ragbed run … --out RUN`)."
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -204,7 +213,9 @@ def naming(path: Path, done: str) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise DataError(path, "takes too long to read for its size: it is damaged or forged") from error
-        raise RagbedError(f"{path} cannot be {done}: {error}.") from error
+        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        fix = " Free disk space and run the same command again." if is_full else ""
+        raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a damaged name
         raise DataError(path, f"is damaged or not a run ({error}); restore it from a copy") from error
 
@@ -260,6 +271,7 @@ def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
 def _objects_of(version: int) -> frozenset[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
+        _add_functions(connection)
         for old in range(1, version):
             connection.executescript(MIGRATIONS[old])
         return _objects(connection)
@@ -275,11 +287,28 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _change(connection: sqlite3.Connection, script: str, version: int) -> None:
+    _add_functions(connection)
     try:
         connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {version}; COMMIT;")
     except sqlite3.Error:
         connection.rollback()
         raise
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    """Define the functions that migrations use."""
+    connection.create_function("upgraded", 1, upgrade_completion, deterministic=True)
+    connection.create_function("is_truncated", 1, is_truncated, deterministic=True)
+    connection.create_function("upgraded_seal", 9, _upgraded_seal, deterministic=True)
+
+
+def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
+    """Return the checksum of a migrated result; a damaged result keeps a wrong one."""
+    *fields, outcome, cached, seal, completion = row
+    if seal_of(completion, *fields, outcome, cached) != seal:
+        return -1
+    outcome = "truncated" if outcome == "ok" else "filtered"
+    return seal_of(upgrade_completion(completion), *fields, outcome, cached)
 
 
 def prompt_order_table(model: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ragbed.runs.store import open_store
+from ragbed.runs.rows import StoredResult
+from ragbed.runs.store import RunStore, open_store
 
 _REVISION = re.compile(r"(?<=@)([0-9a-f]{7})[0-9a-f]{33}$")
 _PART = re.compile(r"[\w.@:+~ -]+")
@@ -53,8 +54,32 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
     """Return unique display names for all models of some runs."""
     models: list[str] = []
     given: dict[str, str] = {}
+    served: dict[str, list[str]] = {}
     for folder in folders:
         with open_store(folder, create=False) as store:
             models += [name for name, _ in store.models().values()]
             given = store.names() | given
-    return short_names(models, given)
+            served |= store.served()
+    names = short_names(models, given)
+    for model, several in served.items():
+        if model in names and len(several) > 1:
+            names |= {served_name(model, one): served_name(names[model], one) for one in several}
+    return names
+
+
+def served_name(model: str, served: str) -> str:
+    """Return the name of a model in tables if its server served several models."""
+    return f"{model} ({served})"
+
+
+def split_by_served(result: StoredResult, split: Collection[str]) -> str:
+    """Return the name under which a result is counted: with the served model, if its server served several."""
+    served = result.completion.served
+    if result.model not in split or served is None or served.model is None:
+        return result.model
+    return served_name(result.model, served.model)
+
+
+def changed_models(store: RunStore) -> frozenset[str]:
+    """Return the models whose servers served several models within the run."""
+    return frozenset(model for model, several in store.served().items() if len(several) > 1)

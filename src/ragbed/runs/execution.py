@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import threading
@@ -23,7 +24,7 @@ from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
@@ -36,6 +37,7 @@ from ragbed.testbeds.settings import show_setting
 
 # Endings of the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
 _CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
 
@@ -44,7 +46,7 @@ class Follower(Protocol):
     """Process results while the run waits for others."""
 
     def begin(self, store: RunStore) -> None:
-        """Start; the store has the results of earlier sessions."""
+        """Start with a store that has the results of earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
         """Take a durable result with its checksum."""
@@ -75,11 +77,13 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
+    batch: bool = False  # whether calls are made in provider batches
+    rule: StoppingRule | None = None  # when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # where the models were opened; `close` ends it
 
     def close(self) -> None:
-        """End the engine."""
+        """Close the engine."""
         if self.engine is not None:
             self.engine.close()
 
@@ -113,10 +117,22 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 
 
 @contextmanager
+def _remove_if_unplanned(folder: Path) -> Iterator[None]:
+    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run."""
+    is_new = not folder.exists()
+    try:
+        yield
+    except RagbedError:
+        if is_new and not noted_commits(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     """Open a new or an existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
-    with hold(job.folder) as held, open_store(job.folder, create=True) as store:
+    with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
@@ -134,7 +150,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
 
 
 # Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
-_SAME_SETTING = {("docs", "5", "default")}
+_SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -148,7 +164,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another --out."
+                "another `out`."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -188,7 +204,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with --out {folder}."
+        f"the command with out={folder}."
     )
 
 
@@ -205,10 +221,9 @@ async def _run_models(
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
         session = _open_session(store, job, session_number, held, stack)
         total = store.size(job.repeats)
+        make = _loop_maker(job, store)
         loops = [
-            CallLoop(
-                session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name)
-            )
+            make(session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name))
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
@@ -216,6 +231,25 @@ async def _run_models(
         raise opened[0]
     if job.budget is not None:
         job.budget.check()
+
+
+def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
+    """Return what makes the calls of a model.
+
+    Raises:
+        UsageError: Batches of an earlier session are in progress, but single calls are requested.
+    """
+    if job.batch:
+        from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
+
+        return partial(BatchLoop, tell=job.tell)
+    if open_batches := store.batches():
+        cases = sum(batch.count for batch in open_batches)
+        raise UsageError(
+            f"{job.folder} has batches in progress with {cases:,} cases, which would be paid twice. Set `batch` to "
+            "collect them."
+        )
+    return CallLoop
 
 
 def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
@@ -230,7 +264,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:
@@ -297,8 +331,12 @@ class ShutdownHandler:
         if self._is_over:
             self._cancel()
         if self._handles_signals and threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
+            loop = asyncio.get_running_loop()
+            for number in _SIGNALS:
+                try:
+                    loop.add_signal_handler(number, self._handle, number)
+                except NotImplementedError:  # Windows
+                    signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
         """End the run from another thread, before or while it runs, as a signal does."""
@@ -323,7 +361,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back."""
+    """Raise Stopped at SIGTERM, so that planning is rolled back; restore the handlers of both signals afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -331,8 +369,10 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise Stopped("stopped by a signal.")
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from decimal import Decimal
+from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
-from ragbed.runs.multi_call import Called, make_calls
-from ragbed.runs.prices import find_price
+from ragbed.runs.multi_call import Called, make_calls, usages_made
+from ragbed.runs.prices import Price, cost_of, find_price
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 
 PROBES = 5
+_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # of Student's t at 97.5 %, for 1 to 4 degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,19 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
+    dollars_low: float | None = None  # bounds of the 95 % interval of the cost
+    dollars_high: float | None = None
+    truncated: int = 0  # probes whose responses were truncated
 
 
-async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecast:
+async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False) -> Forecast:
     """Call the model for a few cases from all parts of the plan and extrapolate by the length of all prompts.
+
+    Args:
+        model: The model.
+        cases: The cases of the run.
+        repeats: Responses per case.
+        batch: Whether the run uses provider batches, which have another price.
 
     Raises:
         RagbedError: The model responded to none of them.
@@ -41,22 +53,66 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         replies = await asyncio.gather(*(_complete(model, case) for case in probes))
     finally:
         await model.close()
-    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
+    pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
-        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
+        reason = replies[0].error or replies[0].outcome
+        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
-    tokens_in = round(per_char * sum(map(_chars, cases)) * repeats)
-    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
-    price = find_price(model.name)
+    chars = sum(map(_chars, cases)) * repeats
+    low, value, high = _forecast_cost(_find_price(model.name, batch=batch), pairs, chars, trials)
     return Forecast(
         model=model.name,
         calls=round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * trials),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        dollars=None if price is None else price(tokens_in, tokens_out),
+        tokens_in=round(per_char * chars),
+        tokens_out=round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials),
+        dollars=value,
         minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
+        dollars_low=low,
+        dollars_high=high,
+        truncated=sum(reply.outcome == "truncated" for reply in replies),
     )
+
+
+def _find_price(model: str, *, batch: bool) -> Price | None:
+    price = find_price(model)
+    return (lambda usage: price({**usage, "batch": 1})) if batch and price is not None else price
+
+
+def _forecast_cost(
+    price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
+) -> tuple[float | None, float | None, float | None]:
+    """Return the cost of all trials, between the bounds of its 95 % interval.
+
+    The part for prompts grows with their characters. The part for responses is the same for every trial on average.
+    """
+    parts = [(_chars(case), _parts(reply, price)) for case, reply in pairs]
+    known = [(size, cost) for size, cost in parts if cost is not None]
+    if not known:
+        return None, None, None
+    per_char = [sent / size for size, (sent, _) in known]
+    per_trial = [received for _, (_, received) in known]
+    weighted = sum(sent for _, (sent, _) in known) / sum(size for size, _ in known)
+    value = weighted * chars + fmean(per_trial) * trials
+    reach = math.hypot(_error(per_char) * chars, _error(per_trial) * trials)
+    return max(weighted * chars / 2, value - reach), value, value + reach
+
+
+def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None:
+    """Return the cost of the prompt and of the response; None if they are unknown."""
+    total = cost_of(reply, price)
+    if total is None:
+        return None
+    usages = usages_made(reply)
+    if price is None or any("cost" in usage for usage in usages):
+        return float(total), 0.0
+    sent = sum((price({**usage, "out": 0, "reasoning": 0}) for usage in usages), Decimal(0))
+    return float(sent), float(total - sent)
+
+
+def _error(values: Sequence[float]) -> float:
+    """Return the half width of the 95 % interval of a mean of few values."""
+    return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 
 async def _complete(model: Model, case: Case) -> Completion:

@@ -10,11 +10,13 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import DataError, UsageError
+from ragbed.models.base import completed
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
 FAILED = "harness-error"  # the kind of error of a sample without a response
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's names
 
 
 class _Document(msgspec.Struct):
@@ -86,7 +88,10 @@ class InspectLogs(_LogFiles):
             raise Unmatched(f"{sample.case} has several epochs; only the first is imported")
         if sample.error is not None or sample.finish is None:
             return Answer(case, Completion(outcome="error", error=f"{FAILED}: {sample.error or 'no output'}"))
-        return Answer(case, Completion(outcome="ok", reply=sample.reply, finish=sample.finish))
+        finish = _FINISH.get(sample.finish, sample.finish)
+        if finish == "content_filter":
+            return Answer(case, Completion(outcome="filtered", finish=finish))
+        return Answer(case, completed(sample.reply, finish, None))
 
 
 def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[], Iterable[Case]]) -> list[InspectLogs]:

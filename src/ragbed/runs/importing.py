@@ -92,7 +92,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
     """
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
-            raise UsageError(f"{folder} already has a run; name a new folder.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
         imported = Imported()
         with store.transaction() as connection:
             cases: dict[str, Case] = {}

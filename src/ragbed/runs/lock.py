@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
 from ragbed.runs.database import NAME, is_open_elsewhere
 
@@ -56,6 +56,8 @@ def hold(folder: Path) -> Iterator[RunLock]:
         UsageError: The lock file is a link, a pipe or a device.
     """
     path = folder / _NAME
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file, but a run is a folder. Choose another `out`.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
@@ -63,7 +65,7 @@ def hold(folder: Path) -> Iterator[RunLock]:
     except LockHeld as error:
         raise RagbedError(f"{folder} is being written by process {error.owner}; wait for it, or stop it.") from None
     except OSError as error:
-        raise RagbedError(f"{path} cannot be written: {error.strerror}.") from error
+        raise RagbedError(f"{path} cannot be written: {explain_failed_write(error)}.") from error
     try:
         if is_new and is_open_elsewhere(folder / NAME):
             path.unlink(missing_ok=True)

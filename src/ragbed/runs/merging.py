@@ -16,7 +16,7 @@ from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult,
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_SESSION = 1  # of a merged run; the sessions of its parts are not comparable
+_SESSION = 1  # session of a merged run; the sessions of its parts are not comparable
 
 
 @dataclass
@@ -43,7 +43,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
-            raise UsageError(f"{folder} already has a run; name a new folder.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
         merged = Merged()
         with target.transaction():
             _copy(sources, target, settings, merged)

@@ -71,6 +71,12 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
     return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
 
 
+def usages_made(completion: Completion) -> list[dict[str, int]]:
+    """Return the tokens of each call that was not cached; none are known of a call without usage."""
+    calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
+    return [call.usage or {} for call in calls]
+
+
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
     """Return the tokens of several calls, or None if none of them has usage."""
     known = [step.usage for step in steps if step.usage is not None]

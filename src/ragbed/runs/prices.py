@@ -1,34 +1,67 @@
-"""Prices of tokens, from a package with a price list that needs no network."""
+"""What calls cost: what the server reports, or prices of tokens from a package with a price list that needs no network.
+
+Usage has the tokens of a call: `in` and `out`; `cached` and `written`, parts of `in` that were read from or written to
+the provider's prompt cache; `reasoning`, a part of `out`. `cost` is what the server reports, in units of 10⁻¹² dollars.
+`batch` is 1 for a call in a provider batch. All amounts are exact decimals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import TypeAlias
 
 from ragbed.errors import UsageError
+from ragbed.runs.multi_call import usages_made
+from ragbed.schema import Completion
 
-Price: TypeAlias = Callable[[int, int], float]  # dollars for a number of input and output tokens
+TokenUsage: TypeAlias = Mapping[str, int]
+Price: TypeAlias = Callable[[TokenUsage], Decimal]  # dollars for the usage of one call
 
-_LISTED = ("openai", "anthropic")  # providers whose model strings the price list has
+COST_UNIT = Decimal("1e-12")  # of the reported cost, in dollars
+# Names of providers in the price list that differ from the first part of a model string.
+_LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
+_TOKENS = {
+    "in": "input_tokens",
+    "cached": "cache_read_tokens",
+    "written": "cache_write_tokens",
+    "out": "output_tokens",
+    "reasoning": "output_reasoning_tokens",
+}
 
 
-def find_price(model: str) -> Price | None:
-    """Return the price of a model, or None if it is free or unknown."""
+def find_price(model: str, at: datetime | None = None) -> Price | None:
+    """Return the price of a model in the price list, or None if it is free or unknown.
+
+    Args:
+        model: The model string.
+        at: The time of the calls; now if None.
+    """
     provider, _, name = model.partition("/")
-    if provider not in _LISTED:
-        return None
+    if provider == "openai-api":
+        provider, _, name = name.partition("/")
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
     except ImportError:
         return None
 
-    def price(tokens_in: int, tokens_out: int) -> float:
-        usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
-        return float(Decimal(calc_price(usage, model_ref=name, provider_id=provider).total_price))
+    def price(usage: TokenUsage) -> Decimal:
+        # A server may report a part that is larger than the whole; the price list refuses that.
+        whole = {"cached": "in", "written": "in", "reasoning": "out"}
+        counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
+        if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
+            counts.pop("written", None)
+        return calc_price(
+            Usage(**{_TOKENS[key]: count for key, count in counts.items()}),
+            model_ref=name,
+            provider_id=_LISTED_AS.get(provider, provider),
+            genai_request_timestamp=at,
+            price_context={"processing": "batch"} if usage.get("batch") else None,
+        ).total_price
 
     try:
-        price(1, 1)
+        price({"in": 1, "out": 1})
     except LookupError:
         return None
     return price
@@ -39,7 +72,24 @@ def need_price(model: str) -> Price:
     price = find_price(model)
     if price is None:
         raise UsageError(
-            f"--budget: the price of {model} is unknown. A budget needs openai/… or anthropic/… and the price list: "
-            "pip install 'ragbed[prices]'."
+            f"`budget`: the price of {model} is unknown. A budget needs a model of the price list "
+            "(pip install 'ragbed[prices]'), e.g. openai/gpt-4o-mini."
         )
     return price
+
+
+def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
+    """Return the cost of the calls of a result that were not cached; None if it is unknown.
+
+    Each call is priced on its own, because prices may depend on the length of a prompt.
+    """
+    usages = usages_made(completion)
+    if price is None and not all("cost" in usage for usage in usages):
+        return None
+    return sum((_cost(usage, price) for usage in usages), Decimal(0))
+
+
+def _cost(usage: TokenUsage, price: Price | None) -> Decimal:
+    if "cost" in usage:
+        return usage["cost"] * COST_UNIT
+    return Decimal(0) if price is None else price(usage)

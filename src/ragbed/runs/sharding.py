@@ -40,7 +40,7 @@ def parse_shard(text: str) -> Shard:
     """Parse e.g. `2/8`."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise UsageError(f"--shard {text!r} is not I/N with I from 1 to N, e.g. 2/8.")
+        raise UsageError(f"shard={text!r} is not I/N with I from 1 to N, e.g. 2/8.")
     return Shard(int(found[1]), int(found[2]))
 
 

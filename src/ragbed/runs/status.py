@@ -6,11 +6,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_args
 
+import msgspec
+
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
 from ragbed.runs.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
+_COUNTED = ("in", "out", "reasoning", "cached")
 _MAX_SHOWN = 5  # calls that are listed beside their number
 # Cached calls of a result with several calls do not count.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
@@ -20,10 +23,11 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 
 @dataclass
 class ModelStatus:
-    """The status of one model; asked = ok + refused + error, and planned = asked + pending.
+    """The status of one model; asked = ok + truncated + filtered + error, and planned = asked + pending.
 
-    `name` is its display name. Tokens do not include cached responses. `errors` has the kinds of errors, the most
-    frequent first.
+    `name` is its display name. Tokens do not include cached responses. `served` has the models that the server
+    reported, and `sent` the parameters of the requests and what was negotiated about them. `errors` has the kinds of
+    errors, the most frequent first.
     """
 
     model: str
@@ -32,13 +36,28 @@ class ModelStatus:
     planned: int
     asked: int = 0
     ok: int = 0
-    refused: int = 0
+    truncated: int = 0
+    filtered: int = 0
     error: int = 0
     pending: int = 0
     cached: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_reasoning: int = 0
+    tokens_cached: int = 0
+    served: list[str] = field(default_factory=list)
+    sent: dict[str, object] | None = None
     errors: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BatchStatus:
+    """A provider batch in progress; `id` is None if its creation was not confirmed yet, `created` a Unix time."""
+
+    model: str
+    id: str | None
+    requests: int
+    created: float
 
 
 @dataclass(frozen=True)
@@ -62,6 +81,8 @@ class Status:
     repeats: int
     models: list[ModelStatus]
     an_error: str | None = None
+    batches: list[BatchStatus] = field(default_factory=list)
+    until: str | None = None  # the conditions at which the run stops
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
@@ -97,6 +118,12 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             for number, (model, identity) in store.models().items()
         ],
         an_error=store.an_error(),
+        batches=[
+            BatchStatus(store.models()[batch.model][0], batch.remote, batch.count, batch.created)
+            for batch in store.batches()
+            if batch.model in store.models()
+        ],
+        until=store.settings().get("until"),
         in_flight=0 if process is None else len(still_open),
         maybe_paid_twice=len(lost),
         maybe_paid_twice_first=[TrialId(*call) for call in lost[:_MAX_SHOWN]],
@@ -106,19 +133,19 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
     rows = store.read(
         f"""SELECT outcome, COUNT(*), TOTAL(cached),
-        TOTAL({_TOKENS.format("in")}), TOTAL({_TOKENS.format("out")}) FROM (
+        {", ".join(f"TOTAL({_TOKENS.format(name)})" for name in _COUNTED)} FROM (
         SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
         FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
         (number,),
     )
-    for outcome, count, cached, tokens_in, tokens_out in rows:
+    for outcome, count, cached, *tokens in rows:
         if outcome not in get_args(Outcome):
             raise store.damaged("the list of results")
         setattr(status, outcome, count)
         status.asked += count
         status.cached += int(cached)
-        status.tokens_in += int(tokens_in)
-        status.tokens_out += int(tokens_out)
+        for name, number_of_tokens in zip(_COUNTED, tokens, strict=True):
+            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + int(number_of_tokens))
     status.pending = status.planned - status.asked
     kinds = store.read(
         """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
@@ -127,4 +154,7 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         (number,),
     )
     status.errors = dict(kinds)
+    status.served = store.served().get(status.model, [])
+    sent = store.sent().get(status.model)
+    status.sent = None if sent is None else msgspec.json.decode(sent, type=dict[str, object])
     return status

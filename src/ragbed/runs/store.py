@@ -28,20 +28,35 @@ from ragbed.runs.database import (
     prompt_order_table,
     sort_by_prompt,
 )
+from ragbed.runs.question_order import question_order_table, sort_by_question
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
-__all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "CallRequest", "RunStore", "StoredResult", "open_store"]
+__all__ = [
+    "BATCH",
+    "COUNT_CASES",
+    "INTEND",
+    "LOSE",
+    "NOTE",
+    "RECORD",
+    "SAVE_BATCH",
+    "CallRequest",
+    "RunStore",
+    "StoredBatch",
+    "StoredResult",
+    "open_store",
+]
 
 # Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
 # the code and data of each step stay in the CPU's cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # of a number in the settings
+_MAX_DIGITS = 9  # maximum digits of a number in the settings
 _MAX_FRESH = 1_000  # cases that are kept in memory from planning to calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
+NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 # A call whose worker ended: it may have been billed, and it is repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may replace only an error, which a later session repeats.
@@ -54,14 +69,16 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
 # The inner part reads only indexes, so that a run with a million results is resumed in seconds.
-_PENDING = """SELECT found.place, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
-    SELECT {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
-      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat)
-      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat
+_PENDING = """SELECT found.place, found.repeat, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
+    SELECT p.rowid AS place, {repeat} AS repeat, {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
+      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
+      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat}
                  AND outcome = 'error'))
     ORDER BY 1 LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY 1"""
-_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="p.rowid AS place, id", table="cases", condition="feasible")
-_BY_PROMPT = _PENDING.format(size="found.size", found="p.rowid AS place, id, size", table="temp.{0}", condition="TRUE")
+_IN_TABLE = {"size": "found.size", "found": "id, size", "table": "temp.{0}", "condition": "TRUE"}
+_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="id", table="cases", condition="feasible", repeat=":repeat")
+_BY_PROMPT = _PENDING.format(**_IN_TABLE, repeat=":repeat")
+_BY_QUESTION = _PENDING.format(**_IN_TABLE, repeat="p.repeat")
 _HAS_PENDING = """(SELECT COUNT(*) FROM results r WHERE r.model = :model AND r.item = c.id
   AND r.repeat < :repeats AND r.outcome != 'error') < :repeats"""
 _WORK = "SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM {table} c WHERE {condition}"
@@ -79,6 +96,22 @@ _BY_NAME = _RESULTS.format(_CASES_FIRST, "r.model = ?", "c.name")
 _BETWEEN = _RESULTS.format(_RESULTS_FIRST, "r.model = ? AND r.item >= ? AND r.item < ?", "r.item")
 _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELECT", "SELECT r.rowid,") + " LIMIT ?"
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
+
+
+BATCH = "batch."  # start of the keys under which batches are stored
+SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+
+
+class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A provider batch: intended before it is submitted, then submitted, then collected."""
+
+    key: str
+    model: int
+    created: float
+    count: int
+    calls: list[tuple[int, int]] = []  # number of the case and of the repeat; empty when all results are stored
+    remote: str | None = None  # the ID of the provider
+    state: str = "intended"
 
 
 @dataclass(frozen=True)
@@ -126,7 +159,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything inside, or nothing."""
+        """Run a transaction: all changes inside are written, or none."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -184,6 +217,10 @@ class RunStore:
         """Return the settings of the run; empty if it was never planned."""
         return self._meta("set.")
 
+    def is_monitored(self) -> bool:
+        """Return whether the run stops at a condition (`--until`), so that its intervals must be valid at any time."""
+        return "until" in self.settings()
+
     def repeats(self) -> int:
         """Return the number of repeats in the settings.
 
@@ -219,7 +256,7 @@ class RunStore:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another --out.")
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
             # An identity that was unknown in the first session and is reported now is accepted.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -247,6 +284,14 @@ class RunStore:
         """Return the display names that the user gave, by model string."""
         return self._meta("name.")
 
+    def served(self) -> dict[str, list[str]]:
+        """Return the models that servers reported, by model string, in the order of their first response."""
+        return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
+
+    def sent(self) -> dict[str, str]:
+        """Return the parameters that were sent, without prompts, as JSON by model string."""
+        return self._meta("sent.")
+
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
         """Start a session, record the open calls of earlier ones, and return its number and those of the models."""
         with self.transaction() as connection:
@@ -263,7 +308,22 @@ class RunStore:
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
-    # Reading.
+    # The time for reading.
+
+    def batches(self, model: int | None = None) -> list[StoredBatch]:
+        """Return the provider batches in progress, of all models or one, in the order of their creation.
+
+        Raises:
+            DataError: One is damaged.
+        """
+        found = []
+        for key, text in self._meta(BATCH).items():
+            try:
+                found.append(msgspec.json.decode(text, type=StoredBatch))
+            except msgspec.MsgspecError:
+                raise self.damaged(f"batch {key[:20]}") from None
+        in_progress = [batch for batch in found if batch.state != "collected" and model in (None, batch.model)]
+        return sorted(in_progress, key=lambda batch: batch.created)
 
     def models(self) -> dict[int, tuple[str, str]]:
         """Return name and identity of every model, by number."""
@@ -274,14 +334,21 @@ class RunStore:
             models[number] = (str(name), str(identity))
         return models
 
-    def pending(self, model: int, repeats: int, *, by_prompt: bool = False) -> Iterator[CallRequest]:
+    def pending(
+        self, model: int, repeats: int, *, by_prompt: bool = False, by_question: bool = False
+    ) -> Iterator[CallRequest]:
         """Yield the calls that have no result or ended in an error, read in batches.
 
         Args:
             model: The model's number.
             repeats: The number of repeats of each case.
             by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of the order of the plan.
+            by_question: Whether to shuffle questions (see `sort_by_question`) instead.
         """
+        if by_question:
+            with naming(self.path, "read"):
+                sort_by_question(self.connection, model, repeats)
+            return self._read_pending(_BY_QUESTION.format(question_order_table(model)), model, 1)
         if not by_prompt:
             return self._read_pending(_AS_PLANNED, model, repeats)
         with naming(self.path, "read"):
@@ -296,8 +363,14 @@ class RunStore:
                 for first in range(0, len(rows), _BATCH):
                     batch = rows[first : first + _BATCH]
                     yield from [
-                        CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in batch
+                        CallRequest(model, row[3], row[1], self._fresh_or_read(*row[3:]), row[2]) for row in batch
                     ]
+
+    def question_order(self, model: int) -> Iterator[tuple[str, int]]:
+        """Yield the name of each case and its repeat in the order of evaluation; call `pending` by question first."""
+        table = question_order_table(model)
+        query = f"SELECT c.name, o.repeat FROM temp.{table} o JOIN cases c USING (id) ORDER BY o.rowid"  # noqa: S608
+        return self.read(query)
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
         """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""
@@ -364,6 +437,11 @@ class RunStore:
                 self.rows.check(row)
                 yield self.rows.stored(name, row)
 
+    def has_response(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result that is not an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
+        return bool(list(self.read(query, (model, number, repeat))))
+
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
@@ -427,7 +505,7 @@ class RunStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the state of one moment, whatever is written meanwhile."""
+        """Read a consistent snapshot, even while the run is being written."""
         with naming(self.path, "read"):
             self.connection.execute("BEGIN")
         try:

@@ -7,12 +7,17 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Completion, Step
-from ragbed.scoring import score
+from ragbed.schema import Case, Completion, Step
+from ragbed.scoring import score_outcome
+from ragbed.scoring.citations import score_citations
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.value import Value
 
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
+_BILLING = ("cached", "written", "cost", "batch")
+# Encoders for `canonical` output and for other output.
+_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
+# Case lines omit the same defaults.
+_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
@@ -46,7 +51,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": without_cached_tokens(completion.usage) if canonical else completion.usage,
+        "usage": without_billing(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -55,24 +60,32 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
-    # Only a response can be scored: a failure is an outcome, not a wrong answer.
-    has_reply = completion.outcome == "ok"
-    fields["scores"] = (
-        score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if has_reply else None
-    )
+        for name in ("max_tokens", "served"):
+            if getattr(completion, name) is not None:
+                fields[name] = getattr(completion, name)
+    fields["scores"] = _all_scores(result.case, completion)
     return fields
+
+
+def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
+    """Return the values of all tracks, of retrieval and of citations; None without a response."""
+    values = score_outcome(case, completion)
+    if values is None:
+        return None
+    values |= score_retrieval(case, completion)
+    return values | score_citations(case, completion, refused=values.get("refused") is True)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return fields | {"usage": without_cached_tokens(step.usage)}
+        return fields | {"usage": without_billing(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def without_cached_tokens(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """Return usage without cached prompt tokens, which depend on earlier calls and differ between equal runs."""
-    return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
+def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
+    """Return usage without what differs between equal runs: the prompt cache depends on earlier calls."""
+    return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
 
 
 def kind_of_error(completion: Completion) -> str | None:

@@ -21,7 +21,7 @@ from ragbed.runs.commit_counter import CommitCounter
 from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-_CHECK_EVERY_S = 0.5  # between two checks that the file still exists
+_CHECK_EVERY_S = 0.5  # time between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
@@ -89,7 +89,7 @@ class Writer:
         self._waiting.append((statement, values, durable))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._begin)  # with all rows of this iteration of the loop
+            self._loop.call_soon(self._begin)  # the transaction includes all rows of this iteration of the loop
         return durable
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ class Writer:
         try:
             self._connection.commit()
             self._check()
-        except Exception as error:  # as above
+        except Exception as error:  # callers that wait for results must get every error
             problem = error
         self._loop.call_soon_threadsafe(self._end, group, problem)
 

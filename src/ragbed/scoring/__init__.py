@@ -13,7 +13,7 @@ from typing import TypeAlias
 from ragbed import plugins
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion
 from ragbed.scoring import code, paper, robust
 from ragbed.scoring.value import Value
 
@@ -25,6 +25,24 @@ TRACKS: dict[str, Track] = {"code": code.score, "paper": paper.score, "robust": 
 def score(case: Case, reply: str) -> dict[str, Value]:
     """Return the values of all built-in tracks."""
     return {name: value for track in TRACKS.values() for name, value in track(case, reply).items()}
+
+
+def without_credit(values: dict[str, Value]) -> dict[str, Value]:
+    """Return the values of a truncated response: nothing in it counts on the robust track.
+
+    The tracks `code` and `paper` score the text as the original does.
+    """
+    without = {name: type(value)(0) for name, value in values.items() if isinstance(value, bool | float)}
+    robust_only = {name: value for name, value in without.items() if "." not in name}
+    return values | robust_only | {"verdict": "truncated"}
+
+
+def score_outcome(case: Case, completion: Completion, track: Track = score) -> dict[str, Value] | None:
+    """Return the values of a result, or None without a response: a failure is an outcome, not a wrong answer."""
+    if completion.outcome not in ("ok", "truncated"):
+        return None
+    values = track(case, completion.reply or "")
+    return values if completion.outcome == "ok" else without_credit(values)
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.VerdictEvidence]]:

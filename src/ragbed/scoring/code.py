@@ -35,7 +35,7 @@ def label(case: Case, reply: str) -> tuple[int, ...]:
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Tell whether the response contains the phrase that the original code takes for error detection."""
+    """Return whether the response contains the phrase that the original code takes for error detection."""
     text = _compared_text(case, reply)
     return any(phrase in text for phrase in _FLAGS)
 

@@ -21,12 +21,12 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def correct(case: Case, reply: str) -> bool:
-    """Tell whether the response contains an exact match of every part of the answer."""
+    """Return whether the response contains an exact match of every part of the answer."""
     return all(any(alias in reply for alias in aliases) for aliases in case.answer)
 
 
 def equal(case: Case, reply: str) -> bool:
-    """Tell whether the response is the answer and nothing else, with its parts in order and separated by commas."""
+    """Return whether the response is the answer and nothing else, with its parts in order and separated by commas."""
     rests = {reply.strip()}
     for part, aliases in enumerate(case.answer):
         if part:
@@ -36,10 +36,10 @@ def equal(case: Case, reply: str) -> bool:
 
 
 def refused(case: Case, reply: str) -> bool:
-    """Tell whether the response contains the refusal sentence of the instruction."""
+    """Return whether the response contains the refusal sentence of the instruction."""
     return REFUSAL[case.lang] in reply
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Tell whether the response contains the error sentence of the instruction."""
+    """Return whether the response contains the error sentence of the instruction."""
     return FLAG[case.lang] in reply

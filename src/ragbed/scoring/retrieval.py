@@ -16,7 +16,7 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
     """Return the values by name, or none for a case with given documents."""
-    if case.corpus is None or completion.outcome != "ok":
+    if case.corpus is None or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
     if completion.retrieved is not None:
@@ -36,6 +36,6 @@ def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
 
 
 def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:
-    """Return the share of each relevance label, or nothing if there are no passages."""
+    """Return the share of each relevance label; empty if there are no passages."""
     counts: Counter[str] = Counter(passage.stance or "unknown" for passage in passages)
     return {f"{prefix}_{label}": counts[label] / len(passages) for label in _LABELS} if passages else {}

@@ -16,22 +16,22 @@ _PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
 
 
 def rej_star_request(question: str, reply: str) -> str:
-    """Return the message that asks whether the documents could answer the question."""
+    """Return the judge's message: can the documents answer the question?"""
     return _fill("rej_star.md", {"QUERY": question, "REPLY": reply})
 
 
 def ed_star_request(reply: str) -> str:
-    """Return the message that asks whether a response mentions errors in the documents."""
+    """Return the judge's message: does the response mention errors in the documents?"""
     return _fill("ed_star.md", {"REPLY": reply})
 
 
 def read_rej_star(judgement: str) -> bool:
-    """Tell whether a judgement counts as a rejection."""
+    """Return whether a judgement counts as a rejection."""
     return "not addressed" in judgement
 
 
 def read_ed_star(judgement: str) -> bool:
-    """Tell whether a judgement counts as error detection."""
+    """Return whether a judgement counts as error detection."""
     return "has identified" in judgement or "Yes" in judgement
 
 

@@ -37,7 +37,7 @@ class Value(NamedTuple):
 
 
 class ValueFactory(NamedTuple):
-    """Makes the values of a family of events.
+    """A generator of the values of a family of events.
 
     Attributes:
         banks: The phrase banks of the language.

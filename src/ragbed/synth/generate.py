@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.data.native import to_line
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, explain_failed_write
 from ragbed.io.jsonl import write_whole
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -104,7 +104,7 @@ def write_dataset(
         with write_whole(manifest) as sink:
             sink.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     except OSError as error:
-        raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise RagbedError(f"{folder} cannot be written: {explain_failed_write(error)}.") from error
     return content
 
 

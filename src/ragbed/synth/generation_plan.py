@@ -40,11 +40,11 @@ class GenerationPlan:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise UsageError(f"--{name.replace('_', '-')} {value}: allowed are {low} to {high}.")
+                raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
                 raise UsageError(
-                    f"--perturbations {','.join(self.perturbations)}: {name} cannot be combined with other names."
+                    f"perturbations={','.join(self.perturbations)}: {name} cannot be combined with other names."
                 )
             if name not in (MIX, NONE, *PERTURBATIONS):
                 raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
@@ -81,9 +81,12 @@ class GenerationPlan:
         }
         for name, size in sizes.items():
             if size < 0:
-                raise UsageError(f"--{name} {size}: allowed are 0 and more.")
+                raise UsageError(f"{name}={size} is negative. Use 0 or a positive number.")
         if not any(sizes.values()):
-            raise UsageError("--items, --integration and --counterfactual are all 0: nothing to write.")
+            raise UsageError(
+                "`items`, `integration` and `counterfactual` are all 0, so there is nothing to write. Set at least one "
+                "of them."
+            )
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
     def check_folder(self, folder: Path) -> None:

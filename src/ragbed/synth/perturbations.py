@@ -51,7 +51,7 @@ _FAR_TOKENS = 200
 _PERTURBED_TOKENS = 100
 
 _GUESSES = 100  # number of early or guessed values of an event, so that reports of different hours differ
-_CLEAR_FORMS = ("report", "feature")  # forms that name no other event
+_CLEAR_FORMS = ("report", "feature")  # forms that do not mention another event
 _FOREIGN = "foreign"  # kind of an unperturbed document: it is about another family of the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
 

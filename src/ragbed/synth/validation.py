@@ -30,12 +30,12 @@ SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
 
 
 def is_valid(item: Item) -> bool:
-    """Tell whether the labels of an item are true and no two of its documents are too similar."""
+    """Return whether the labels of an item are true and no two of its documents are too similar."""
     return is_true(item) and is_varied(item)
 
 
 def is_true(item: Item) -> bool:
-    """Tell whether supporting documents contain their answer and no other, and distracting ones contain none.
+    """Return whether supporting documents contain their answer and no other, and distracting ones contain none.
 
     Aliases are compared without case. Spaces are ignored too, which finds more of them, except where a supporting
     document must contain its answer.
@@ -81,7 +81,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def is_varied(item: Item) -> bool:
-    """Tell whether no two documents of an item are too similar, apart from edits of each other.
+    """Return whether no two documents of an item are too similar, apart from edits of each other.
 
     An approximate comparison accepts nearly all items; only the others are compared gram by gram.
     """

@@ -82,7 +82,7 @@ class ItemContext:
         return templates[turn % len(templates)]
 
     def is_new(self, wording: list[tuple[str, Event]]) -> bool:
-        """Tell whether no earlier document has two of these templates together, and remember them if so."""
+        """Return whether no earlier document has two of these templates together, and remember them if so."""
         pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False
@@ -91,7 +91,7 @@ class ItemContext:
 
 
 class ArticleWriter:
-    """Writes one document.
+    """A writer of one document.
 
     Args:
         context: The state of the item.
@@ -281,7 +281,7 @@ class ArticleWriter:
         return latest + timedelta(days=self._draw.between(1, 9))
 
 
-# Slots that stand for the value, the event, its family and the question.
+# Slots for the value, the event, its family and the question.
 _OWN_SLOTS: dict[str, Callable[[ArticleWriter], str]] = {
     "v": ArticleWriter._write_value,
     "E": ArticleWriter._write_event,

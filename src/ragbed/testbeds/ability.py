@@ -10,6 +10,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
+from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
@@ -17,13 +18,13 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # beside one supporting document, in the distractor condition `fixed`
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document, in the condition `fixed`
 _MAX_SAMPLED = 1_000  # items that decide the default conditions of a dataset
 
 # Default conditions are kept if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # beside the least evidence that answers a question
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors beside the fewest documents that answer a question
 
 
 class Supply(NamedTuple):
@@ -63,20 +64,17 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
-    def conditions(self, settings: Settings, dataset: Dataset | None = None) -> tuple[CaseCondition, ...]:
-        """Return all conditions; with a dataset, defaults that most of its items cannot supply are replaced."""
-        conditions = self._requested(settings)
-        if dataset is not None and settings.fits_defaults and conditions:
-            items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
-            own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
-            conditions = fit_conditions(conditions, [self._supply(item) for item in islice(own, _MAX_SAMPLED)])
+    def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
+        """Return all conditions."""
+        conditions = settings.replaced.get(self.name) or self.requested(settings)
         return tuple(
             replace(condition, rotation=rotation)
             for condition in conditions
             for rotation in range(condition.docs if settings.all_positions else 1)
         )
 
-    def _requested(self, settings: Settings) -> list[CaseCondition]:
+    def requested(self, settings: Settings) -> list[CaseCondition]:
+        """Return the conditions of the settings, with the supporting documents in one position."""
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
@@ -96,7 +94,7 @@ class Ability:
 
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""
-        conditions = self.conditions(settings, dataset)
+        conditions = self.conditions(settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
             bank = DocumentBank(ordered, around)
@@ -113,7 +111,8 @@ class Ability:
         """Yield the items with their neighbours and their position turns by number of documents.
 
         Limit and languages do not affect the neighbours and turns of an item, so cases do not depend on them. An item
-        that follows its twin has the twin's, so that the pair differs only in the perturbation.
+        that follows the other item of its minimal pair has the same neighbours and turns, so that the pair differs only
+        in the perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (
@@ -125,13 +124,14 @@ class Ability:
             if kind_of(item) == self.takes:
                 _, around, taken = before
                 if item.twin != before[0]:
-                    supply = self._supply(item)
+                    supply = self.supply(item)
                     around, taken = near, {docs: turns.take(item.lang, docs, supply.mixes(docs)) for docs in sizes}
                 before = (item.id, around, taken)
                 if item.lang in settings.langs:
                     yield item, around, taken
 
-    def _supply(self, item: Item) -> Supply:
+    def supply(self, item: Item) -> Supply:
+        """Return how many documents an item has."""
         stances = [passage.stance for passage in item.passages]
         distracting = stances.count("distracts")
         if self.expect == "refuse":
@@ -168,11 +168,12 @@ class Ability:
             event=item.event,
             dial=item.dial,
             twin=item.twin,
+            rgb_answer=spelled_answer(item),
             reason=plan.reason,
         )
 
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
-        supply = self._supply(item)
+        supply = self.supply(item)
         if condition.arm in ("random", "control"):
             supply = supply._replace(distracting=condition.docs)
         mixes, available = supply.mixes(condition.docs), supply.bearing + supply.distracting
@@ -181,11 +182,25 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return what the testbed expects; a counterfactual case without false documents expects no correction."""
+        """Return the expected behaviour; a counterfactual case without false documents expects no correction."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}
         return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
+
+
+def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
+    """Return the settings for a dataset: default conditions that most of its items cannot supply are replaced."""
+    if not settings.fits_defaults:
+        return settings
+    supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
+    for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
+        for ability in abilities if item.lang in settings.langs else ():
+            if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
+                supplies[ability.name].append(ability.supply(item))
+    fitted = {one.name: fit_conditions(one.requested(settings), supplies[one.name]) for one in abilities}
+    changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
+    return replace(settings, replaced=changed)
 
 
 def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ragbed.data import Dataset
+from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Expectation, Item, Message, ScoreName
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings
@@ -79,6 +80,7 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
         event=item.event,
         dial=item.dial,
         twin=item.twin,
+        rgb_answer=spelled_answer(item),
         corpus=corpus,
     )
 

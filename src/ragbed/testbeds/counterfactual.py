@@ -15,10 +15,12 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     """Draw edited passages from the front and true ones from the back, never both versions of one passage."""
     true = condition.correct * condition.docs
     if true.denominator != 1:
-        raise Infeasible(f"correct {show_ratio(condition.correct)} of {condition.docs} documents is no whole number")
+        raise Infeasible(
+            f"correct {show_ratio(condition.correct)} of {condition.docs} documents is not a whole number of documents"
+        )
     edited = count - int(true)
     if edited < 0:
-        raise Infeasible(f"noise and correct together ask for more than {condition.docs} documents")
+        raise Infeasible(f"noise and correct together need more than {condition.docs} documents")
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:

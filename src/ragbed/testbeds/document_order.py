@@ -70,7 +70,7 @@ class Ordered:
     def _ordered(self, stance: Stance) -> list[int]:
         passages = self.item.passages
         pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
-        # The texts of synthetic twins differ, so these passages are identified by their index.
+        # The texts of a minimal pair differ, so these passages are identified by their index.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
         prefix = _framed(self.key)
         drawn = sorted((_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True))
@@ -85,7 +85,7 @@ def order_item(item: Item, seed: int) -> Ordered:
 def as_documents(item: Item) -> tuple[Document, ...]:
     """Return all passages of an item as documents of a case."""
     return tuple(
-        Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index)
+        Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index, part=passage.part)
         for index, passage in enumerate(item.passages)
     )
 

@@ -66,7 +66,7 @@ def plan_ours(
 
 
 def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, year: int) -> DocumentPlan:
-    """Plan the documents that the original code selects, whatever mix results."""
+    """Plan the documents that the original code selects, even if the mix differs from the requested one."""
     try:
         chosen = choose(item, condition, year)
     except ValueError as error:
@@ -88,7 +88,7 @@ def _distractor_count(condition: CaseCondition) -> int:
     near = [ratio for step in (0, 1) if (ratio := Fraction(int(exact) + step, condition.docs)) < 1]
     raise Infeasible(
         f"noise {show_ratio(condition.noise)} of {condition.docs} documents is {float(exact):.6g} documents; "
-        f"ask for {' or '.join(map(show_ratio, near))}"
+        f"use {' or '.join(map(show_ratio, near))}"
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
+from ragbed.errors import UsageError
 from ragbed.schema import Case
 
 
@@ -30,7 +32,9 @@ class FeasibilityCounts:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
-        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0, 0])  # sum and count
+        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
+            lambda: [0.0, 0]
+        )  # the sum and the number of ratios
 
     def add(self, case: Case) -> None:
         """Count one case."""
@@ -57,3 +61,25 @@ class FeasibilityCounts:
             "infeasible": sum(row.infeasible for row in self.rows),
             "conditions": [asdict(row) for row in self.rows],
         }
+
+
+def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
+    """Yield cases; after the last one, check that the cases with documents are not all infeasible.
+
+    Raises:
+        UsageError: All of them are; the message has the most frequent reason.
+    """
+    feasible, reasons = 0, Counter[str]()
+    for case in cases:
+        if not case.feasible:
+            reasons[case.reason or ""] += 1
+        elif case.noise is not None:
+            feasible += 1
+        yield case
+    if reasons and not feasible:
+        reason, count = reasons.most_common(1)[0]
+        raise UsageError(
+            f"No case can be constructed. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose "
+            "other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
+            "counts the feasible cases."
+        )

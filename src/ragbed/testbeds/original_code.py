@@ -18,7 +18,7 @@ _RESET = 2333
 
 
 class Chosen(NamedTuple):
-    """Passages by index: as drawn, and as they stand in the prompt."""
+    """Passages by index, in the order of selection and in the order of the prompt."""
 
     drawn: list[int]
     placed: list[int]

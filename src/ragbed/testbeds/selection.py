@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 
-from ragbed.data import Dataset
+from ragbed.data import Dataset, kind_of
 from ragbed.errors import UsageError
 from ragbed.schema import Case
-from ragbed.testbeds import DEFAULT_TESTBEDS, Testbed, find_testbed
-from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.integration import Parts
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
+from ragbed.testbeds.ability import Ability, fit_defaults
+from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
@@ -20,14 +21,16 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
         if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
-            raise UsageError(f"--noise {show_ratio(noise)}: {_allowed_noise(abilities)}.")
+            raise UsageError(
+                f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
+            )
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"--testbeds {unused[0].name}: --distractors fixed applies only to noise; add related to --distractors."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add related to `distractors`."
             )
-        raise UsageError(f"--testbeds {unused[0].name}: {_allowed_noise(unused)}; --noise gives none of these.")
+        raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
 
 
@@ -48,20 +51,23 @@ def generate_cases(
     Raises:
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
     """
-    unused: dict[str, list[Testbed]] = {}
+    unused: list[tuple[Dataset, list[Testbed]]] = []
+    with_documents = (testbed for testbed in testbeds if isinstance(testbed, Ability | Parts))
+    abilities = list(dict.fromkeys(INTEGRATION if isinstance(bed, Parts) else bed for bed in with_documents))
     for dataset in datasets:
-        if message := _describe_replaced(dataset, testbeds, settings):
-            tell(message)
-        used = yield from _dataset_cases(dataset, testbeds, settings, strategies)
-        unused[dataset.name] = [testbed for testbed in testbeds if testbed.name not in used]
+        fitted = fit_defaults(dataset, abilities, settings)
+        if fitted.replaced:
+            tell(_describe_replaced(dataset, fitted))
+        used = yield from _dataset_cases(dataset, testbeds, fitted, strategies)
+        unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
         if not used:
-            raise UsageError(_describe_lack([dataset.name], testbeds if named else (), settings))
+            raise UsageError(_describe_lack([dataset], testbeds if named else (), settings))
     for testbed in testbeds if named else ():
-        lacking = [data for data, without in unused.items() if testbed in without]
+        lacking = [dataset for dataset, without in unused if testbed in without]
         if len(lacking) == len(unused):
             raise UsageError(_describe_lack(lacking, [testbed], settings))
-        for data in lacking:
-            tell(f"Skipped {testbed.name} for {data}, which has no {_item_kinds([testbed])}{_where(settings)}.")
+        for dataset in lacking:
+            tell(f"Skipped {testbed.name} for {dataset.name}, which has no {_item_kinds([testbed])}{_where(settings)}.")
 
 
 def _dataset_cases(
@@ -80,29 +86,35 @@ def _dataset_cases(
     return used
 
 
-def _describe_replaced(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
+def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
     replaced = []
-    plain = replace(settings, all_positions=False)
-    for testbed in testbeds if settings.fits_defaults else ():
-        if isinstance(testbed, Ability):
-            found = testbed.conditions(plain, dataset)
-            if found != testbed.conditions(plain):
-                mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in found)
-                replaced.append(f"{testbed.name} {', '.join(mixes)}")
-    if not replaced:
-        return ""
+    for testbed, conditions in settings.replaced.items():
+        mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
+        replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with --num-docs and --noise."
+        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
     )
 
 
-def _describe_lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:
-    have = f"{', '.join(datasets)} {'has' if len(datasets) == 1 else 'have'}"
-    if not named:
-        return f"{have} no item for these testbeds{_where(settings)}."
-    names = ",".join(testbed.name for testbed in named)
-    return f"--testbeds {names}: {have} no {_item_kinds(named)}{_where(settings)}."
+def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settings: Settings) -> str:
+    have = f"{', '.join(dataset.name for dataset in datasets)} {'has' if len(datasets) == 1 else 'have'}"
+    option = f"testbeds={','.join(testbed.name for testbed in named)}: " if named else ""
+    kinds = _item_kinds(named) if named else "item for these testbeds"
+    limit = "" if settings.limit is None else ", `limit`"
+    return (
+        f"{option}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change `testbeds`{limit} or "
+        "`lang`, or use another dataset."
+    )
+
+
+def _describe_supply(datasets: Sequence[Dataset]) -> str:
+    """Return a sentence with the items that datasets have, and with the testbeds for these items."""
+    found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
+    items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
+    kinds = {None, *(kind for kind, _ in found)}  # closed-book accepts every kind
+    fitting = [name for name in DEFAULT_TESTBEDS if getattr(TESTBEDS[name], "takes", None) in kinds]
+    return f"Found: {items} (testbeds {', '.join(fitting)})."
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:
@@ -116,5 +128,7 @@ def _where(settings: Settings) -> str:
 
 
 def _allowed_noise(testbeds: Sequence[Ability]) -> str:
-    rules = (f"{bed.name} takes {'1 only' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds)
-    return "; ".join(rules) or "closed-book has no documents and so no noise"
+    rules = (
+        f"{bed.name} accepts {'the ratio 1 only' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds
+    )
+    return "; ".join(rules) or "closed-book has no documents"

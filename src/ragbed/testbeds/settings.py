@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -79,6 +80,7 @@ class Settings:
     limit: int | Fraction | None = None  # the first N items of a dataset, or that fraction of them
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
+    replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property
     def instructions(self) -> Instructions:
@@ -119,8 +121,8 @@ class Settings:
 
 # Settings that a run stores under another name than their option, so that runs of earlier versions can be resumed.
 _STORED_AS = {
-    "docs": "num-docs",
-    "correct": "true-ratio",
+    "docs": "num_docs",
+    "correct": "true_ratio",
     "arms": "distractors",
     "rotations": "positions",
     "remedies": "strategies",
@@ -128,25 +130,25 @@ _STORED_AS = {
 
 
 def show_setting(name: str, value: str | None) -> str:
-    """Return a stored setting as it is typed, e.g. `--num-docs 5`, or `no --shard` where a run has none."""
+    """Return a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" where a run has none."""
     if " " in name:  # a dataset with its checksum, which is not an option
         return f"{name} {value}" if value else f"no {name}"
-    option = f"--{_STORED_AS.get(name, name).replace('_', '-')}"
+    parameter = _STORED_AS.get(name, name)
     if (name, value) == ("rotations", "1"):
         value = "balanced"
-    return f"{option} {value}" if value else f"no {option}"
+    return f"{parameter}={value}" if value else f"no `{parameter}`"
 
 
 _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
 
 
-def parse_ratio(text: str, what: str) -> Fraction:
+def parse_ratio(text: str, parameter: str) -> Fraction:
     """Parse `0.4`, `40%` or `2/5` exactly; a value outside 0 to 1 is a usage error."""
     if not _RATIO.fullmatch(text):
-        raise UsageError(f"{what} {text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
+        raise UsageError(f"{parameter}={text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
     ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= ratio <= 1:
-        raise UsageError(f"{what} {text} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
+        raise UsageError(f"{parameter}={text} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
     return ratio
 
 

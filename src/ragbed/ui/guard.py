@@ -36,7 +36,7 @@ _OPEN_PRINTED_URL = "Open the URL that was printed when the server was started.\
 
 
 class Guard:
-    """Checks each request before an application handles it.
+    """A check of each request before an application handles it.
 
     Args:
         app: Application to protect.

@@ -32,7 +32,7 @@ def file_routes(package: str) -> list[Route]:
 
 
 def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> list[Route]:
-    """Return routes for handlers that read, by GET, and that change something, by POST."""
+    """Return routes: GET for handlers that read, POST for handlers that change something."""
     routes = [Route(path, _json_endpoint(handler)) for path, handler in reading.items()]
     return routes + [Route(path, _json_endpoint(handler), methods=["POST"]) for path, handler in changing.items()]
 

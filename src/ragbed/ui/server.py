@@ -49,7 +49,7 @@ def open_port(port: int | None = None) -> LocalAddress:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:
         if port is not None:
-            raise UsageError(f"port {port} cannot be used ({error.strerror}); choose another with --port.") from None
+            raise UsageError(f"port {port} cannot be used ({error.strerror}); choose another with `port`.") from None
         return _listen(0)
 
 

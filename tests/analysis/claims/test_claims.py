@@ -12,6 +12,7 @@ from ragbed.analysis.diagnosis.causes import Cause
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.statistics.paired import mcnemar
 from ragbed.reporting.claim_texts import evidence_columns, tell_evidence, tell_finding
 from ragbed.schema import Estimate
 from ragbed.testbeds.names import parse_case
@@ -30,9 +31,10 @@ def _cell(
 
 
 def _transition(ratio: float, helped: float, harmed: float) -> list[Cell]:
+    p = mcnemar(round(100 * helped), round(100 * harmed))
     return [
-        _cell("transitions", _BASE, "helped_by_documents", helped, noise=ratio),
-        _cell("transitions", _BASE, "harmed_by_documents", harmed, noise=ratio),
+        _cell("transitions", _BASE, "gain_by_documents", helped - harmed, noise=ratio),
+        _cell("transitions", _BASE, "gain_p", p, noise=ratio),
     ]
 
 
@@ -84,13 +86,13 @@ def _override(value: float, reach: float = 0.1) -> list[Cell]:
         ("C2", _decline(0.8, 0.0, 0.9, same=0.01), "contradicted"),
         ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.05, 0.2), "inconclusive"),
         ("C2", _decline(0.4, -0.02, 0.9), "not_enough_data"),
-        ("C3", _refusals(0.3), "supported"),
+        ("C3", _refusals(0.3), "inconclusive"),  # a weak model says nothing about the best
         ("C3", _refusals(0.6), "contradicted"),
         ("C3", _refusals(0.45), "inconclusive"),
         ("C4", _adherence(0.5, 0.1), "supported"),
         ("C4", _adherence(0.96, 0.03), "contradicted"),
         ("C4", _adherence(0.9, 0.05), "inconclusive"),
-        ("C5", _integration(0.5) + _integration(0.3, 0.4), "supported"),
+        ("C5", _integration(0.5) + _integration(0.3, 0.4), "inconclusive"),
         ("C5", _integration(0.5) + _integration(0.5, 0.4), "contradicted"),
         ("C5", _integration(0.9, 0.2), "not_enough_data"),
         ("C6", _changes(-0.05, -0.3), "supported"),
@@ -147,7 +149,7 @@ def test_error_shares_are_compared_with_the_paper(counts: dict[str, int], verdic
 
 def test_a_strategy_is_no_evidence_about_the_plain_prompt() -> None:
     remedied = _cell("rejection", _BASE._replace(profile="robust+quote"), "refusal_recall", 0.9, noise=1.0)
-    assert CLAIMS["C3"](ClaimInputs([*_refusals(0.3), remedied])).verdict == "supported"
+    assert CLAIMS["C3"](ClaimInputs([*_refusals(0.3), remedied])).verdict == "inconclusive"
 
 
 def test_one_counterexample_among_many_models_is_enough() -> None:
@@ -155,7 +157,7 @@ def test_one_counterexample_among_many_models_is_enough() -> None:
     cells = [*_refusals(0.3), _cell("rejection", other, "refusal_recall", 0.9, noise=1.0)]
     finding = CLAIMS["C3"](ClaimInputs(cells))
     assert finding.verdict == "contradicted"
-    assert [one.verdict for one in finding.evidence] == ["supported", "contradicted"]
+    assert [one.verdict for one in finding.evidence] == ["inconclusive", "contradicted"]
 
 
 def test_p_values_are_adjusted_for_the_number_of_rows() -> None:
@@ -176,7 +178,7 @@ _DECIDED = {
     "C2": _decline(0.8, -0.2, 0.001),
     "C3": _refusals(0.6),
     "C4": _adherence(0.5, 0.1),
-    "C5": _integration(0.5),
+    "C5": _integration(0.9),
     "C6": _changes(-0.05, -0.3),
     "C8": _override(0.8),
     "C9": [_closed(0.6), *_refusals(0.2)],

@@ -165,9 +165,9 @@ def test_every_response_without_an_answer_is_a_generation_failure() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
     assert types(case, None, outcome="error", error="timeout: 30 s") == ("E13",)
     assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E13",)
-    assert types(case, None, outcome="refused") == ("E13",)
+    assert types(case, None, outcome="filtered") == ("E13",)
     assert types(case, "  ") == ("E13",)
-    cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", finish="length")
+    cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", outcome="truncated", finish="length")
     assert cut is not None
     assert cut.evidence[0].what == "the response was truncated at the token limit before an answer"
 

@@ -19,7 +19,7 @@ UNIT = LabelledUnit("flag", "m", "a", 0)
 
 def test_the_majority_of_raters_decides() -> None:
     labels = settle_labels([_label(True), _label(True, "bob"), _label(False, "cy")])
-    assert labels.agreed == {UNIT: AgreedLabel(value=True, probability=None)}
+    assert labels.agreed == {UNIT: AgreedLabel(True, None, frozenset({"ann", "bob", "cy"}))}
 
 
 def test_a_tie_is_left_out_and_counted() -> None:
@@ -52,7 +52,7 @@ def test_empty_labels_and_unknown_responses_are_counted() -> None:
         ('{"criterion": "flag"}', "not a label: Object missing required field `model`"),
         ("poetry", "not a label: JSON is malformed"),
         ('{"criterion": "flag", "model": "m", "case": "a", "label": "yes"}', "Expected `bool | null`"),
-        ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability: must be above 0"),
+        ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability must be above 0"),
     ],
 )
 def test_an_invalid_label_line_is_reported(tmp_path: Path, line: str, told: str) -> None:

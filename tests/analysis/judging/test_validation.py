@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from statistics import fmean
 
+import pytest
 from msgspec import structs
 
 from ragbed.analysis.judging.labels import AgreedLabel
@@ -77,7 +79,35 @@ def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> No
     english, chinese = validate_judge("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
     assert math.isclose(english.agreement.agreed.value, 18 / 19)
-    assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
+    assert (chinese.agreement.kappa.value, chinese.distrust) == (1.0, "20 of at least 150 labels")
+
+
+@pytest.mark.parametrize(
+    ("n", "wrong", "yes", "reason"),
+    [
+        (2, 0, 1, "2 of at least 150 labels"),
+        (149, 0, 70, "149 of at least 150 labels"),
+        (150, 0, 75, None),
+        (400, 8, 200, None),
+        (200, 12, 100, r"the lower bound of kappa is 0\.\d\d, not 0.8"),  # kappa itself is 0.88
+        (200, 0, 200, "kappa is undefined, because all labels are equal"),
+    ],
+)
+def test_a_judge_is_trusted_by_the_lower_bound_of_kappa_and_enough_labels(
+    n: int, wrong: int, yes: int, reason: str | None
+) -> None:
+    judged = []
+    for number in range(n):
+        truth = number < yes
+        verdict = truth != (number % (n // wrong) == 0 if wrong else False)
+        label = AgreedLabel(truth, None, frozenset({"anna", "ben"}))
+        judged.append(JudgedResult(CELL, ("data", str(number)), verdict, label))
+    (validation,) = validate_judge("j", "refusal", judged)
+    assert validation.raters == 2
+    if reason is None:
+        assert validation.distrust is None
+    else:
+        assert re.fullmatch(reason, str(validation.distrust))
 
 
 def test_missing_responses_count_as_no() -> None:

@@ -144,5 +144,6 @@ def test_a_failed_call_has_no_verdict() -> None:
         return read_verdict(reply, WORDS)
 
     assert verdict_of(Completion(outcome="error", error="timeout"), read) == "error"
-    assert verdict_of(Completion(outcome="refused"), read) == "refused"
+    assert verdict_of(Completion(outcome="filtered"), read) == "filtered"
+    assert verdict_of(Completion(outcome="truncated", reply="yes"), read) == "truncated"
     assert verdict_of(Completion(outcome="ok", reply=None), read) == "unparsed"

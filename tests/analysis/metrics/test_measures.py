@@ -78,7 +78,7 @@ def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it()
         _trial("1", "closed-book", None, correct=True),
         _trial("2", "closed-book", None),
         _trial("3", "closed-book", None, "error"),
-        _trial("4", "closed-book", None, "refused"),
+        _trial("4", "closed-book", None, "filtered"),
         _trial("5", "closed-book", None, "infeasible"),
     ]
     cell = _estimates(trials, "closed-book")["accuracy"]
@@ -88,7 +88,7 @@ def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it()
 def test_a_model_without_responses_scores_zero_in_every_table() -> None:
     trials = [_trial(item, "noise", noise, "error") for noise in (0.0, 0.8) for item in "ab"]
     trials += [_trial(item, "rejection", 1.0, "error") for item in "ab"]
-    trials += [_trial(item, "counterfactual", 0.0, "refused") for item in "ab"]
+    trials += [_trial(item, "counterfactual", 0.0, "filtered") for item in "ab"]
     trials += [_trial("a", "closed-book", None, "error"), _trial("b", "closed-book", None, "infeasible")]
     rates = {
         "noise": "accuracy",
@@ -364,11 +364,12 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "slot": None,
         "metric": "accuracy",
         "value": 1.0,
-        "low": pytest.approx(0.2065, abs=1e-4),
+        "low": pytest.approx(0.0062, abs=1e-4),
         "high": 1.0,
         "n": 1,
         "questions": 1,
         "asked": 1,
         "errors": 0,
         "infeasible": 0,
+        "truncated": 0,
     }

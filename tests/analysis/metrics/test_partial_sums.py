@@ -43,7 +43,7 @@ def _trials(questions: int, *, turned: bool = False, events: bool = False, repea
             slots = range(k) if turned and testbed == "noise" else [draw.randrange(5)]
             for slot in slots if testbed != "closed-book" else [-1]:
                 for repeat in range(repeats):
-                    outcome = draw.choices(("ok", "error", "refused", "infeasible"), (95, 2, 2, 1))[0]
+                    outcome = draw.choices(("ok", "error", "filtered", "infeasible"), (95, 2, 2, 1))[0]
                     placed = (2,) if testbed in ("integration", "parts") else (slot,) if slot >= 0 else ()
                     made.append(
                         Scored(

@@ -52,6 +52,8 @@ def test_s1_most_rows_decline_before_the_ratio_of_the_paper() -> None:
     assert [one.z for one in verdicts] == [0, 7, 11, 12]
     assert [one.bonferroni for one in verdicts] == [0, 5, 11, 12]
     assert [one.certain for one in verdicts] == [0, 7, 11, 12]
+    assert [one.certain_holm for one in verdicts] == [0, 5, 11, 12]  # as many tests as ratios
+    assert [one.certain_all for one in verdicts] == [0, 0, 8, 12]  # 48 tests
     assert [one.possible for one in verdicts] == [8, 11, 12, 12]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from ragbed.analysis.statistics.agreement import agreement
-from ragbed.analysis.statistics.rates import wilson
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 
 
 def _raters(both_yes: int, people_yes: int, judge_yes: int, both_no: int) -> tuple[list[int], list[int]]:
@@ -14,14 +16,29 @@ def _raters(both_yes: int, people_yes: int, judge_yes: int, both_no: int) -> tup
     return judged, labels
 
 
+def _rate(hits: int, n: int) -> Interval:
+    return clustered_wilson([1] * hits + [0] * (n - hits), [1] * n)
+
+
+def test_raters_who_always_agree_have_a_lower_bound() -> None:
+    found = agreement(*_raters(75, 0, 0, 75), range(150))
+    assert found.kappa.value == found.kappa.high == 1.0
+    assert found.kappa.low == pytest.approx(1 - 2 * (1 - _rate(150, 150).low))
+    assert 0.9 < found.kappa.low < found.ac1.high == 1.0
+
+
+def test_kappa_is_undefined_if_all_labels_are_equal() -> None:
+    assert math.isnan(agreement(*_raters(9, 0, 0, 0), range(9)).kappa.low)
+
+
 def test_kappa_ac1_sensitivity_and_specificity_by_hand() -> None:
     found = agreement(*_raters(20, 5, 10, 15), range(50))
     assert found.n == 50
-    assert found.agreed == wilson(35, 50)
+    assert found.agreed == pytest.approx(_rate(35, 50))
     assert found.kappa.value == pytest.approx(0.4)
     assert found.ac1.value == pytest.approx((0.7 - 0.495) / 0.505)
-    assert found.sensitivity == wilson(20, 25)
-    assert found.specificity == wilson(15, 25)
+    assert found.sensitivity == pytest.approx(_rate(20, 25))
+    assert found.specificity == pytest.approx(_rate(15, 25))
     assert found.kappa.low < 0.4 < found.kappa.high
 
 

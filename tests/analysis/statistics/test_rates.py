@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ragbed.analysis.statistics.binomial import clopper_pearson, probabilities
-from ragbed.analysis.statistics.rates import Interval, clustered_mean, clustered_wilson, trials_behind, wilson
+from ragbed.analysis.statistics.rates import Interval, clustered_mean, clustered_wilson, student, trials_behind, wilson
 from tests.analysis.statistics.coverage import coverage, has_room
 
 
@@ -53,26 +54,70 @@ def test_extreme_rates_have_exact_bounds() -> None:
     assert wilson(37, 37).high == 1.0
 
 
-def test_single_trials_give_the_plain_interval() -> None:
-    assert clustered_wilson([1, 0, 1, 1], [1, 1, 1, 1]) == wilson(3, 4)
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4.5, 5, 6.6, 19, 20, 300, 100_000])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.9975])
+def test_students_quantile_is_that_of_the_reference(level: float, freedom: float) -> None:
+    assert student(level, freedom) == pytest.approx(stats.t.ppf(0.5 + level / 2, freedom), rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [20, 21, 30, 50, 100, 300])
+def test_a_rate_of_single_trials_covers_93_per_cent_at_every_share(n: int) -> None:
+    found = [clustered_wilson([1] * hits + [0] * (n - hits), [1] * n) for hits in range(n + 1)]
+    shares = np.arange(0.03, 0.971, 0.005)
+    low, high = (np.array([interval[bound] for interval in found]) for bound in (1, 2))
+    covered = np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in shares])
+    assert covered.min() >= 0.93
+    assert 0.94 <= covered.mean() <= 0.97
+
+
+def test_single_trials_give_wilsons_interval_with_students_quantile() -> None:
+    quantile, n = stats.t.ppf(0.975, 100), 100
+    middle, reach = 0.3 + quantile**2 / 200, quantile * math.sqrt(0.21 / n + quantile**2 / (4 * n**2))
+    shrink = 1 + quantile**2 / n
+    found = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
+    assert found == pytest.approx((0.3, (middle - reach) / shrink, (middle + reach) / shrink), abs=1e-5)
+
+
+def test_one_more_hit_does_not_change_the_width_much() -> None:
+    """If all questions agree, their positions say nothing new; one that differs does not make them independent."""
+    equal = clustered_wilson([5] * 30, [5] * 30)
+    almost = clustered_wilson([5] * 29 + [4], [5] * 30)
+    assert almost.low == pytest.approx(equal.low, abs=0.01)
+    flat = clustered_wilson([1] * 30, [5] * 30)
+    one_higher = clustered_wilson([1] * 29 + [2], [5] * 30)
+    assert one_higher[1:] == pytest.approx(flat[1:], abs=0.01)
+    assert one_higher.high - one_higher.low >= wilson(31, 150).high - wilson(31, 150).low
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials"), [([1], [1]), ([0], [1]), ([3], [5]), ([5], [5]), ([1, 0], [1, 1]), ([2, 0], [2, 0])]
+)
+def test_very_few_clusters_have_a_wide_interval_inside_the_range(hits: list[int], trials: list[int]) -> None:
+    value, low, high = clustered_wilson(hits, trials)
+    assert 0 <= low <= value <= high <= 1
+    assert high - low > 0.5
+
+
+def test_weights_of_zero_are_not_a_rate() -> None:
+    with pytest.raises(ValueError, match="is not a rate"):
+        clustered_wilson([0.0, 0.0], [0.0, 0.0])
 
 
 def test_copies_of_a_question_do_not_narrow_the_interval() -> None:
-    once = wilson(30, 100)
+    once = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
     copied = clustered_wilson([5] * 30 + [0] * 70, [5] * 100)
-    assert copied.value == 0.3
-    assert copied[1:] == pytest.approx(once[1:], abs=0.002)
+    assert copied == pytest.approx(once)
 
 
 def test_independent_repeats_count_like_questions() -> None:
     rng = np.random.default_rng(0)
     hits = rng.binomial(5, 0.3, size=2_000)
     clustered = clustered_wilson(hits.tolist(), [5] * 2_000)
-    assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.001)
+    assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.002)
 
 
 def test_equal_clusters_count_as_one_trial_each() -> None:
-    assert clustered_wilson([5] * 10, [5] * 10) == Interval(1.0, *wilson(10, 10)[1:])
+    assert clustered_wilson([5] * 10, [5] * 10) == pytest.approx(clustered_wilson([1] * 10, [1] * 10))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (1, 20), (10, 20), (20, 20), (49.5, 60), (999, 1000)])
@@ -98,5 +143,6 @@ def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
     copied = clustered_mean([5.0, 10.0, 20.0], [5, 5, 5])
     assert copied == pytest.approx(alone)
     assert alone.value == pytest.approx(7 / 3)
-    assert (alone.low, alone.high) == pytest.approx((7 / 3 - 1.7286, 7 / 3 + 1.7286), abs=1e-3)
+    reach = stats.t.ppf(0.975, 2) * 1.7286 / 1.96
+    assert (alone.low, alone.high) == pytest.approx((7 / 3 - reach, 7 / 3 + reach), abs=1e-2)
     assert math.isnan(clustered_mean([3.0, 6.0], [1, 2]).low)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ragbed.analysis.statistics.trend import clustered_slope
 
@@ -16,8 +17,8 @@ def test_between_two_points_the_slope_is_the_paired_difference() -> None:
     scores = np.concatenate([before, before + differences])
     trend = clustered_slope([0.0] * 100 + [0.5] * 100, scores, [*range(100), *range(100)])
     assert trend.slope.value == pytest.approx(differences.mean() / 0.5)
-    reach = 1.959964 * differences.std(ddof=1) / math.sqrt(100) / 0.5
-    assert trend.slope.high - trend.slope.value == pytest.approx(reach)
+    reach = stats.t.ppf(0.975, 99) * differences.std(ddof=1) / math.sqrt(100) / 0.5
+    assert trend.slope.high - trend.slope.value == pytest.approx(reach, rel=1e-4)
     assert trend.falls < 0.01
 
 

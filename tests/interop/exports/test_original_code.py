@@ -41,3 +41,37 @@ def test_exported_files_can_be_imported(tmp_path: Path) -> None:
     done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
     assert done.code == 0
     assert done.err.splitlines()[1:] == ["12 of 12 labels in the files equal code.label."]
+
+
+def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
+    """The original code resumes only where `ans` equals the answer of the data file."""
+    notations: list[object] = ["Paris", ["Paris"], [["Paris", "City of Light"]], ["Paris", ["Rome", "Roma"]]]
+    documents = {"positive": [f"Paris and Rome, page {n}." for n in range(5)], "negative": ["Nothing."] * 5}
+    lines = [
+        json.dumps({"id": number, "query": f"Question {number}?", "answer": answer} | documents, ensure_ascii=False)
+        for number, answer in enumerate(notations)
+    ]
+    data = tmp_path / "en.json"
+    data.write_text("\n".join(lines) + "\n", "utf-8")
+    words = ("-m", "scripted/oracle", "-d", str(data), "--profile", "code-2024", "--noise", "0", "--no-cache")
+    assert (
+        type_command("run", *words, "--testbeds", "noise", "--temperature", "0.7", "--out", str(tmp_path / "r")).code
+        == 0
+    )
+    type_command("export", str(tmp_path / "r"), "--to", "rgb", "-o", str(tmp_path / "results"))
+    (path,) = (tmp_path / "results").glob("prediction_en_*_temp0.7_noise0.0_passage5_correct0.0.json")
+    written = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert {record["id"]: record["ans"] for record in written} == dict(enumerate(notations))
+    assert path.read_text("utf-8").splitlines()[0] == json.dumps(written[0], ensure_ascii=False)
+
+
+def test_an_imported_file_is_exported_with_its_name_and_its_bytes(tmp_path: Path) -> None:
+    run = _run(tmp_path, "scripted/majority", "ragbed-mini-zh_base", profile="code-2024")
+    type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
+    (path,) = (tmp_path / "results").glob("*_noise0.8_passage5_correct0.0.json")
+    original = path.with_name("prediction_ragbed-mini-zh_base_chatgpt_temp0.2_noise0.8_passage5_correct0.0.json")
+    path.rename(original)
+    words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
+    assert type_command("import", str(original), *words, "--out", str(tmp_path / "back")).code == 0
+    type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
+    assert (tmp_path / "again" / original.name).read_bytes() == original.read_bytes()

@@ -71,7 +71,7 @@ def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> No
     done = _export(run, to, tmp_path / "out")
     assert done.code == 2
     assert "this run has several. Add --model: test/a, test/b." in done.err
-    assert "unknown model of this run 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
+    assert "unknown model 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
     assert not (tmp_path / "out").exists()
     done = _export(run, to, tmp_path / "out", "-m", "test/b")
     assert f"2 trials of {run} written" in done.err
@@ -120,7 +120,7 @@ def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: P
 def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--num-docs", "9")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
-    assert "no case is feasible" in done.err
+    assert "No case can be constructed" in done.err
     words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
@@ -146,7 +146,7 @@ def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
     done = _export("figure1", "inspect", tmp_path / "there", "--num-docs", "2")
-    assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} already exists; name a new folder.\n")
+    assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} already exists. Choose a new folder.\n")
     done = _export("figure1", "lm-eval", tmp_path / "there" / "file" / "out", "--num-docs", "2")
     assert done.code == 1
     assert "cannot be written: Not a directory" in done.err

@@ -100,6 +100,6 @@ def test_other_files_are_refused(testbed: Path, tmp_path: Path) -> None:
     words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
     done = type_command("import", str(path), *words)
     assert done.code == 1
-    assert f"{path}: is not a log of Inspect" in done.err
+    assert f"{path} is not a log of Inspect" in done.err
     assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
     assert not (tmp_path / "run" / "run.sqlite").exists()

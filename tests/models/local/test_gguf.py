@@ -47,9 +47,9 @@ def test_missing_metadata_is_named(tmp_path: Path, changes: dict[str, object], p
 
 
 def test_a_missing_or_invalid_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none\.gguf: no such file; name a file of weights"):
+    with pytest.raises(UsageError, match=r"none\.gguf: no such file. Choose a .gguf file"):
         read_weights(tmp_path / "none.gguf")
-    with pytest.raises(UsageError, match="is a folder; name a file of weights"):
+    with pytest.raises(UsageError, match=r"is a folder. Choose a .gguf file"):
         read_weights(tmp_path)
     for content in (b"", b"PK\x03\x04 is a zip archive", b"GG"):
         (tmp_path / "other.gguf").write_bytes(content)

@@ -195,9 +195,13 @@ def test_the_query_of_a_base_url_is_kept() -> None:
 WRONG = {
     "no key": ("openai/m", {}, "OPENAI_API_KEY is not set"),
     "an empty key": ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
-    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "has characters that no API key has"),
+    "a key on two lines": (
+        "openai/m",
+        {"OPENAI_API_KEY": "a\nb"},
+        "contains characters that are not allowed in an API key",
+    ),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
-    "no model": ("openai-api/x", {}, "write openai-api/<name>/<model>"),
+    "no model": ("openai-api/x", {}, "Write openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
     "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
 }
@@ -213,7 +217,7 @@ def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m) and the URL (http://host/v1)."
+        "Check the key (T_API_KEY), the model's name (m), the URL (http://host/v1) and the network."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
     assert "to https://host/ask with curl; docs/how-to/evaluate-your-rag.md describes" in system

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from unittest.mock import patch
 
@@ -40,6 +41,17 @@ def test_long_work_goes_to_others_and_comes_back_in_order() -> None:
         told = list(engine.spread(_tell, range(50)))
     assert [number for number, _ in told] == list(range(50))
     assert len({process for _, process in told[1:]} - {os.getpid()}) in (1, 2)
+
+
+def test_a_script_without_a_main_guard_is_not_started_again_by_the_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from ragbed.runs.engines.local import LocalEngine\n"
+        "print('started')\n"
+        "print(list(LocalEngine(2, alone_s=0).spread(abs, range(-3, 0))))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("started\n[3, 2, 1]\n", "")
 
 
 def test_no_more_is_taken_than_is_needed() -> None:
@@ -103,8 +115,8 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
         (["--engine", "ray", "--cluster", "ray://head:10001"], "is not the address of a head node"),
         (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
-        (["--engine", "local", "--replicas", "2"], "--replicas is for a cluster; add --engine ray"),
-        (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
+        (["--engine", "local", "--replicas", "2"], "--replicas 2 needs a Ray cluster. Add --engine ray"),
+        (["--cluster", "127.0.0.1:1"], "--cluster 127.0.0.1:1 needs a Ray cluster. Add --engine ray"),
     ],
 )
 def test_impossible_options_are_refused_immediately(words: list[str], told: str) -> None:

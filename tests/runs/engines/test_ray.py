@@ -336,7 +336,9 @@ def test_auto_joins_only_a_running_cluster_of_the_same_user(
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     missing = type_command(*words)
     using = f"Using the Ray cluster at {nodes.address}.\n"
-    assert joined.err == f"{using}ragbed: there is no folder nowhere.\n"
+    assert (
+        joined.err == f"{using}ragbed: nowhere does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n"
+    )
     assert (refused.code, f"{nodes.address} has ended or belongs to another user" in refused.err) == (2, True)
     assert (missing.code, "no Ray cluster was started on this machine" in missing.err) == (2, True)
     assert "Using" not in refused.err + missing.err

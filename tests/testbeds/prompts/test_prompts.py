@@ -123,7 +123,7 @@ def test_own_files_go_before_the_shipped_ones_and_leave_a_mark(tmp_path: Path) -
 
 def test_own_files_that_hide_the_question_are_refused(tmp_path: Path) -> None:
     (tmp_path / "en").mkdir()
-    with pytest.raises(UsageError, match="found none of"):
+    with pytest.raises(UsageError, match="does not contain instructions"):
         Instructions(("paper",), tmp_path).messages("en", "q", ["d"])
     (tmp_path / "en" / "user.md").write_text("{DOCS}")
     with pytest.raises(UsageError, match=r"user\.md has no \{QUERY\}"):

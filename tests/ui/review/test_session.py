@@ -237,7 +237,7 @@ def test_decisions_made_with_another_number_of_raters_are_refused(
     away = open_session(other, raters=there)
     away.decide("bo", KEY, accepted(away, KEY))
     session = open_session(folder, raters=here)
-    with pytest.raises(DataError, match=f"was made with --raters {there}, but this review uses --raters {here}"):
+    with pytest.raises(DataError, match=f"was made with raters={there}, but this review uses raters={here}"):
         session.take_in(other / "review" / "decisions.jsonl")
     assert session.state.raters == []
 

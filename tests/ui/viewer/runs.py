@@ -102,7 +102,7 @@ REPLIES: dict[str, Sequence[Completion]] = {
     "made/broken": (
         Completion(outcome="error", error="timeout: no reply within 60 s"),
         said("林若水"),
-        Completion(outcome="refused", error="filter: not allowed"),
+        Completion(outcome="filtered", error="filter: not allowed"),
     ),
 }
 """Three models, three cases, every outcome."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.analysis.judging.labels import Label, LabelledUnit, read_labels
+from ragbed.analysis.judging.labels import AgreedLabel, Label, LabelledUnit, read_labels
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.file_lock import lock_file
 from ragbed.runs.store import StoredResult
@@ -40,7 +40,7 @@ def test_a_drawn_line_is_filled_in_with_its_probability(tmp_path: Path) -> None:
     (asked, *_) = asked_of(STORED, read_all(tmp_path), "ada")
     assert (asked.criterion, asked.wanted, asked.mine) == ("refusal", True, None)
     put_label(tmp_path, STORED, "refusal", True, "ada")
-    assert read_labels(tmp_path / "labels.jsonl").agreed == {UNIT: (True, 0.25)}
+    assert read_labels(tmp_path / "labels.jsonl").agreed == {UNIT: AgreedLabel(True, 0.25, frozenset({"ada"}))}
     put_label(tmp_path, STORED, "refusal", None, "ada")
     assert sorted(read_all(tmp_path), key=lambda label: label.model) == [drawn, other]
 

@@ -16,14 +16,14 @@ from ragbed.analysis.claims.base import (
     is_below,
     panels,
 )
-from ragbed.analysis.diagnosis.causes import share_types
+from ragbed.analysis.diagnosis.causes import type_share
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.strategies import WANTED
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, read_tables
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.paired import mcnemar, paired_difference
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, wilson
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL
+from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
@@ -38,27 +38,19 @@ _SUGGESTED = ("quote", "decompose", "isolate")
 
 
 def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C1: documents improve accuracy, even at the highest noise ratio (exact McNemar test, closed book)."""
+    """Check C1: documents improve accuracy, even at the highest noise ratio (sign-flip test, closed book)."""
     ends = [
         cell
-        for group in panels(inputs.of("transitions", "helped_by_documents"))
+        for group in panels(inputs.of("transitions", "gain_by_documents"))
         for cell in (group if len(group) == 1 else (group[0], group[-1]))
     ]
-    rows, tests = [], []
-    for cell in ends:
-        helped, harmed = cell.estimate, inputs.beside(cell, "harmed_by_documents")
-        if harmed is not None:
-            won, lost = (round((estimate.value or 0.0) * estimate.n) for estimate in (helped, harmed))
-            moved = [1.0] * won + [-1.0] * lost + [0.0] * (helped.n - won - lost)
-            rows.append((cell, paired_difference(moved)))
-            tests.append(mcnemar(won, lost))
+    tests = [inputs.beside(cell, "gain_p") for cell in ends]
+    adjusted = holm([1.0 if test is None or test.value is None else test.value for test in tests]).tolist()
     return conclude(
         "C1",
         (
-            ClaimEvidence(
-                cell.key, "gain", *gain, cell.estimate.questions, _is_gain(gain.value, p), p, cell.place.get("noise")
-            )
-            for (cell, gain), p in zip(rows, holm(tests).tolist(), strict=True)
+            evidence(cell, "gain", _is_gain(cell.estimate.value or 0.0, p), p=p)
+            for cell, p in zip(ends, adjusted, strict=True)
         ),
     )
 
@@ -143,10 +135,15 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
     return conclude(
         "C3",
         (
-            evidence(cell, "refusal_recall", is_below(cell.estimate, _best(table, "Rej*", cell)))
+            evidence(cell, "refusal_recall", _exceeds(cell.estimate, _best(table, "Rej*", cell)))
             for cell in inputs.of("rejection", "refusal_recall")
         ),
     )
+
+
+def _exceeds(estimate: Estimate, bound: float) -> Verdict:
+    """Return whether a rate contradicts an upper bound of all models. No single model can support such a bound."""
+    return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
@@ -172,7 +169,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
     return conclude(
         "C5",
         (
-            evidence(cell, "accuracy", is_below(cell.estimate, _best(table, column, cell)))
+            evidence(cell, "accuracy", _exceeds(cell.estimate, _best(table, column, cell)))
             for cell in inputs.of("integration", "accuracy")
             for column in ("0", "0.4")
             if math.isclose(float(column), cell.place.get("noise") or 0.0, abs_tol=1e-9)
@@ -197,9 +194,9 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
         own = [cause for cause in here if (cause.model, cause.case.data) == (model, data)]
         if len({cause.case.item for cause in own}) < MIN_QUESTIONS:
             continue
-        counts, key = share_types(own), TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
+        key = TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
         for name, share in shares.items():
-            interval = wilson(counts.get(_TYPES[name], 0), len(own), 1 - (1 - LEVEL) / len(shares))
+            interval = type_share(own, _TYPES[name], 1 - (1 - LEVEL) / len(shares))
             verdict: Verdict = "supported" if interval.low <= share / 100 <= interval.high else "contradicted"
             rows.append(ClaimEvidence(key, _TYPES[name], *interval, len(own), verdict))
     return conclude("C7", rows)

@@ -8,14 +8,7 @@ To add a type, write a function that yields its evidence, add its name to `recor
 
 from __future__ import annotations
 
-from ragbed.analysis.diagnosis import (
-    behaviour,
-    concepts,
-    distance,
-    integration_errors,
-    measurement_errors,
-    uncertainty,
-)
+from ragbed.analysis.diagnosis import concepts, distance, further_errors, integration_errors, uncertainty
 from ragbed.analysis.diagnosis.context import Rule
 from ragbed.analysis.diagnosis.records import ErrorType
 
@@ -27,10 +20,10 @@ RULES: dict[ErrorType, Rule] = {
     "E5": integration_errors.find_ignoring,
     "E6": integration_errors.find_misalignment,
     "E7": integration_errors.find_noise_like,
-    "E8": behaviour.find_wrong_words,
-    "E9": behaviour.find_over_trust,
-    "E10": behaviour.find_over_refusal,
-    "E11": measurement_errors.find_missed_credit,
-    "E12": measurement_errors.find_data_error,
-    "E13": measurement_errors.find_failure,
+    "E8": further_errors.find_wrong_words,
+    "E9": further_errors.find_over_trust,
+    "E10": further_errors.find_over_refusal,
+    "E11": further_errors.find_missed_credit,
+    "E12": further_errors.find_data_error,
+    "E13": further_errors.find_failure,
 }

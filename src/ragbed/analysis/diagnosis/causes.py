@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ragbed.analysis.diagnosis.classify import FILE
 from ragbed.analysis.diagnosis.reruns import FOLDER
+from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
@@ -55,6 +56,17 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
     """Return the number of wrong answers by type, including unclassified ones."""
     return dict(Counter(name for cause in causes for name in dict.fromkeys(cause.types or (NONE,))))
+
+
+def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
+    """Return the share of wrong answers with an error type, with its interval by item."""
+    hits: Counter[tuple[str, str]] = Counter()
+    trials: Counter[tuple[str, str]] = Counter()
+    for cause in causes:
+        item = (cause.case.data, cause.case.item)
+        trials[item] += 1
+        hits[item] += name in (cause.types or (NONE,))
+    return clustered_wilson([hits[item] for item in trials], list(trials.values()), level)
 
 
 def _read(folder: Path) -> Iterator[Cause]:

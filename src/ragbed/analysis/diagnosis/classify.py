@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import msgspec
 
@@ -22,7 +22,7 @@ from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case
+from ragbed.schema import Case, Outcome
 from ragbed.scoring import paper
 from ragbed.scoring.robust.verdict import RobustVerdict, judge
 from ragbed.testbeds import right_score
@@ -33,8 +33,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
-FILE = "diagnosis.jsonl"  # in RUN/diagnose
-_TRIALS = 64  # per job: half a second of work if all are wrong
+FILE = "diagnosis.jsonl"  # folder inside RUN/diagnose
+_TRIALS = 64  # trials per job: half a second of work if all are wrong
 
 
 @dataclass
@@ -56,7 +56,7 @@ class DiagnosisCounts:
     remedied: int = 0
     known: int = 0
     untold: int = 0
-    outcomes: dict[str, int] = field(default_factory=lambda: {"ok": 0, "refused": 0, "error": 0})
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(get_args(Outcome), 0))
 
     def add(self, part: DiagnosisCounts) -> None:
         """Add the counts of a part of the trials."""

@@ -19,7 +19,7 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word inside a sentence; Chinese has none
-_SAME = "other"  # a key of the evidence texts: the sentence itself is about something else
+_SAME = "other"  # key of the evidence text for a sentence that is about something else
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words before a noun that do not change its meaning.
@@ -173,7 +173,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may distinguish kinds: it is no function word, no verb, and not in the question."""
+    """Return whether a word may distinguish kinds: not a function word, not a verb, not in the question."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))

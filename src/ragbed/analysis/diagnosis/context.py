@@ -116,7 +116,7 @@ class TrialContext:
 
     @cached_property
     def origins(self) -> list[tuple[GivenAnswer, list[AnswerLocation]]]:
-        """Return every wrong answer with its locations in the documents, best first; located answers come first.
+        """Return every wrong answer with its locations in the documents, best first; those with a location precede.
 
         If the question has several parts, only answers of the kind of a missing part count.
         """

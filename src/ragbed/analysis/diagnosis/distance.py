@@ -15,7 +15,7 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60  # between the name and the answer; in Chinese, characters count as tokens
+FAR_TOKENS = 60  # distance between name and answer; in Chinese, characters count as tokens
 FAR_SENTENCES = 2  # the next sentence is still near
 
 # Words that may refer to somebody who was named before.
@@ -59,7 +59,7 @@ def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
         return None
     earlier = place.page.sentences[: sentence.number]
     between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
-    if len(between) == len(earlier):  # no sentence before names the subject
+    if len(between) == len(earlier):  # no earlier sentence names the subject
         return None
     gap = sum(len(tokens(before.folded)) for before in between)
     pronoun = PRONOUN.search(sentence.folded)

@@ -139,7 +139,7 @@ def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
 
 
 def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
-    # A date is never confused with a name.
+    # A date is never mistaken for a name.
     return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
 
 

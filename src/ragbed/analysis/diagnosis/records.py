@@ -46,7 +46,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     sentence: str | None = None
     cue: str | None = None  # the words that matched, e.g. a hedge or a pronoun
     asked: str | None = None  # a qualifier of the question
-    found: str | None = None  # its replacement in the sentence
+    found: str | None = None  # the replacement of that word in the sentence
     distance: int | None = None  # words (characters in Chinese) between the subject of the question and the answer
     part: int | None = None  # the sub-question
     bound_to: int | None = None  # the sub-question that its answer is given to

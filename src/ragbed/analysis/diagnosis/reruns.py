@@ -26,6 +26,7 @@ from ragbed.testbeds import right_score
 
 FOLDER = "diagnose"  # in the folder of the diagnosed run
 SAMPLING = ("temperature", "top_p", "max_tokens")
+_REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
 
 
 def folder_of(run: Path, purpose: str, model: str) -> Path:
@@ -44,9 +45,9 @@ def sampling_of(store: RunStore) -> dict[str, str]:
     if any(name not in settings for name in SAMPLING):
         raise UsageError(
             f"{store.path.parent} contains imported responses, so its models cannot be called again. "
-            "Leave out --intervene and --knock-out."
+            "Leave out `intervene` and `knock_out`."
         )
-    return {name: settings[name] for name in SAMPLING}
+    return {name: settings[name] for name in (*SAMPLING, *_REQUEST_OPTIONS) if name in settings}
 
 
 def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
@@ -181,7 +182,7 @@ def _drop_document(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _ask_part(case: Case, evidence: Evidence) -> Case | None:
-    """E4 to E6: ask the sub-question alone."""
+    """E4 to E6: call the model with the sub-question alone."""
     parts = split_question(case.question, case.lang, len(case.answer))
     if evidence.part is None or not parts:
         return None

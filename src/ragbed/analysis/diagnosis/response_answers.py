@@ -22,7 +22,7 @@ from ragbed.scoring.robust.units import LOOSE
 from ragbed.scoring.robust.verdict import RobustVerdict, trim_response
 from ragbed.text import bears_answer
 
-MOST = 8  # wrong answers of one response
+MOST = 8  # maximum number of wrong answers of one response
 _LONGEST_NAME = {"en": 80, "zh": 24}  # in characters; longer texts are sentences
 _COPIED = {"en": 60, "zh": 20}  # the least number of characters of a copy; shorter texts may be titles or names
 _BEGUN = 4  # characters that identify the start of a sentence
@@ -52,7 +52,7 @@ class ParsedResponse:
     """A response with its answers. `is_copy` is set if it only copies a document."""
 
     page: ParsedText
-    held: tuple[tuple[Mention, ...], ...]  # for each part of the answer, where it is asserted
+    held: tuple[tuple[Mention, ...], ...]  # places where each part of the answer is asserted
     wrong: tuple[GivenAnswer, ...]
     is_copy: bool
 
@@ -126,7 +126,7 @@ def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int
         proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
         found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]
     after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
-    # Announced answers come first.
+    # Answers that are announced ("the answer is …") have priority.
     return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
 
 

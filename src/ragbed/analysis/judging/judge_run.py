@@ -58,7 +58,7 @@ class Scope:
     def folder(self, sampling: Sampling) -> Path:
         """Return the folder of the judgements. Other instructions or settings have another one."""
         part = " unsure" if self.only_unsure else ""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling}{part}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 

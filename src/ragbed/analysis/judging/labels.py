@@ -24,7 +24,7 @@ class Label(Record, frozen=True, kw_only=True):
     repeat: int = 0
     label: bool | None = None
     rater: str = ""
-    probability: float | None = None  # with which the response was chosen; None if all were equally likely
+    probability: float | None = None  # probability of drawing the response; None if all were equally likely
     question: str | None = None
     answer: str | None = None
     documents: tuple[str, ...] = ()
@@ -45,6 +45,7 @@ class AgreedLabel(NamedTuple):
 
     value: bool
     probability: float | None
+    raters: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -105,5 +106,5 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
         if votes[True] == votes[False]:
             labels.left_out["on which raters disagree"] += 1
         else:
-            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit])
+            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit], frozenset(raters))
     return labels

@@ -69,7 +69,7 @@ class CriterionJudgements:
         return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
 
     def rates(self) -> Iterator[dict[str, Any]]:
-        """Yield counts and rate of each judge and condition, with the corrected rate where labels give one."""
+        """Yield counts and rate of each judge and condition, with the corrected rate if there are labels."""
         for judge in self.judgements:
             corrected = {} if self.labels is None else correct_rates(self.labelled[judge])
             for cell in self.cells:
@@ -97,7 +97,9 @@ class CriterionJudgements:
                     "criterion": validation.criterion,
                     "lang": validation.lang,
                     "undecided": validation.undecided,
-                    "trusted": validation.is_trusted,
+                    "raters": validation.raters,
+                    "trusted": validation.distrust is None,
+                    "distrust": validation.distrust,
                 } | agreement
 
     def judge_pairs(self) -> Iterator[dict[str, Any]]:

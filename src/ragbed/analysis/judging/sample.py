@@ -35,13 +35,15 @@ def draw_sample(
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"--sample {size} must be at least {len(strata)} (one per stratum).")
+        raise UsageError(f"sample={size} must be at least {len(strata)} (one per stratum).")
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one, because the correction cannot account for one that is never drawn.
     half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
     shares = _share_out(size - sum(half.values()), settled)
-    shares |= _share_out(size - sum(shares.values()), disputed)  # including what the settled strata cannot fill
+    shares |= _share_out(
+        size - sum(shares.values()), disputed
+    )  # includes the responses that the settled strata cannot supply
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
@@ -50,7 +52,7 @@ def draw_sample(
 
 
 def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
-    """Divide a sample equally; what one stratum cannot fill goes to the others."""
+    """Divide a sample equally over strata; other strata fill in for one that is too small."""
     shares = {}
     left = size
     for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):

@@ -14,19 +14,24 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
-_COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "too-long": "too_long"}
+_COLUMNS: dict[Verdict, str] = {
+    True: "yes",
+    False: "no",
+    "too-long": "too_long",
+    **dict.fromkeys(("truncated", "filtered", "error"), "failed"),
+}
 
 
 @dataclass
 class JudgedCell:
-    """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
+    """The counts of one condition of one model under one judge; `asked` is the sum of all other counts.
 
     Attributes:
-        errors: The judged model gave no response.
+        errors: The judged model gave no complete response.
         empty: The part of `no` with empty responses, which need no judge.
         none: There was nothing to judge.
         unparsed: The judge's response has no verdict.
-        failed: The call of the judge failed, or its provider declined.
+        failed: The call of the judge failed, was filtered, or its response was truncated.
         too_long: The prompt was too long for the judge.
         pending: Not judged yet.
         then: The part of `yes` with the right answer: corrections of detected errors (CR).
@@ -58,7 +63,7 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes among all attempted; None if the judge decided nothing."""
+        """Return the share of yes among all attempted cases; None without decisions."""
         return self.yes / self.asked if self.judged else None
 
     @property

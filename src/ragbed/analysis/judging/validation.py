@@ -15,7 +15,8 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8  # Cohen's kappa from which a judge's rates may be published without correction
+TRUSTED = 0.8  # the lower bound of Cohen's kappa from which a judge's rates may be published without correction
+MIN_LABELS = 150  # with fewer labels, the bound itself is too uncertain
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class JudgedResult:
 class JudgeValidation:
     """The agreement of a judge with human labels, by criterion and language.
 
-    `undecided` labelled responses have no verdict and are not part of the agreement.
+    `undecided` labelled responses have no verdict and are not part of the agreement. `raters` is the number of raters
+    behind the labels. With a single rater, the intervals do not include the disagreement between people.
     """
 
     judge: str
@@ -49,11 +51,17 @@ class JudgeValidation:
     lang: str
     undecided: int
     agreement: Agreement
+    raters: int
 
     @property
-    def is_trusted(self) -> bool:
-        """Return whether the judge's rates may be published without correction."""
-        return self.agreement.kappa.value >= TRUSTED
+    def distrust(self) -> str | None:
+        """Return why the judge's rates need a correction, or None if they may be published without."""
+        n, kappa = self.agreement.n, self.agreement.kappa
+        if n < MIN_LABELS:
+            return f"{n} of at least {MIN_LABELS} labels"
+        if not math.isfinite(kappa.low):
+            return "kappa is undefined, because all labels are equal"
+        return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, not {TRUSTED}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def join_labels(
     return [
         JudgedResult(
             condition_of(stored.model, stored.case),
-            (stored.case.data, stored.case.item),
+            (stored.case.data, stored.case.event or f"item {stored.case.item}"),
             verdict_on(scope.criterion, stored, judgements),
             labels.agreed.get(LabelledUnit(scope.criterion.name, stored.model, stored.case.case, stored.repeat)),
             is_settled=not needs_judge(scope.criterion, stored),
@@ -95,7 +103,9 @@ def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) 
                 _numbered(labelled.result.question for labelled in decided),
                 [1 / labelled.probability for labelled in decided],
             )
-            validations.append(JudgeValidation(judge, criterion, lang, len(group) - len(decided), compared))
+            raters = {rater for labelled in decided for rater in labelled.raters}
+            undecided = len(group) - len(decided)
+            validations.append(JudgeValidation(judge, criterion, lang, undecided, compared, len(raters)))
     return validations
 
 
@@ -118,6 +128,7 @@ class _Labelled(NamedTuple):
     result: JudgedResult
     value: bool
     probability: float
+    raters: frozenset[str]
 
 
 def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
@@ -126,7 +137,8 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
     uniform = sum(result.label is not None and result.label.probability is None for result in judgeable)
     for result in judgeable:
         if result.label is not None:
-            yield _Labelled(result, result.label.value, result.label.probability or uniform / len(judgeable))
+            label = result.label
+            yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:

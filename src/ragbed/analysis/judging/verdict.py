@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from ragbed.schema import Completion
 from ragbed.testbeds.prompts.verdict import find_verdict
 
-# Yes or no, or the reason why there is no value: there was nothing to judge, the response has no verdict, the provider
-# declined, the call failed, the judge was not called yet, or the prompt was too long.
-Verdict: TypeAlias = bool | Literal["none", "unparsed", "refused", "error", "pending", "too-long"]
+# Yes or no, or the reason why there is no value: there was nothing to judge, the response has no verdict, is truncated
+# or was filtered, the call failed, the judge was not called yet, or the prompt was too long.
+Verdict: TypeAlias = bool | Literal["none", "unparsed", "truncated", "filtered", "error", "pending", "too-long"]
 
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
@@ -29,7 +29,7 @@ def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdic
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of most votes that decide. A tie decides nothing."""
+    """Return the majority of the decisive votes; undecided if there is a tie."""
     counts = Counter(votes)
     decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
     if not decided:

@@ -12,7 +12,7 @@ from ragbed.errors import DataError
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
 
-_MOST_DOCUMENTS = 20_000  # of a dataset, from its start: all of any RGB file, about 30 MB of a larger one
+_MOST_DOCUMENTS = 20_000  # documents at the start of a dataset: all of any RGB file, about 30 MB of a larger one
 _SHARE = 0.01  # above it an item is reported: in RGB, 24 of 300 (zh_refine) and 2 of 100 (zh_int)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # by length in characters; each includes those before it
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # labels by length in characters; each includes the shorter ones
 
 # Most Chinese names have three characters and no numeral. Unlike 三十人, they match by chance as rarely as a long
 # English word.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
-_EDGE_MARKS = "。，；：、！？,;:!?"  # without the full stop, because abbreviations end with one
+_EDGE_MARKS = "。，；：、！？,;:!?"  # the full stop is left out, because abbreviations end with one
 # Separators of a list in one string. An English comma is not one (dates, places), nor is a Chinese one (titles).
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
@@ -86,7 +86,7 @@ def single_form_number(view: View) -> Iterator[Fault]:
     fix="If they are aliases of one answer, write a nested list: [[…, …]].",
 )
 def flat_list(view: View) -> Iterator[Fault]:
-    """Find lists of at least two strings and nothing else, in RGB's files only."""
+    """Find answers that are flat lists of at least two strings, in RGB's files only."""
     raw = (view.item.rgb or {}).get("answer") if view.is_rgb else None
     if isinstance(raw, list) and len(raw) > 1 and all(isinstance(slot, str) for slot in raw):
         yield Fault("answer", f"requires all of {_show(view.item.answer)}")

@@ -10,7 +10,7 @@ from ragbed.analysis.linting.rules import LintFinding, Severity
 
 @dataclass
 class RuleCount:
-    """How often a rule fires, in total or under one of its definitions."""
+    """The number of findings of a rule, in total or under one of its definitions."""
 
     rule: str
     severity: Severity
@@ -21,7 +21,7 @@ class RuleCount:
 
 
 class FindingCounts:
-    """Counts findings. Those of one item must be added together, so that items are counted without storing them."""
+    """Count findings. Add those of one item together, so that items are counted without storing them."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], RuleCount] = {}

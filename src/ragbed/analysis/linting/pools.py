@@ -46,7 +46,7 @@ def slots_groups(view: View) -> Iterator[Fault]:
     "mix",
     "warning",
     "the item cannot supply a requested mix of documents",
-    fix="Add documents, use fewer (--num-docs), or choose other ratios (--noise).",
+    fix="Add documents, use fewer per question, or choose other noise ratios.",
 )
 def mix(context: DatasetContext) -> Find:
     """Find the cases that `ragbed cases` counts as infeasible with these settings."""

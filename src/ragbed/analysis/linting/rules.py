@@ -15,11 +15,13 @@ from ragbed.schema import Item, Stance
 from ragbed.testbeds.settings import Settings
 from ragbed.text import plain, spaceless
 
-# error: scores will be wrong; warning: they may be wrong; note: good to know.
+# error: scores will be wrong; warning: they may be wrong; note: for information.
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 PLAIN = "plain"  # both sides lower-cased, as RGB's documents were labelled
-SPACELESS = "spaceless"  # as the original scorer reads Chinese: ASCII spaces removed from the text, not from the gold
+SPACELESS = (
+    "spaceless"  # the original scorer's view of Chinese: spaces are removed from the text, not from the gold answer
+)
 BOUNDARY = "boundary"  # the gold appears by itself, not only inside a longer number or word
 
 _CONTEXT_CHARS = 12  # quoted on either side of a match: enough to find it again, short enough for one line
@@ -119,7 +121,7 @@ class View:
 
 @dataclass(frozen=True)
 class DatasetContext:
-    """What a rule may need beyond one item.
+    """The data beyond a single item that a rule may need.
 
     `questions` has, for each dataset checked so far, the item of each question's hash. `sums` has the values that
     rules add to the statistics of the dataset.
@@ -143,7 +145,7 @@ class Rule:
     meaning: str
     fix: str
     bind: Callable[[DatasetContext], Find]
-    definitions: tuple[str, ...] = ()  # counted separately
+    definitions: tuple[str, ...] = ()  # definitions that are counted separately
     optional: bool = False  # runs only if it is named, because it takes longer
 
 
@@ -168,7 +170,7 @@ def dataset_rule(
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
-    """Report what `Dataset.lines` finds. Reading always checks the records, so the rule itself has nothing to do."""
+    """Report the errors of `Dataset.lines`. Reading always checks the records, so the rule itself does nothing."""
     return lambda _: ()
 
 

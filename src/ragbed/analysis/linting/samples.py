@@ -10,7 +10,9 @@ import msgspec
 
 from ragbed.analysis.linting.rules import LintFinding
 
-_IN_MEMORY_BYTES = 256 * 1024  # per rule; the rest goes to a temporary file, so that `--all` works for a million items
+_IN_MEMORY_BYTES = (
+    256 * 1024
+)  # limit per rule; the rest goes to a temporary file, so that `--all` works for a million items
 _DECODER = msgspec.json.Decoder(LintFinding)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from ragbed.analysis.metrics import (
+    citations,
     counterfactual,
     integration,
     knowledge,
@@ -29,7 +30,7 @@ from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-# By the name of the table.
+# The notes by the name of the table.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,
@@ -39,6 +40,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "closed-book": knowledge.measure,
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
+    "citations": citations.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")
@@ -47,34 +49,49 @@ _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection"
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
-def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterator[Cell]:
-    """Yield the cells of all models and datasets, including those that compare several of them."""
-    return measure_groups(group_trials(trials), tracks)
+def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None) -> Iterator[Cell]:
+    """Yield the cells of all models and datasets, including those that compare several of them.
+
+    Args:
+        trials: The trials.
+        tracks: The tracks whose scores are used.
+        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
+    """
+    return measure_groups(group_trials(trials), tracks, alpha=alpha)
 
 
-def measure_groups(groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True) -> Iterator[Cell]:
+def measure_groups(
+    groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True, alpha: float | None = None
+) -> Iterator[Cell]:
     """Yield the cells of groups of trials.
 
     Args:
         groups: The trials of all models and datasets.
         tracks: The tracks whose scores are used.
         by_name: Whether groups have the names of questions, which comparisons by question need.
+        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
     """
     for track in tracks:
         scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
         plain = {trials.key for trials in scored if MARK not in trials.key.profile}
         tests: list[Cell] = []
         for trials in scored:
-            for cell in _measure_group(trials, track):
+            for cell in _measure_group(trials, track, alpha):
                 yield cell
                 if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
                     tests.append(cell)
         if len(scored) > 1 and by_name:
-            yield from strategies.measure(scored, track)
+            yield from strategies.measure(scored, track, alpha)
         if len(plain) > 1:  # strategies do not change the numbers of the plain prompt
             yield from _adjust(tests)
         if len(scored) > 1 and by_name:
-            yield from _measure_common(scored, track)
+            yield from _measure_common(scored, track, alpha)
+
+
+def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
+    """Yield the cells of one table in the robust track for a run that is monitored."""
+    builder = CellBuilder(table, trials, "robust", alpha=alpha)
+    return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
 
 
 def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
@@ -86,7 +103,7 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
             yield replace(cell, estimate=structs.replace(cell.estimate, metric=f"{metric[:-2]}_bh", value=value))
 
 
-def _measure_common(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
+def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
     """Yield counterfactual cells of several models on the questions that all of them know, for a fair comparison."""
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
     for trials in groups:
@@ -95,22 +112,22 @@ def _measure_common(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell
         common = common_items(same_data, track) if len(same_data) > 1 else set()
         for trials in same_data if common else ():
             part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
-            yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common"))
+            yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common", alpha=alpha))
 
 
-def _measure_group(trials: TrialColumns, track: str) -> Iterator[Cell]:
+def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:
     """Yield the cells of one model on one dataset: for all questions, the known and the unknown ones."""
     for table, measure_table in METRICS.items():
-        yield from measure_table(CellBuilder(table, trials, track))
+        yield from measure_table(CellBuilder(table, trials, track, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
-        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track))
+        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track, alpha=alpha))
     accuracy = gate_accuracy(trials, track)
     scopes: dict[Scope, Mask] = {"known": accuracy > 0.5, "unknown": accuracy <= 0.5}
     for scope, items in scopes.items():
         if items.any() and not items.all():
             part = trials.restricted(items[trials.item])
             for table in _ADJUSTED:
-                yield from METRICS[table](CellBuilder(table, part, track, scope))
+                yield from METRICS[table](CellBuilder(table, part, track, scope, alpha=alpha))
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:

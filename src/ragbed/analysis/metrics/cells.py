@@ -9,12 +9,14 @@ from typing import Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns, TrialGroup
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap
+from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap, evaluate
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, wilson
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
+from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
 from ragbed.schema import Estimate
 
 # All questions, those that the model does or does not answer without documents, or those that all models answer.
@@ -55,13 +57,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellBuilder:
-    """Builds the cells of one table from the trials of one group, with the scores of one track."""
+    """Builds the cells of one table from the trials of one group, with the scores of one track.
+
+    `alpha` is None for ordinary intervals. For a run that was monitored (`--until`) it is the error probability of
+    intervals that are valid at any stopping time. Then values without such an interval have none, and p values are
+    left out.
+    """
 
     table: str
     trials: TrialColumns
     track: str
     scope: Scope = "all"
     place: CellKey | None = None
+    alpha: float | None = None
 
     def at(self, **place: Unpack[CellKey]) -> CellBuilder:
         """Return a builder for the cells of one condition."""
@@ -78,14 +86,29 @@ class CellBuilder:
         if scored.any():
             rows, counts = self.trials.sums((mask, values))
             hits, trials = rows.T.tolist()
-            interval = clustered_wilson(hits, trials, counts=counts.tolist())
+            interval = self._rate_interval(hits, trials, counts.tolist())
         return self.cell(metric, interval, self.trials.size(scored), mask, scored=scored)
+
+    def _rate_interval(self, hits: list[float], trials: list[float], counts: list[int]) -> Interval:
+        if self.alpha is None:
+            return clustered_wilson(hits, trials, counts=counts)
+        return rate_sequence(hits, trials, counts, self.alpha)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
         """Return second minus first over the questions that have both; n is their number."""
         moved, counts = self.moved(first, second, values)
-        interval = paired_difference(moved, counts=counts) if len(moved) else UNDEFINED
+        interval = self.paired(moved, counts) if len(moved) else UNDEFINED
         return self.cell(metric, interval, int(counts.sum()), first | second)
+
+    def paired(self, moved: ArrayLike, counts: ArrayLike | None = None) -> Interval:
+        """Return the mean of paired differences with its interval."""
+        if self.alpha is None:
+            return paired_difference(moved, counts=counts)
+        return difference_sequence(moved, counts, self.alpha)
+
+    def fixed(self, interval: Interval) -> Interval:
+        """Return an interval for a fixed number of questions, without bounds if the run was monitored."""
+        return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
         """Return the difference of every question (or event) that has both, and how many each represents."""
@@ -98,17 +121,33 @@ class CellBuilder:
     ) -> list[Cell]:
         """Return statistics of totals (the sums of all parts, then their trials) with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
-        intervals = bootstrap(rows, statistic, counts=counts) if len(rows) else [UNDEFINED] * len(metrics)
+        intervals = [UNDEFINED] * len(metrics)
+        if len(rows):
+            intervals = (bootstrap if self.alpha is None else evaluate)(rows, statistic, counts=counts)
         mask = np.logical_or.reduce([mask for mask, _ in parts])
         n = self.trials.size(self.trials.complete(*parts))
         return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
 
-    def share(self, metric: str, hits: int, n: int, mask: Mask) -> Cell:
-        """Return a share of n questions."""
-        return self.cell(metric, wilson(hits, n), n, mask)
+    def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
+        """Return a share of questions or other units, with an interval by cluster.
+
+        Args:
+            metric: Name of the metric.
+            hits: Whether each unit is counted.
+            of: The cluster of each unit.
+            mask: The trials behind the units.
+        """
+        trials = np.bincount(of, minlength=self.trials.clusters)
+        found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
+        counts = self.trials.counts(self.trials.cluster, self.trials.clusters)
+        used = trials > 0
+        interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist())
+        return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:
         """Return a number without an interval, e.g. a p value."""
+        if self.alpha is not None and metric.endswith("_p"):
+            value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)
 
     def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
@@ -125,5 +164,6 @@ class CellBuilder:
             asked=self.trials.size(asked),
             errors=self.trials.size(mask & self.trials.failed),
             infeasible=self.trials.size(mask & ~self.trials.asked),
+            truncated=self.trials.size(mask & self.trials.truncated),
         )
         return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())

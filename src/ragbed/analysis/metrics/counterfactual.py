@@ -67,7 +67,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
         "other": ~correct & ~misled & ~refused,
     }
     known = np.isfinite(trials.score("misled", track))
-    responded = trials.asked & ~trials.failed
+    responded = trials.responded(track)
     return {
         f"{kind}_{flag}": np.where(known, is_kind & is_flag & responded, np.nan)
         for kind, is_kind in kinds.items()

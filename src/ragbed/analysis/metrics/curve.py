@@ -1,4 +1,4 @@
-"""A score as a function of the noise ratio: area, slope, retention, ρ₁₀ and declines (docs/explanation/statistics.md).
+"""A score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀, declines (explanation/statistics.md).
 
 The headline is ρ₁₀, the ratio at which a tenth of the accuracy without noise is lost.
 """
@@ -17,6 +17,7 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, equivalence_test, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.analysis.statistics.simultaneous import clustered_bands
 from ragbed.analysis.statistics.trend import clustered_slope
 
 LOSS = 0.1  # the relative loss that defines ρ₁₀
@@ -37,10 +38,23 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
     for ratio, point in points.items():
         yield builder.at(noise=ratio, k=k).rate("accuracy", point, correct)
     if len(points) > 1:
+        yield from _bands(builder, points, correct, k)
         here = builder.at(k=k)
         yield from _shape(here, np.array(list(points)), list(points.values()), correct)
         yield from _trend(here, mask, correct)
         yield from _declines(here, points, correct, k)
+
+
+def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
+    """Yield the accuracy at every ratio with intervals that hold for the complete curve."""
+    scored = {ratio: point & np.isfinite(correct) for ratio, point in points.items()}
+    known = [ratio for ratio, point in scored.items() if point.any()]
+    if len(known) < 2 or builder.alpha is not None:  # the bands are for a fixed number of questions
+        return
+    rows, counts = builder.trials.sums(*((scored[ratio], correct) for ratio in known))
+    for ratio, band in zip(known, clustered_bands(rows, counts.tolist()), strict=True):
+        n = builder.trials.size(scored[ratio])
+        yield builder.at(noise=ratio, k=k).cell("accuracy_band", band, n, points[ratio], scored=scored[ratio])
 
 
 def area(ratios: Floats, curve: Floats) -> Floats:
@@ -80,7 +94,7 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
     scored = mask & np.isfinite(correct)
     trials, n = builder.trials, builder.trials.size(scored)
     trend = clustered_slope(trials.noise[scored], correct[scored], trials.cluster[scored], counts=trials.count[scored])
-    yield builder.cell("slope", trend.slope, n, mask)
+    yield builder.cell("slope", builder.fixed(trend.slope), n, mask)
     yield builder.number("falls_p", trend.falls, n, mask)
 
 
@@ -89,6 +103,10 @@ def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, 
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
     if not all(len(differences) for differences, _ in moved):
+        return
+    if builder.alpha is not None:  # the tests are for a fixed number of questions
+        for ratio, point in others:
+            yield builder.at(noise=ratio, k=k).difference("change", clean, point, correct)
         return
     raw = {
         "drop": [sign_flips(differences, counts=counts) for differences, counts in moved],

@@ -1,4 +1,4 @@
-"""What a model knows without documents, by question, and how documents change its answers.
+"""Closed-book answers of a model by question, and how documents change them.
 
 Some samples decide which questions are known, and others are scored. A question that was answered by chance is likely
 to be missed next time, so the accuracy over the samples that chose the questions would be too high (regression to the
@@ -15,6 +15,7 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Ints, Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.paired import sign_flips
 
 
 def gate_samples(trials: TrialColumns) -> Mask:
@@ -50,7 +51,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paths closed book → no noise → each ratio, and how documents change what was known.
+    """Yield the paths closed book → no noise → each ratio, and the effect of documents on known questions.
 
     A question's verdict in a setting is that of most of its trials. The eight paths are named by the three verdicts,
     e.g. `wrong_right_wrong`.
@@ -62,19 +63,29 @@ def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
             for ratio, point in points:
                 settings = [trials.of("closed-book"), points[0][1], point]
                 verdicts = np.column_stack([trials.per_item(setting, correct) for setting in settings])
-                complete = np.isfinite(verdicts).all(axis=1)
+                complete = np.asarray(np.isfinite(verdicts).all(axis=1))
                 if complete.any():
-                    counts, union = trials.item_counts[complete], np.logical_or.reduce(settings)
-                    yield from _transition_cells(builder.at(noise=ratio, k=k), verdicts[complete] > 0.5, counts, union)
+                    here, union = builder.at(noise=ratio, k=k), np.logical_or.reduce(settings)
+                    clusters = trials.clusters_of(trials.item, len(trials.items))[complete]
+                    yield from _transition_cells(here, verdicts[complete] > 0.5, clusters, union)
+                    of_complete = complete[trials.item]
+                    yield from _gain(here, settings[0] & of_complete, point & of_complete, correct)
 
 
-def _transition_cells(builder: CellBuilder, verdicts: Mask, counts: Ints, mask: Mask) -> Iterator[Cell]:
-    n = int(counts.sum())
+def _transition_cells(builder: CellBuilder, verdicts: Mask, clusters: Ints, mask: Mask) -> Iterator[Cell]:
     before, after = verdicts[:, 0], verdicts[:, 2]
-    harmed = int(counts[before & ~after].sum())
-    yield builder.share("no_degradation", n - harmed, n, mask)
-    yield builder.share("harmed_by_documents", harmed, n, mask)
-    yield builder.share("helped_by_documents", int(counts[after & ~before].sum()), n, mask)
+    yield builder.share("no_degradation", ~before | after, clusters, mask)
+    yield builder.share("harmed_by_documents", before & ~after, clusters, mask)
+    yield builder.share("helped_by_documents", after & ~before, clusters, mask)
     for path in product((False, True), repeat=3):
         name = "_".join("right" if right else "wrong" for right in path)
-        yield builder.share(name, int(counts[(verdicts == path).all(axis=1)].sum()), n, mask)
+        yield builder.share(name, (verdicts == path).all(axis=1), clusters, mask)
+
+
+def _gain(builder: CellBuilder, closed: Mask, point: Mask, correct: Floats) -> Iterator[Cell]:
+    """Yield the accuracy with documents minus that without, on the same questions."""
+    yield builder.difference("gain_by_documents", closed, point, correct)
+    if builder.alpha is not None:  # the test is for a fixed number of questions
+        return
+    moved, counts = builder.moved(closed, point, correct)
+    yield builder.number("gain_p", sign_flips(moved, counts=counts), int(counts.sum()), closed | point)

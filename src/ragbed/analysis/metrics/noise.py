@@ -76,17 +76,21 @@ def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
             verdicts = np.column_stack([trials.per_layout(slot, correct) for slot in slots])
             complete = np.asarray(np.isfinite(verdicts).all(axis=1))
             if k > 1 and complete.any():
-                counts = trials.counts(trials.layouts, len(complete))[complete]
-                yield from _position_cells(builder, slots, verdicts[complete] > 0.5, counts, ratio)
+                clusters = trials.clusters_of(trials.layouts, len(complete))[complete]
+                yield from _position_cells(builder, slots, verdicts[complete] > 0.5, clusters, ratio)
 
 
 def _position_cells(
-    builder: CellBuilder, slots: list[Mask], verdicts: Mask, counts: Ints, ratio: float
+    builder: CellBuilder, slots: list[Mask], verdicts: Mask, clusters: Ints, ratio: float
 ) -> Iterator[Cell]:
-    k, n, everywhere = len(slots), int(counts.sum()), np.logical_or.reduce(slots)
+    k, everywhere, trials = len(slots), np.logical_or.reduce(slots), builder.trials
     for slot, mask in enumerate(slots):
         yield builder.at(noise=ratio, k=k, slot=slot).rate("accuracy_by_slot", mask, builder.score("correct"))
     here = builder.at(noise=ratio, k=k)
-    yield here.number("position_p", cochran_q(verdicts, counts), n, everywhere)
-    alike = (verdicts == verdicts[:, :1]).all(axis=1)
-    yield here.share("order_robustness", int(counts[alike].sum()), n, everywhere)
+    robustness = here.share("order_robustness", (verdicts == verdicts[:, :1]).all(axis=1), clusters, everywhere)
+    present, number, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    sums = np.column_stack([np.bincount(number, weights=column) for column in verdicts.T])
+    counts = trials.counts(trials.cluster, trials.clusters)[present]
+    p = cochran_q(sums / sizes[:, None], counts)
+    yield here.number("position_p", p, robustness.estimate.n, everywhere)
+    yield robustness

@@ -123,7 +123,7 @@ def unpack(trials: bytes) -> list[list[int]]:
 
 
 class PartialSumBuilder(ExitStack):
-    """Counts equal questions of trials in any order, in bounded memory. A question is identified by 64 bits."""
+    """A counter of questions of trials in any order, in bounded memory. A question is identified by 64 bits."""
 
     def __init__(self) -> None:
         super().__init__()

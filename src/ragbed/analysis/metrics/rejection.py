@@ -33,7 +33,7 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
         yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)
-    wrong = np.where(trials.failed, 0.0, (1 - correct) * (1 - refused))
+    wrong = np.where(trials.responded(builder.track), (1 - correct) * (1 - refused), 0.0)
     yield builder.rate("wrong_without_evidence", mask, wrong)
     accuracy = gate_accuracy(trials, builder.track)[trials.item]
     if np.isfinite(accuracy[mask]).any():  # a correct answer comes from memory if the model knows it, or from a leak
@@ -52,7 +52,7 @@ def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[C
     metrics = ["refusal_precision", "refusal_f1", "balanced_accuracy", "youden_j"]
     yield from builder.resampled(metrics, [(without, refused), (answerable, refused)], _abstention)
     union = answerable | without
-    attempted = np.where(trials.failed, 0.0, 1 - refused)
+    attempted = np.where(trials.responded(builder.track), 1 - refused, 0.0)
     parts = [(union, correct * (1 - refused)), (union, attempted)]
     yield from builder.resampled(["crag_score", "simpleqa_f"], parts, _penalised)
 

@@ -1,4 +1,4 @@
-"""End-to-end RAG: what a system retrieves, its accuracy, and the loss compared with given documents.
+"""Metrics of end-to-end RAG: retrieval, accuracy, and the loss compared with given documents.
 
 The given documents are the run's own cases without noise: `noise` and `integration` at 0, `counterfactual` at 0 with
 all documents true. For the same questions the difference is paired.

@@ -13,7 +13,7 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns, TrialGroup
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.paired import paired_difference, sign_flips
+from ragbed.analysis.statistics.paired import sign_flips
 from ragbed.analysis.statistics.rates import clustered_mean
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
@@ -23,7 +23,7 @@ WANTED = {name: headline_score(name) for name in ("noise", "rejection", "integra
 COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
-def measure(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
+def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
     """Yield the cells of each plain prompt that has strategies, followed by those of the strategies."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
@@ -33,8 +33,8 @@ def measure(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
         if base is not None:
             if base.key not in described:
                 described.add(base.key)
-                yield from _describe(CellBuilder("remedies", base, track))
-            builder = CellBuilder("remedies", trials, track)
+                yield from _describe(CellBuilder("remedies", base, track, alpha=alpha))
+            builder = CellBuilder("remedies", trials, track, alpha=alpha)
             yield from _describe(builder)
             yield from _gains(builder, base)
 
@@ -50,7 +50,7 @@ def _gains(builder: CellBuilder, base: TrialColumns) -> Iterator[Cell]:
             changes.setdefault(cluster[condition[0]], []).append(after[condition] - before[condition])
         moved = [float(np.mean(changes[number])) for number in sorted(changes)]
         if moved:
-            yield builder.cell(f"{testbed}_gain", paired_difference(moved), len(moved), mask)
+            yield builder.cell(f"{testbed}_gain", builder.paired(moved), len(moved), mask)
             yield builder.number(f"{testbed}_gain_p", sign_flips(moved), len(moved), mask)
 
 
@@ -79,4 +79,5 @@ def _describe(builder: CellBuilder) -> Iterator[Cell]:
         if known.any():
             _, cluster = np.unique(trials.cluster[known], return_inverse=True)
             totals, counts = np.bincount(cluster, weights=values[known]), np.bincount(cluster)
-            yield builder.cell(name, clustered_mean(totals.tolist(), counts.tolist()), int(known.sum()), union)
+            interval = clustered_mean(totals.tolist(), counts.tolist())
+            yield builder.cell(name, builder.fixed(interval), int(known.sum()), union)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ragbed.schema import Case
 
-Asked: TypeAlias = Literal["ok", "refused", "error", "infeasible"]
+Asked: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
 
 ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 
@@ -33,7 +33,7 @@ class Scored(Struct, frozen=True, kw_only=True, gc=False):
     repeat: int = 0
     outcome: Asked = "ok"
     cluster: str | None = None  # the unit of resampling: the event that items share, or the item if None
-    scores: dict[str, ScoreValue] | None = None  # by name, e.g. `code.correct`; None without a response
+    scores: dict[str, ScoreValue] | None = None  # scores by name, e.g. `code.correct`; None without a response
 
 
 def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mapping[str, ScoreValue] | None) -> Scored:

@@ -35,14 +35,14 @@ class TrialColumns:
     """Columns with one entry per trial. Items, clusters and kinds are numbered from 0."""
 
     key: TrialGroup
-    items: tuple[str, ...]  # names by number
+    items: tuple[str, ...]  # names of models by number
     kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition by number
-    scores: dict[str, Floats]  # by full name; NaN without a verdict
+    scores: dict[str, Floats]  # scores by full name; NaN without a verdict
     item: Ints
     cluster: Ints
     kind: Ints
     noise: Floats  # NaN without documents
-    noise_real: Floats  # as delivered, rounded to three digits
+    noise_real: Floats  # actual noise ratio, rounded to three digits
     correct: Floats  # counterfactual: share of true documents
     k: Ints
     slot: Ints  # position of the first document with an answer, −1 if there is none
@@ -51,6 +51,7 @@ class TrialColumns:
     asked: Mask  # false for infeasible cases
     failed: Mask  # attempted, but without a response
     filtered: Mask  # failed because the provider's content filter rejected the request
+    truncated: Mask  # with an incomplete response
     count: Ints  # how many equal trials the entry represents (see partial_sums.py), otherwise 1
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
@@ -82,6 +83,11 @@ class TrialColumns:
         if values is None and not self.is_silent:
             return np.full(len(self.item), nan)
         return np.where(self.failed, 0.0, nan if values is None else values)
+
+    def responded(self, track: str) -> Mask:
+        """Return the trials with a response that counts: on the robust track a truncated one does not."""
+        responded = self.asked & ~self.failed
+        return responded & ~self.truncated if track == "robust" else responded
 
     def size(self, mask: Mask) -> int:
         """Return the number of trials."""
@@ -120,6 +126,12 @@ class TrialColumns:
     def per_layout(self, mask: Mask, values: Floats) -> Floats:
         """Return the mean score of every layout, NaN without trials."""
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
+
+    def clusters_of(self, groups: Ints, size: int) -> Ints:
+        """Return the cluster of every group, e.g. of every item."""
+        clusters = np.zeros(size, np.int64)
+        clusters[groups] = self.cluster
+        return clusters
 
     @property
     def clusters(self) -> int:
@@ -186,7 +198,7 @@ class TrialGroups:
 _TYPE_CODES = {
     **dict.fromkeys(("item", "cluster", "kind", "k", "slot", "seed", "repeat"), "q"),
     **dict.fromkeys(("noise", "noise_real", "correct"), "d"),
-    **dict.fromkeys(("asked", "failed", "filtered"), "b"),
+    **dict.fromkeys(("asked", "failed", "filtered", "truncated"), "b"),
 }
 
 
@@ -216,8 +228,9 @@ class _ColumnBuilder:
             nan if trial.noise_real is None else round(trial.noise_real, 3),
             trial.correct,
             trial.outcome != "infeasible",
-            trial.outcome in ("error", "refused"),
-            trial.outcome == "refused",
+            trial.outcome in ("error", "filtered"),
+            trial.outcome == "filtered",
+            trial.outcome == "truncated",
         )
         for append, value in zip(self._appends, row, strict=True):
             append(value)

@@ -1,1 +1,1 @@
-"""The paper's printed figures, and what they do and do not support."""
+"""The paper's printed figures, and findings about what they support."""

@@ -1,4 +1,4 @@
-"""What the paper's printed figures support: the findings S-1 to S-5 of `ragbed paper`."""
+"""The findings S-1 to S-5 of `ragbed paper`: conclusions from the paper's printed figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragbed.analysis.paper.tables import CountOf, PaperTable, Tables, count_behind, read_tables
+from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import McNemarBounds, mcnemar_bounds
 from ragbed.analysis.statistics.power import detectable_drop, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, wilson
@@ -38,7 +39,8 @@ class DeclineCounts:
     """How many rows of a table decline significantly at one ratio, by test.
 
     `bonferroni` is z corrected for the number of ratios. `certain` and `possible` are McNemar for every and for some
-    pairing of the questions.
+    pairing of the questions. `certain_holm` is `certain` adjusted over the ratios of a row (Holm), and `certain_all`
+    over all rows and ratios of the table.
     """
 
     noise: str
@@ -48,6 +50,8 @@ class DeclineCounts:
     fisher: int
     certain: int
     possible: int
+    certain_holm: int
+    certain_all: int
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Decline:
-    """A table compared with its own first column."""
+    """A table whose columns are compared with its first column."""
 
     verdicts: list[DeclineCounts]
     comparisons: list[PaperComparison]
@@ -134,6 +138,11 @@ def _read_decline(table: PaperTable, n: int) -> Decline:
 
 def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineCounts]:
     ratios = list(dict.fromkeys(row.noise for row in comparisons))
+    by_row: dict[tuple[str, str], list[PaperComparison]] = {}
+    for one in comparisons:
+        by_row.setdefault((one.lang, one.model), []).append(one)
+    within = [one for row in by_row.values() for one in _certain(row)]
+    overall = _certain(comparisons)
     for ratio in ratios:
         rows = [row for row in comparisons if row.noise == ratio]
         falling = [row for row in rows if row.noisy.hits <= row.clean.hits]
@@ -145,7 +154,15 @@ def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineC
             fisher=sum(row.fisher < ALPHA for row in falling),
             certain=sum(row.mcnemar.most < ALPHA for row in falling),
             possible=sum(row.mcnemar.least < ALPHA for row in falling),
+            certain_holm=sum(row in within for row in falling),
+            certain_all=sum(row in overall for row in falling),
         )
+
+
+def _certain(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
+    """Return the comparisons that are significant for every pairing, adjusted for their number (Holm)."""
+    adjusted = holm([row.mcnemar.most for row in comparisons]).tolist()
+    return [row for row, p in zip(comparisons, adjusted, strict=True) if p < ALPHA]
 
 
 def _correction_rates(table: PaperTable) -> Iterator[Correction]:

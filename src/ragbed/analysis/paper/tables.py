@@ -74,3 +74,16 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
     raise ValueError(f"{percent} % is not a share of {n} questions, nor of any number down to {_FEWEST:.0%} of it")
+
+
+@cache
+def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
+    """Return the rows of Table 1, 3 or 5 with a value that is not a share of all questions; their n is inferred."""
+    tables = read_tables()
+    if name not in ("noise", "rejection", "integration"):
+        return frozenset()
+    table: PaperTable = getattr(tables, name)
+    n = tables.questions[name]
+    return frozenset(
+        (lang, model) for lang, model, values in table.rows() if any(count_behind(value, n).n < n for value in values)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -49,15 +50,27 @@ def agreement(
     table = np.zeros((groups.max() + 1, 4))
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
-    kappa, ac1 = bootstrap(table, _beyond_chance, level=level)
+    agreed = clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level)
+    beyond_chance = bootstrap(table, _beyond_chance, level=level)
+    kappa, ac1 = map(_bounded, beyond_chance, (agreed, agreed), map(float, _by_chance(table.sum(axis=0))[1:]))
     return Agreement(
         n=len(judge),
-        agreed=clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level),
+        agreed=agreed,
         kappa=kappa,
         ac1=ac1,
         sensitivity=_rate(table[:, 3], table[:, 2] + table[:, 3], level),
         specificity=_rate(table[:, 0], table[:, 0] + table[:, 1], level),
     )
+
+
+def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
+    """Return an interval with bounds for raters who always agree, whose resamples do not vary.
+
+    The lower bound of their agreement implies that of the agreement beyond chance, unless all labels are equal.
+    """
+    if math.isfinite(found.low) or chance >= 1:
+        return found
+    return Interval(found.value, max(-1.0, (agreed.low - chance) / (1 - chance)), 1.0)
 
 
 def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:
@@ -67,11 +80,15 @@ def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:
 
 def _beyond_chance(totals: Floats) -> Floats:
     """Return kappa and AC1 of 2 × 2 tables."""
+    observed, by_chance, by_gwet = _by_chance(totals)
+    return np.stack([(observed - by_chance) / (1 - by_chance), (observed - by_gwet) / (1 - by_gwet)], axis=-1)
+
+
+def _by_chance(totals: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the observed agreement, and the agreement by chance according to Cohen and to Gwet."""
     both_no, judge_yes, people_yes, both_yes = np.moveaxis(totals, -1, 0)
     n = both_no + judge_yes + people_yes + both_yes
-    observed = (both_no + both_yes) / n
     people, judge = (people_yes + both_yes) / n, (judge_yes + both_yes) / n
-    by_chance = people * judge + (1 - people) * (1 - judge)
     prevalence = (people + judge) / 2
-    by_gwet = 2 * prevalence * (1 - prevalence)
-    return np.stack([(observed - by_chance) / (1 - by_chance), (observed - by_gwet) / (1 - by_gwet)], axis=-1)
+    by_cohen = people * judge + (1 - people) * (1 - judge)
+    return (both_no + both_yes) / n, by_cohen, 2 * prevalence * (1 - prevalence)

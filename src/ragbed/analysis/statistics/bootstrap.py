@@ -14,7 +14,7 @@ import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats
-from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
+from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 
 # From totals (…, columns) to values (…, statistics). Undefined values are NaN.
 Statistic = Callable[[Floats], Floats]
@@ -60,6 +60,15 @@ def bootstrap(
     ]
 
 
+def evaluate(rows: ArrayLike, statistic: Statistic, *, counts: ArrayLike | None = None) -> list[Interval]:
+    """Return the statistics of `bootstrap` without intervals."""
+    table = np.asarray(rows, np.float64)
+    times = np.ones(len(table)) if counts is None else np.asarray(counts, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = statistic(times @ table)
+    return [Interval(float(value), np.nan, np.nan) for value in values]
+
+
 def _resample(patterns: Floats, counts: NDArray[np.int64], replicates: int, seed: int) -> Iterator[Floats]:
     """Yield the totals of resamples in chunks of bounded memory."""
     rng, clusters = np.random.default_rng(seed), counts.sum()
@@ -76,7 +85,8 @@ def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int6
     near = 1e-12 * max(1.0, abs(value))  # the order of summation changes the last digits
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
     bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
-    ends = bias + two_sided(level) * np.array([-1.0, 1.0])
+    # Resamples of few questions vary too little, so their quantiles are taken further out (Hesterberg, 2015).
+    ends = bias + student(level, max(1, int(counts.sum()) - 1)) * np.array([-1.0, 1.0])
     shares = scipy.special.ndtr(bias + ends / (1 - _acceleration(jackknife, counts) * ends))
     low, high = np.quantile(drawn, np.clip(shares, 0, 1))
     return Interval(value, float(low), float(high))

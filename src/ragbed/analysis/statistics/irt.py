@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # of EM
-_REACH, _NODES_A, _NODES_B = 3.5, 15, 29  # of the grid: half-width in spreads, and nodes
+_MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum steps and tolerance of the EM algorithm
+_REACH, _NODES_A, _NODES_B = 3.5, 15, 29  # half-width of the grid in spreads, and its numbers of nodes
 _TENTH = 1.2816  # spreads from the median of a normal distribution to its highest tenth
 _PRIOR_ITEMS = 10  # weight of the priors of the spreads; without them, five items would give a spread of 0
 _STRETCH = 2.0  # the largest change of scale per step; equal models would otherwise be separated without end
@@ -106,14 +106,14 @@ def _chance(ability: Numbers, nodes: tuple[Numbers, Numbers]) -> Numbers:
 
 
 def _weigh_items(chance: Numbers, prior: Numbers, correct: Numbers, answered: NDArray[np.bool_]) -> Numbers:
-    """Return the probability that each item lies at each node."""
+    """Return the probability of each node for each item."""
     logs = correct.T @ np.log(chance) + (answered - correct).T @ np.log1p(-chance) + prior
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _update_ability(ability: Numbers, nodes: tuple[Numbers, Numbers], hits: Numbers, tries: Numbers) -> Numbers:
-    """Take a Newton step for each ability. The standard normal prior keeps a model without errors finite."""
+    """Take a Newton step for each ability. The standard normal prior bounds the ability of a model without errors."""
     chance, a = _chance(ability, nodes), nodes[0]
     slope = ((hits - tries * chance) * a).sum(axis=1) - ability
     bend = (tries * chance * (1 - chance) * a**2).sum(axis=1) + 1

@@ -10,7 +10,7 @@ import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
-from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
+from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 
 _EXACT_SUMS = 1_000_000  # a permutation test with at most this many distinct sums is enumerated, otherwise sampled
 _DRAWS = 20_000  # the standard error at p = 0.05 is 0.0015
@@ -95,16 +95,20 @@ def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -
 def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
     """Return the mean difference of paired scores with its interval.
 
-    Two questions that moved fully, one in each direction, are added (Bonett and Price, 2012). This gives the interval a
-    width if hardly anything moved, and good coverage from 20 questions on.
+    Two questions that moved are added, one in each direction (Bonett and Price, 2012). This gives the interval a width
+    if hardly anything moved. They move as much as the others that moved, and fully if none did, because graded scores
+    move less than verdicts. The quantile is Student's t with one degree of freedom per question.
 
     Args:
-        differences: One per question, second minus first, between −1 and 1.
+        differences: One per question (or event), second minus first, between −1 and 1.
         level: Confidence level.
         counts: How many questions each difference represents; 1 by default.
+
+    Raises:
+        ValueError: There are no differences.
     """
-    mean, middle, error = _moments(differences, counts)
-    reach = two_sided(level) * error
+    mean, middle, error, n = _moments(differences, counts)
+    reach = student(level, n) * error
     return Interval(mean, max(-1.0, middle - reach), min(1.0, middle + reach))
 
 
@@ -113,52 +117,49 @@ def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None 
 
     It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
     """
-    _, middle, error = _moments(differences, counts)
-    return min(1.0, 2 * float(scipy.special.ndtr((middle + least) / error)))
+    _, middle, error, n = _moments(differences, counts)
+    return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + least) / error)))
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
     """Return the p value of two one-sided tests (TOST): the null is a change of at least `margin`."""
-    _, middle, error = _moments(differences, counts)
-    return float(scipy.special.ndtr((abs(middle) - margin) / error))
+    _, middle, error, n = _moments(differences, counts)
+    return float(scipy.special.stdtr(n, (abs(middle) - margin) / error))
 
 
 def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
     """Return the p value of Cochran's Q test that all conditions are equally hard.
 
-    With two conditions it is the exact McNemar test.
+    For scores between 0 and 1, e.g. means over several questions on one event, the variance of the totals under
+    permutations within a row takes the place of its special case for verdicts. With two conditions it is the sign-flip
+    test, which is the exact McNemar test for verdicts.
 
     Args:
-        scores: One row per question, one column per condition, 0 or 1.
+        scores: One row per question or event, one column per condition, from 0 to 1.
         counts: How many questions each row represents; 1 by default.
-
-    Raises:
-        ValueError: A score is not 0 or 1.
     """
-    verdicts = np.asarray(scores)
-    if not np.isin(verdicts, (0, 1)).all():
-        raise ValueError("Cochran's Q needs scores of 0 and 1")
-    table = verdicts.astype(np.int64)
+    table = np.asarray(scores, np.float64)
     conditions, times = table.shape[1], _times(table, counts)
     if conditions == 2:
-        moved = table[:, 0] - table[:, 1]
-        return mcnemar(int(times[moved > 0].sum()), int(times[moved < 0].sum()))
-    columns, rows = times @ table, table.sum(axis=1)
-    varied = float((times * rows * (conditions - rows)).sum())
-    if varied == 0:
+        return sign_flips(table[:, 0] - table[:, 1], counts=times)
+    columns = times @ table
+    varied = float(times @ (conditions * np.square(table).sum(axis=1) - np.square(table.sum(axis=1))))
+    if varied <= 1e-12:
         return 1.0
     q = (conditions - 1) * conditions * float(((columns - columns.mean()) ** 2).sum()) / varied
     return float(scipy.special.chdtrc(conditions - 1, q))
 
 
-def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float]:
-    """Return the mean, and the mean and standard error with the two added questions."""
+def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
+    """Return the mean, the mean and standard error with the two added questions, and the number of questions."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
-    n, total = int(times.sum()), float((moved * times).sum())
+    n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
+    if n == 0:
+        raise ValueError("a difference needs at least one question that both sides have")
+    added = (squares + 1) / (int(times[moved != 0].sum()) + 1)  # the squared move of an added question
     middle = total / (n + 2)
-    squares = (float((np.square(moved) * times).sum()) + 2) / (n + 2)
-    return total / n, middle, math.sqrt(max(squares - middle**2, 0.0) / (n + 2))
+    return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n
 
 
 def _times(values: NDArray[Any], counts: ArrayLike | None) -> NDArray[np.int64]:

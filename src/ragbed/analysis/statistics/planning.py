@@ -78,8 +78,8 @@ class SamplePlan:
 
     design: str
     assumes: str
-    drop: float | None  # as requested, or the least detectable one by the normal approximation
-    items: int | None  # as requested, or by the normal approximation
+    drop: float | None  # the requested drop, or the least detectable one by the normal approximation
+    items: int | None  # the requested number, or that of the normal approximation
     power: float | None  # exact, for that drop and number of questions
     exact_drop: float | None = None  # the least drop that reaches the requested power exactly
     exact_items: int | None = None  # the least number of questions that reaches the requested power exactly

@@ -9,7 +9,7 @@ import numpy as np
 import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike
 
-from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, two_sided
+from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student
 
 _ROUNDING = 1e-9  # an error smaller than this share of the slope is rounding
 
@@ -53,5 +53,6 @@ def clustered_slope(
     error = math.sqrt(float((parts * times[first]) @ parts) * questions / (questions - 1)) / spread
     if error <= _ROUNDING * abs(slope):  # if all questions have the same slope, its error is unknown
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
-    reach = two_sided(level) * error
-    return Trend(Interval(slope, slope - reach, slope + reach), float(scipy.special.ndtr(slope / error)))
+    freedom = questions - 1
+    reach = student(level, freedom) * error
+    return Trend(Interval(slope, slope - reach, slope + reach), float(scipy.special.stdtr(freedom, slope / error)))

@@ -53,12 +53,13 @@ FAMILIES: dict[str, Callable[[], MeasureFamily]] = {
 class Quality(Struct, frozen=True, kw_only=True):
     """A quality report."""
 
-    version: str  # of ragbed
+    version: str  # version of ragbed
     data: dict[str, str]  # the name of each dataset and the hash of its file
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
     steps: dict[str, tuple[int, int]] = {}  # records in and out of each step of a build
+    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or reason, of a build
 
     @property
     def failed(self) -> list[Measure]:

@@ -1,4 +1,4 @@
-"""Measure what only integration and counterfactual items need: no shortcuts, and valid edits."""
+"""Measure properties of integration and counterfactual items: no shortcuts, and valid edits."""
 
 from __future__ import annotations
 

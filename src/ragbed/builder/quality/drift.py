@@ -23,7 +23,7 @@ class Shift(Struct, frozen=True):
 
     before: Measure
     now: Measure
-    p: float | None  # of two shares, with Holm's correction for multiple tests
+    p: float | None  # p value of the comparison of two shares, with Holm's correction for multiple tests
     is_changed: bool
 
 

@@ -31,7 +31,7 @@ class ItemView:
 
     @cached_property
     def places(self) -> dict[Stance, list[int]]:
-        """The indexes of the passages of each stance."""
+        """The indexes of the passages of each relevance label."""
         found: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
         for place, passage in enumerate(self.item.passages):
             found[passage.stance].append(place)

@@ -53,7 +53,15 @@ def show_value(measure: Measure) -> str:
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
     """Return the page as HTML."""
     names = ", ".join(quality.data)
-    body = el("main", _head(quality, names), *_tables(quality), _yield(quality), _drift(drift), class_="page")
+    body = el(
+        "main",
+        _head(quality, names),
+        *_tables(quality),
+        _yield(quality),
+        _samples(quality),
+        _drift(drift),
+        class_="page",
+    )
     style = read_static("look.css") + _STYLE
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -124,6 +132,16 @@ def _yield(quality: Quality) -> Node | None:
     ]  # fmt: skip
     return el("section", el("h2", "Yield of each step"), _table(("Step", "In", "Out", "Yield"), rows),
               el("p", "RGB's yield was not published.", class_="quiet small"))  # fmt: skip
+
+
+def _samples(quality: Quality) -> Node | None:
+    if not quality.samples:
+        return None
+    rows = [
+        el("tr", el("td", check, class_="gate"), el("td", question), el("td", text, class_="small"))
+        for check, question, text in quality.samples
+    ]
+    return el("section", el("h2", "Samples"), _table(("Check", "Question or source", "Answer or reason"), rows))
 
 
 def _drift(drift: Drift | None) -> Node | None:

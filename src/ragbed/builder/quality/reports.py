@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ragbed.analysis.run_cells import read_trials
+from ragbed.builder.funnel import draw_samples
 from ragbed.builder.pipeline import read_state
 from ragbed.builder.quality import MeasureFamily, Quality, measure_quality
 from ragbed.builder.quality.drift import Drift, compare_editions
@@ -23,6 +24,7 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds.prompts.strategies import MARK
 
 SUFFIXES = (".html", ".json")
+_SHOWN = 10  # samples of accepted and of rejected questions
 # The testbeds in which an answer is right or wrong.
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 
@@ -30,7 +32,14 @@ _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documen
 def measure(data: str, more: Mapping[str, MeasureFamily] | None = None) -> Quality:
     """Measure a dataset, or the folder of a build with the counts of its steps and its review."""
     datasets, steps = _open(data)
-    return measure_quality(datasets, steps, read_reviewed(Path(data)), more)
+    quality = measure_quality(datasets, steps, read_reviewed(Path(data)), more)
+    return msgspec.structs.replace(quality, samples=_samples(Path(data))) if steps else quality
+
+
+def _samples(folder: Path) -> tuple[tuple[str, str, str], ...]:
+    accepted, rejected = draw_samples(folder, _SHOWN)
+    rows = [("accepted", sample.question, sample.answer) for sample in accepted]
+    return (*rows, *((sample.check, sample.question, sample.reason) for sample in rejected))
 
 
 def measure_drift(before: str, after: str, quality: Quality) -> Drift:
@@ -42,7 +51,7 @@ def measure_drift(before: str, after: str, quality: Quality) -> Drift:
 def check_report_path(path: Path) -> None:
     """Refuse a report file that is neither HTML nor JSON."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"--out {path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
+        raise UsageError(f"out={path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
@@ -77,7 +86,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
         return open_data([data]), {}
     files = sorted(folder.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{folder} has no files of items (*.jsonl); name a dataset or the folder of a build.")
+        raise UsageError(f"{folder} has no files of items (*.jsonl). Choose a dataset or the folder of a build.")
     state = read_state(folder)
     steps = {name: (done.entered, done.made) for name, done in state.steps.items()} if state else {}
     return open_data([str(file) for file in files]), steps

@@ -39,7 +39,7 @@ class Reviewed(Struct, frozen=True, kw_only=True):
     """An applied review."""
 
     people: tuple[str, ...]
-    raters: int  # per item
+    raters: int  # raters per item
     kappa: float | None  # Cohen's, for accepting an item unchanged; None with one rater or without variation
     datasets: dict[str, ReviewSample]
 

@@ -39,7 +39,7 @@ _BOILERPLATE = MeasureSpec(
 
 
 class SourceMeasures:
-    """Measures of sources."""
+    """Quality measures of sources."""
 
     def __init__(self) -> None:
         self._hosts: Counter[str] = Counter()

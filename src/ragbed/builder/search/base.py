@@ -47,7 +47,7 @@ class SearchFailed(Exception):
 
 @dataclass(frozen=True)
 class SearchContext:
-    """What an engine needs to open.
+    """The settings of an engine.
 
     Args:
         keep: Store of results and of the number of calls.

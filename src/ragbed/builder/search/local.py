@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 200  # passages per ranking: twenty for each of ten hits, because a document may have many
 _RRF = 60  # the constant in the paper
-_MAX_TERMS = 64  # words of a query that are used
+_MAX_TERMS = 64  # maximum number of words of a query that are used
 _BLOCK = 8_192  # vectors read and multiplied together, to avoid a second copy of all in memory
 _CHECKED = 1_000  # passages whose filters are checked together
 _SNIPPET = 160  # characters

@@ -21,7 +21,7 @@ from ragbed.builder.web.page_cache import PageCache
 from ragbed.io.http import retry_after
 from ragbed.schema import Hit
 
-_FORMAT = 1  # of cached results; increase when an engine's results are read differently
+_FORMAT = 1  # version of cached results; increase it when an engine's results are read differently
 _MAX_BYTES = 4 << 20
 _SPENT = frozenset({402, 432, 433})  # payment required, and Tavily's codes for exhausted plans
 
@@ -99,7 +99,7 @@ class HttpSearchEngine:
             found = await self._page(query, page)
             results += found
             hits = make_hits(query, self.name, results)
-            # Some pages are not quite full; a page that is half empty is the last one.
+            # Most pages are nearly full; a page that is less than half full is the last one.
             if len(hits) >= query.count or len(found) < self._service.page_size // 2:
                 break
         return hits

@@ -16,7 +16,7 @@ from ragbed.schema import Reject
 from ragbed.text import storable_name
 
 STEP = "articles"  # name of the step in rejects
-_STATUS = re.compile(r"\bthe server answered (\d{3})\b")  # for a page or its robots.txt
+_STATUS = re.compile(r"\bthe server answered (\d{3})\b")  # in messages about a page or its robots.txt
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ArticleSource:
 
 
 class Extracting(Protocol):
-    """Reads documents."""
+    """A reader of documents."""
 
     async def extract(self, job: ReadJob) -> ReadResult:
         """Read a document; every one ends in a named outcome."""

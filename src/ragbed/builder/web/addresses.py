@@ -25,12 +25,12 @@ _NOT_PUBLIC = tuple(
             "192.88.99.0/24",  # 6to4 relays, deprecated
             "::/96",  # IPv4-compatible addresses, deprecated
             "64:ff9b:1::/48",  # local NAT64
-            "100::/64",  # discard-only
+            "100::/64",  # discard-only addresses
             "2001::/23",  # protocol assignments, including Teredo
             "2002::/16",  # 6to4, which contains an IPv4 address
-            "3fff::/20",  # documentation
+            "3fff::/20",  # addresses for documentation
             "5f00::/16",  # segment routing
-            "fec0::/10",  # site-local, deprecated
+            "fec0::/10",  # site-local addresses, deprecated
         ),
     )
 )

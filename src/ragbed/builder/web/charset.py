@@ -1,4 +1,4 @@
-"""Decode the bytes of a page: first by what the bytes prove, then by the declared charset, then by likelihood.
+"""Decode the bytes of a page: by byte order marks and valid UTF-8, then by the declared charset, then by likelihood.
 
 Servers and pages often declare a wrong charset, especially with GBK. Bytes that are valid UTF-8 are nearly always
 UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so that
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32-le",  # before UTF-16, whose mark is its prefix
+    codecs.BOM_UTF32_LE: "utf-32-le",  # listed before UTF-16, whose mark is its prefix
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",

@@ -57,7 +57,7 @@ class HostPacer:
 
     @asynccontextmanager
     async def turn(self, host: str, interval_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait for a host's turn and hold it; `interval_s` is the pause that the host demands."""
+        """Wait until a host may be requested, and reserve it; `interval_s` is the pause that the host requires."""
         lane = self._lanes[host]
         async with lane.lock:
             await asyncio.sleep(max(0.0, lane.free_at - self._clock()))
@@ -94,7 +94,7 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # behind a proxy the address could not be checked; also ignores .netrc
+            trust_env=False,  # the address could not be checked behind a proxy; this also ignores .netrc
         )
         return self
 
@@ -124,7 +124,7 @@ class Client:
 
 
 def lane_of(url: URL) -> str:
-    """Return host and port, which get one request at a time."""
+    """Return host and port; a host receives one request at a time."""
     return f"{url.host}:{url.port}"
 
 

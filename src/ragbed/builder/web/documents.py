@@ -42,7 +42,7 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
     kind: str
     body: bytes
-    content_type: str = ""  # of the response, with the charset
+    content_type: str = ""  # content type of the response, with the charset
     url: str = ""
     wants_links: bool = False  # extract URLs instead of the text
 

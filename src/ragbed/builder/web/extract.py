@@ -13,10 +13,13 @@ from typing import Self
 
 import msgspec
 
+from ragbed import environment
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
+_KILLED = -9
+_TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]  # not on Windows
 _EXIT_S = 5.0  # wait for the process to end after its pipe broke
 
 
@@ -52,7 +55,7 @@ class _Child:
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
-            await self.stop()  # its remaining memory may be fragmented
+            await self.stop()  # the memory of the process may be fragmented
         return await self._try(job) if reading.outcome == "crashed" and used else reading
 
     async def _try(self, job: bytes) -> ReadResult:
@@ -78,10 +81,10 @@ class _Child:
             async with asyncio.timeout(_EXIT_S):
                 code = await process.wait()
             self._process = None
-        except TimeoutError:  # it closed its pipes and keeps running
+        except TimeoutError:  # the process closed its pipes but is still running
             await self.stop()
-            code = -signal.SIGKILL
-        if code == -signal.SIGXCPU:
+            code = _KILLED
+        if code in _TIME_IS_OVER:
             return ReadResult(outcome="time", reason=f"reading took more than {self._bounds.cpu_s} s of CPU time")
         return ReadResult(outcome="crashed", reason=f"it crashed the reader (exit code {code})")
 
@@ -101,6 +104,7 @@ async def _start(bounds: ReaderLimits) -> Process:
         stderr=asyncio.subprocess.DEVNULL,
         # No other variables: a process that reads hostile documents must not see keys.
         env={
+            **environment.required(),
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "PYTHONHASHSEED": "0",
             "PYTHONSAFEPATH": "1",

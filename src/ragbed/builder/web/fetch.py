@@ -36,7 +36,7 @@ class Fetched:
 
 
 class Fetcher:
-    """Fetches pages. Used as `async with Fetcher(keep) as fetcher`.
+    """A client for pages, used as `async with Fetcher(keep) as fetcher`.
 
     Args:
         keep: Store of pages.
@@ -112,7 +112,7 @@ class Fetcher:
             return replace(stored, at=now)
         refuse_status(response)
         content_type = response.headers.get("Content-Type", "")
-        if has_type(content_type):  # before the body is read
+        if has_type(content_type):  # checked before the body is read
             _refuse_kind(kind_of(content_type), kinds)
         body = await read_body(response, self._manners.max_bytes)
         if not body:

@@ -55,7 +55,7 @@ _FOREIGN = _words(
     " jak jest je na od po się są v w z za ze že że"
 )
 _MIN_ENGLISH = 2  # different English words
-_ENGLISH_SHARE = 0.1  # of lower-case words, against languages not listed here; English has a half, short news an eighth
+_ENGLISH_SHARE = 0.1  # share among lower-case words, against other languages; English has a half, short news an eighth
 _KANA_SHARE = 0.05  # relative to Han characters: Japanese has more, Chinese only brand names
 
 

@@ -11,25 +11,25 @@ from ragbed.errors import UsageError
 
 NAME = "ragbed"  # the user agent in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20  # decoded; pages of text have 0.1 to 2 MB
+MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; pages of text have 0.1 to 2 MB
 
 FetchOutcome: TypeAlias = Literal[
     "ok",
     "address",  # the URL is invalid or not followed
-    "private",  # it leads to an address that is not public
+    "private",  # the URL leads to an address that is not public
     "robots",  # robots.txt disallows it
     "dns",  # the host is unknown
-    "connect",  # no connection
-    "tls",  # no trusted encryption
+    "connect",  # there was no connection
+    "tls",  # the certificate is not trusted
     "timeout",
     "cut",  # the connection broke
     "protocol",  # the response is not valid HTTP
-    "status",  # the server refuses
-    "redirect",  # too many, or to a URL that is not followed
+    "status",  # the server refuses the request
+    "redirect",  # too many redirects, or one to a URL that is not followed
     "type",  # this type of document is not read
-    "size",  # larger than allowed
-    "encoding",  # cannot be decompressed
-    "empty",  # no bytes
+    "size",  # the page is larger than allowed
+    "encoding",  # the content cannot be decompressed
+    "empty",  # the response is empty
 ]
 
 
@@ -37,11 +37,11 @@ FetchOutcome: TypeAlias = Literal[
 class FetchLimits:
     """Limits for each page and each host."""
 
-    per_host_s: float = 1.0  # between requests to a host; several hosts are fetched in parallel
+    per_host_s: float = 1.0  # pause between requests to a host; several hosts are fetched in parallel
     longest_delay_s: float = 60.0  # hosts whose robots.txt demands longer pauses are skipped
     connect_s: float = 10  # name lookup included
-    idle_s: float = 15  # between two parts of a response
-    total_s: float = 60  # for one response, however slowly it arrives
+    idle_s: float = 15  # maximum pause between two parts of a response
+    total_s: float = 60  # time limit of one response, however slowly it arrives
     max_bytes: int = MAX_PAGE_BYTES
     redirects: int = 5
     tries: int = 2  # if the failure may be temporary
@@ -49,7 +49,7 @@ class FetchLimits:
 
 
 class FetchFailed(Exception):
-    """A fetch without a page.
+    """The error of a fetch that returned no page.
 
     Args:
         outcome: Name of the failure.

@@ -29,7 +29,7 @@ async def in_order(work: AsyncIterator[Coroutine[Any, Any, Thing]], at_once: int
 
 
 def take_turns(things: Iterable[Thing], url_of: Callable[[Thing], str]) -> Iterator[Thing]:
-    """Yield things with URLs so that hosts take turns, and few running tasks wait for the same host."""
+    """Reorder objects with URLs so that hosts alternate and few tasks wait for the same host."""
     queues: dict[str, deque[Thing]] = defaultdict(deque)
     for thing in things:
         queues["/".join(url_of(thing).split("/", 3)[:3])].append(thing)

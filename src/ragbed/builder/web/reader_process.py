@@ -1,16 +1,19 @@
 """The child process that reads documents: `python -m ragbed.builder.web.reader_process MEMORY_BYTES CPU_S`.
 
 Jobs and results are frames of four length bytes and MessagePack. The process limits its memory and the CPU time of each
-document. The parent limits the wall-clock time, and treats an exit as a result.
+document, except on Windows, which has no such limits. The parent limits the wall-clock time, and treats an exit as a
+result.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-import resource
 import sys
-from typing import BinaryIO, Literal, TypeAlias
+from collections.abc import Callable
+from functools import partial
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
 
@@ -21,15 +24,15 @@ from ragbed.schema import Lang
 
 ReadOutcome: TypeAlias = Literal[
     "ok",
-    "type",  # no reader for this type
-    "size",  # larger than allowed
-    "charset",  # cannot be decoded
+    "type",  # there is no reader for this type
+    "size",  # the page is larger than allowed
+    "charset",  # the content cannot be decoded
     "encrypted",
-    "broken",  # not valid for its type
-    "empty",  # no text
-    "time",  # took too long
-    "memory",  # needed too much
-    "crashed",  # the reader exited
+    "broken",  # the file is not valid for its type
+    "empty",  # the document has no text
+    "time",  # reading took too long
+    "memory",  # reading needed too much memory
+    "crashed",  # the reader process exited
 ]
 LENGTH_BYTES = 4
 # Control characters, and unpaired surrogates, which UTF-8 cannot encode.
@@ -71,23 +74,23 @@ def read(job: ReadJob) -> ReadResult:
     return ReadResult(outcome="ok", text=text, title=title, date=found.date, licence=found.licence or None, lang=lang)
 
 
-def _allow_cpu(seconds: int) -> None:
+def _allow_cpu(resource: Any, seconds: int) -> None:  # noqa: ANN401 - a module that Windows does not have
     """Let the system kill the process after this much more CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, hard))
 
 
-def _serve(source: BinaryIO, sink: BinaryIO, cpu_s: int) -> None:
+def _serve(source: BinaryIO, sink: BinaryIO, allow_time: Callable[[], None]) -> None:
     decoder, encoder = msgspec.msgpack.Decoder(ReadJob), msgspec.msgpack.Encoder()
     while head := source.read(LENGTH_BYTES):
         frame = source.read(int.from_bytes(head, "big"))
-        _allow_cpu(cpu_s)
+        allow_time()
         try:
             answer = read(decoder.decode(frame))
         except MemoryError:
             answer = ReadResult(outcome="memory", reason="reading needs too much memory")
-        except Exception as error:  # on hostile input libraries raise anything
+        except Exception as error:  # libraries may raise anything on hostile input
             answer = ReadResult(outcome="broken", reason=f"it cannot be read ({type(error).__name__})")
         packed = encoder.encode(answer)
         sink.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
@@ -98,9 +101,15 @@ def _main() -> None:
     # Libraries may print, but stdout is for frames only.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+    memory_bytes, cpu_s = map(int, sys.argv[1:])
+    try:
+        resource = importlib.import_module("resource")
+    except ModuleNotFoundError:  # Windows
+        _serve(sys.stdin.buffer, sink, lambda: None)
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _serve(sys.stdin.buffer, sink, int(sys.argv[2]))
+    _serve(sys.stdin.buffer, sink, partial(_allow_cpu, resource, cpu_s))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,7 +41,7 @@ class CatalogEntry:
     kind: Literal["dataset", "model"]
     licence: str
     files: tuple[CatalogFile, ...]
-    megabytes: float  # total, rounded
+    megabytes: float  # total size, rounded
     terms: str = ""  # what the licence demands, in one line
     cite: str = ""
     source: str | None = None  # URL of the folder with the files; None for bundled ones
@@ -207,7 +208,9 @@ def _check_file(path: Path) -> None:
             inside = sorted(str(file) for file in path.iterdir() if file.name.endswith(_FILES))
         inside = [file for file in inside if not file.endswith(".json")] or inside  # builds have .json summaries
         named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""
-        raise UsageError(f"{path} is a directory without shards (no {LIST} in it); name a file of it{named}.")
+        if not inside:
+            raise UsageError(f"{path} is a folder without dataset files ({', '.join(_FILES)}). Check the path.")
+        raise UsageError(f"{path} is a folder, but not a sharded dataset (it has no {LIST}). Choose a file{named}.")
     check_file(path)
 
 
@@ -218,7 +221,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     if _exists(path) and not (path.is_dir() and spec in names):
         return path
     if spec not in names:
-        raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
+        raise UsageError(_describe_unknown(spec, names))
     entry, file = names[spec]
     found = folder_of(entry, root or default_data_dir()) / file.name
     if not os.path.isfile(found):  # noqa: PTH113
@@ -226,19 +229,24 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
     return found
 
 
-def _hint(spec: str, names: dict[str, tuple[CatalogEntry, CatalogFile]]) -> str:
-    if spec in CATALOG:
-        members = (Path(file.name).stem for file in CATALOG[spec].files)
-        return f" {spec} is a set of files; name one of them: {', '.join(members)}."
-    near = get_close_matches(Path(spec).stem, names, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}, a name that `ragbed data list` shows?" if near else ""
+def _describe_unknown(spec: str, names: Iterable[str]) -> str:
+    """Return the message for an unknown dataset, with the nearest name and all known names."""
+    entry = CATALOG.get(spec)
+    if entry is not None and entry.kind == "model":
+        return f"{spec} is a model, not a dataset. Choose a dataset: {', '.join(names)}, or a file."
+    if entry is not None:
+        members = (Path(file.name).stem for file in entry.files)
+        return f"{spec} is a set of datasets. Choose one of them: {', '.join(members)}."
+    near = get_close_matches(Path(spec).stem, list(names), n=1, cutoff=0.6)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"no file and no dataset is called {spec}.{hint} Check the path, or choose a dataset: {', '.join(names)}."
 
 
 def _exists(path: Path) -> bool:
     try:
         path.stat()
     except PermissionError:
-        return True  # reading it reports the error
+        return True  # the error is reported when the file is read
     except (OSError, ValueError):
         return False
     return True

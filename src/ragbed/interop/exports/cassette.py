@@ -34,8 +34,8 @@ from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.lock import holder
-from ragbed.runs.store import RECORD, CallKey, StoredResult, open_store
-from ragbed.runs.trials import kind_of_error, without_cached_tokens
+from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
+from ragbed.runs.trials import kind_of_error, without_billing
 from ragbed.schema import Case
 
 # The runs and files in the folder of a run that belong to it. Other files are not exported.
@@ -106,7 +106,11 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     model_numbers = {name: number for number, (name, _) in enumerate(models)}
     # Cases keep their order, so that the run can be resumed, unless equal runs must give equal bytes.
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
-    part = RunPart(folder=folder, settings=store.settings(), models=models, cases=len(case_numbers))
+    sent = {name: body for name, body in store.sent().items() if name in model_numbers}
+    served = {name: names for name, names in store.served().items() if name in model_numbers}
+    part = RunPart(
+        folder=folder, settings=store.settings(), models=models, cases=len(case_numbers), sent=sent, served=served
+    )
     cassette.write(encoder.encode(part))
     for case in store.cases(by_name=run.canonical):
         cassette.write(encoder.encode(case))
@@ -118,11 +122,11 @@ def _result(stored: StoredResult, models: dict[str, int], cases: dict[str, int],
     completion = stored.completion
     if canonical:
         steps = tuple(
-            msgspec.structs.replace(step, usage=without_cached_tokens(step.usage), latency_s=None, cached=False)
+            msgspec.structs.replace(step, usage=without_billing(step.usage), latency_s=None, cached=False)
             for step in completion.steps
         )
-        changes = {"error": kind_of_error(completion), "usage": without_cached_tokens(completion.usage), "steps": steps}
-        completion = msgspec.structs.replace(completion, **changes, latency_s=None, attempts=1)
+        changes = {"error": kind_of_error(completion), "usage": without_billing(completion.usage), "steps": steps}
+        completion = msgspec.structs.replace(completion, **changes, latency_s=None, attempts=1, served=None)
     return CassetteResult(
         model=models[stored.model],
         case=cases[stored.case.case],
@@ -184,6 +188,9 @@ class _Reader:
             store.add_plan(part.settings, self._read_cases(part.cases, cases))
             connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
             models = store.add_models(part.models)
+            notes = [(f"sent.{name}", sent) for name, sent in part.sent.items()]
+            notes += [(f"served.{name}", msgspec.json.encode(names).decode()) for name, names in part.served.items()]
+            connection.executemany(NOTE, notes)
             ids = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
             record = self._next_record()
             while isinstance(record, CassetteResult):
@@ -223,7 +230,7 @@ class _Reader:
         return self._next_record()
 
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
-        """Refuse a path that no exported run has, because a cassette may come from anyone."""
+        """Refuse a path that no exported run has, because a cassette may be from an untrusted source."""
         if not allowed.fullmatch(path):
             raise self._error(f"{path!r} is not an allowed path for this part of a run")
         return path

@@ -27,6 +27,7 @@ from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
+from ragbed.testbeds.feasibility import require_feasible
 from ragbed.testbeds.selection import generate_cases
 from ragbed.testbeds.settings import Settings
 
@@ -52,8 +53,14 @@ class Layout:
     tell: Callable[[str], None] = lambda _: None
 
     def cases(self) -> Iterator[Case]:
-        """Yield all cases, including infeasible ones."""
-        return generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
+        """Yield all cases, including infeasible ones.
+
+        Raises:
+            UsageError: No case is feasible.
+        """
+        return require_feasible(
+            generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
+        )
 
     def need_documents(self, to: str) -> None:
         """Refuse end-to-end testbeds, whose cases have no documents.
@@ -65,7 +72,7 @@ class Layout:
             if isinstance(testbed, EndToEnd):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
-                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use --to jsonl."
+                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."
                 )
 
 
@@ -122,7 +129,7 @@ class _Condition(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """Counts and hashes the cases of a part."""
+    """The counts and the hash of the cases of a part."""
 
     lang: Lang
     testbed: str
@@ -195,15 +202,13 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
         settings=layout.settings.as_options(),
         parts=tuple(part.part() for part in counts.values()),
     )
-    if not any(part.cases for part in frozen.parts):
-        reasons = sorted({reason for part in frozen.parts for reason in part.infeasible})
-        raise UsageError(f"no case is feasible: {'; '.join(reasons)}.")
+
     (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
     return frozen
 
 
 def is_frozen(folder: Path) -> bool:
-    """Tell whether a folder is a frozen testbed."""
+    """Return whether a folder is a frozen testbed."""
     return (folder / MANIFEST).is_file()
 
 

@@ -59,7 +59,7 @@ def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
     parts = [part.name for part in frozen.parts if part.cases]
     tasks = [_INSPECT_TASK.format(name=part) for part in parts]
     text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=parts[0]) + "".join(tasks)
-    (folder / _INSPECT_FILE).write_text(text, "utf-8")
+    (folder / _INSPECT_FILE).write_text(text, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(f"To run a task: inspect eval {name}/{_INSPECT_FILE}@{parts[0]} --model openai/gpt-4o-mini")
     return written
@@ -75,8 +75,8 @@ def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
             names.append(f"{prefix}_{part.name}")
             metadata = f', ragbed: "{frozen.ragbed}", scorers: "{frozen.scorers}", cases: "{part.sha256}"'
             text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
-            (folder / f"{names[-1]}.yaml").write_text(text, "utf-8")
-    (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8")
+            (folder / f"{names[-1]}.yaml").write_text(text, "utf-8", newline="\n")
+    (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(
         f"To run a task: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "

@@ -57,7 +57,7 @@ def write_folder(layout: Layout, folder: Path, name: str) -> Written:
         target.parent.mkdir(parents=True)
         with open(target, "wb") as sink:
             write_rows(map(case_row, read_part(folder, part)), case_schema(), sink)
-    (folder / "README.md").write_text(_card(layout, frozen, name), "utf-8")
+    (folder / "README.md").write_text(_card(layout, frozen, name), "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(f'To load it: datasets.load_dataset("{name}", "{parts[0].name}", split="test")')
     return written

@@ -22,7 +22,7 @@ _MAX_PARAM_LENGTH = 500  # every MLflow server accepts param values of this leng
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     """Write every number of the report with its interval and counts; `errors` has the failed calls."""
     written = Written("trials")
-    deque(run.results(written), maxlen=0)  # counts the trials
+    deque(run.results(written), maxlen=0)  # counts trials
     cells = read_report_cells([run.folder], [_TRACK])
     models = [model for model in run.store.models().values() if run.model in (None, model[0])]
     params = {

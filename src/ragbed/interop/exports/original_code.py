@@ -1,22 +1,23 @@
 """Export the result files of the original code: predictions and totals of every condition, with its file names.
 
-The totals have the faults of the original code: failed calls are not counted, correct answers are added to the refusals
-if all documents are noise, and refusals count as corrections (`scoring.original_totals`).
+The files have the bytes that the original code writes, so it resumes from them. The totals have its faults: failed
+calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count as
+corrections (`scoring.original_totals`).
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case
+from ragbed.schema import Case
 from ragbed.scoring import code
 from ragbed.scoring.original_totals import original_correction, original_detection, original_rate
+from ragbed.testbeds.prompts.strategies import MARK
 
 _TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")  # those of the original code
 
@@ -39,14 +40,14 @@ class _Condition:
         line = {
             "id": int(case.item) if case.item.isdecimal() else case.item,
             "query": case.question,
-            "ans": _rgb_answer(case.answer),
+            "ans": _rgb_answer(case),
             "label": label,
-            "prediction": reply,
+            "prediction": reply.replace(" ", "") if "zh" in case.data else reply,  # as the original code stores it
             "docs": [document.text for document in case.documents],
             "noise_rate": case.noise or 0.0,
             "factlabel": int(flagged),
         }
-        self.sink.write(msgspec.json.encode(line) + b"\n")
+        self.sink.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
     def finish(self) -> None:
         self.sink.close()
@@ -55,16 +56,16 @@ class _Condition:
         totals = {"all_rate": rate.value, "noise_rate": noise, "tt": rate.hits, "nums": rate.of}
         if self.case.fake is not None:
             detected, corrected = original_detection(self.flags), original_correction(self.labels, self.flags)
-            totals |= {"fact_check_rate": detected.value, "correct_rate": corrected.value or 0}
+            totals |= {"fact_check_rate": detected.value, "correct_rate": corrected.value if corrected.of else 0}
             totals |= {"fact_tt": detected.hits, "correct_tt": corrected.hits}
-        written = msgspec.json.format(msgspec.json.encode(totals), indent=4)
-        self.path.with_name(f"{self.path.stem}_result.json").write_bytes(written + b"\n")
+        written = json.dumps(totals, ensure_ascii=False, indent=4)
+        self.path.with_name(f"{self.path.stem}_result.json").write_bytes(written.encode())
 
 
 def write_folder(run: ExportedRun, folder: Path) -> Written:
     """Write the files of every model, dataset and condition that the original code has."""
     written = Written("trials", leaves_out=True)
-    temperature = float(run.store.settings().get("temperature", "0"))
+    names = _FileNames(run.store.settings(), dict(run.store.models().values()))
     conditions: dict[str, _Condition] = {}
     skipped = 0
     try:
@@ -73,7 +74,7 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
             if case.testbed not in _TESTBEDS or case.arm != "related" or case.rotation or result.repeat:
                 skipped += 1
                 continue
-            name = _name(result, temperature)
+            name = names.of(result)
             if name not in conditions:
                 path = folder / name
                 conditions[name] = _Condition(path, open(path, "wb"), case)  # noqa: SIM115 - closed by finish
@@ -89,16 +90,33 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
     return written
 
 
-def _name(result: StoredResult, temperature: float) -> str:
-    case = result.case
-    model = result.model.replace("/", "-")
-    profile = "" if case.profile == "robust" else f"-{case.profile}"
-    return (
-        f"prediction_{case.data}_{model}{profile}_temp{temperature}_noise{case.noise or 0.0}"
-        f"_passage{case.k}_correct{case.correct}.json"
-    )
+@dataclass(frozen=True)
+class _FileNames:
+    """Gives the files the names of the original code; an imported file gets its own name again."""
+
+    settings: dict[str, str]
+    identities: dict[str, str]  # by model; that of an imported model is its temperature
+
+    def of(self, result: StoredResult) -> str:
+        case = result.case
+        _, imported, temperature = self.identities[result.model].rpartition("temp ")
+        model = result.model.removeprefix("rgb/") if imported else result.model.replace("/", "-")
+        strategy = case.profile.partition(MARK)[2]
+        rest = (
+            f"{model}{strategy and f'-{strategy}'}_temp{float(temperature if imported else self._temperature)}"
+            f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.correct}.json"
+        )
+        # The original code accepts only six names, so `en_refine` is run as `en`.
+        as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"
+        return as_run if f"file {as_run}" in self.settings else f"prediction_{case.data}_{rest}"
+
+    @property
+    def _temperature(self) -> str:
+        return self.settings.get("temperature", "0")
 
 
-def _rgb_answer(answer: Answer) -> list[str | list[str]]:
-    """Return an answer in the notation of RGB: a part with one alias is a string."""
-    return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in answer]
+def _rgb_answer(case: Case) -> object:
+    """Return an answer in the notation of RGB: that of its file, or one in which a part with one alias is a string."""
+    if case.rgb_answer is not None:
+        return json.loads(case.rgb_answer)
+    return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

@@ -13,6 +13,7 @@ from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
+from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # rows in memory, about 10 MB of documents
@@ -60,7 +61,7 @@ def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) 
 
 
 class RowWriter:
-    """Writes rows in groups.
+    """A writer of rows in groups.
 
     Args:
         sink: The file.
@@ -125,6 +126,7 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
+    scores |= dict.fromkeys(CITATION_SCORES, number)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
@@ -138,11 +140,11 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
 def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow has no types
     text, number, whole = arrow.string(), arrow.float64(), arrow.int32()
     slots = arrow.list_(arrow.list_(text))
-    document = {"text": text, "stance": text, "kind": text, "source": whole, "item": text}
+    document = {"text": text, "stance": text, "kind": text, "source": whole, "item": text, "part": whole}
     types = {"case": text, "data": text, "item": text, "lang": text, "testbed": text, "question": text}
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
     types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text}
-    types |= {"dial": text, "twin": text}
+    types |= {"dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())

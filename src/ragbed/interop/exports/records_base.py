@@ -18,7 +18,7 @@ from ragbed.testbeds.prompts import REFUSAL
 
 @dataclass
 class Written:
-    """What an export wrote and what it left out.
+    """The result of an export: the written records and those left out.
 
     Attributes:
         what: The counted records: cases, trials or models.
@@ -70,7 +70,7 @@ class ExportedRun:
 
     def __post_init__(self) -> None:
         if self.model is not None and self.model not in self.models:
-            raise UnknownName("model of this run", self.model, self.models)
+            raise UnknownName("model", self.model, self.models)
 
     @property
     def models(self) -> list[str]:
@@ -82,7 +82,7 @@ class ExportedRun:
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
-            if result.completion.outcome != "ok":
+            if result.completion.outcome not in ("ok", "truncated"):
                 kind = kind_of_error(result.completion) or result.completion.outcome
                 written.failed.append(f"{result.model} on {result.case.case}: {kind}")
                 if written.leaves_out:
@@ -98,7 +98,7 @@ class ExportedRun:
         """
         if self.model is None and len(self.models) > 1:
             names = ", ".join(self.models)
-            raise UsageError(f"{to} has the responses of one model, and this run has several. Add --model: {names}.")
+            raise UsageError(f"{to} has the responses of one model, and this run has several. Add `model`: {names}.")
 
 
 def reference_of(case: Case) -> str:

@@ -103,7 +103,7 @@ def ragbed_scorer() -> Scorer:
 
 @modelapi(name="cassette")
 class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
-    """Finds responses by their prompt; a recorded error or a missing response is an error of the sample."""
+    """A lookup of responses by prompt; a recorded error or a missing response is an error of the sample."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed w
 
 def _output(model: str, found: Completion) -> ModelOutput:
     # Inspect does not count tokens, and its mock model downloads a tokeniser to do so, so the recorded counts are used.
-    stop = "content_filter" if found.outcome == "refused" else _STOPS.get(found.finish or "", "stop")
+    stop = "content_filter" if found.outcome == "filtered" else _STOPS.get(found.finish or "", "stop")
     counts = found.usage or {}
     read, wrote = counts.get("in", 0), counts.get("out", 0)
     return ModelOutput(

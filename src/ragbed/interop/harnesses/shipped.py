@@ -85,7 +85,7 @@ def write_files(folder: Path) -> None:
         task = name if shipped.family == "rgb" else f"ragbed_{name}"
         loader = Loader("ragbed.interop.harnesses.lm_eval.load_shipped", name)
         text = task_yaml(task, shipped.testbed, shipped.conditions, loader)
-        (folder / f"{task}.yaml").write_text(text, "utf-8")
+        (folder / f"{task}.yaml").write_text(text, "utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _CONTROL = 3  # the type of a control token, e.g. one that ends a turn
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
-_CACHE_BYTES = 2  # of a number in the KV cache (16-bit floats)
+_CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ def read_weights(path: Path) -> Weights:
     """
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "no such file"
-        raise UsageError(f"llamacpp/{path}: {problem}; name a file of weights, e.g. llamacpp/models/qwen.gguf.")
+        raise UsageError(f"llamacpp/{path}: {problem}. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.")
     for part in _parts(path):
         if not part.is_file():
             raise UsageError(f"{part} is missing; {path.name} is one of several parts, which must be in one folder.")
     try:
         with open(path, "rb") as file:
             if file.read(4) != _MAGIC:
-                raise UsageError(f"{path} is not a GGUF file; models for llama.cpp are published as files named .gguf.")
+                raise UsageError(f"{path} is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format.")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 metadata = _Reader(content).read()
     except (struct.error, UnicodeDecodeError, ValueError) as error:
@@ -112,7 +112,9 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
 def _token_bytes(metadata: dict[str, object], architecture: str) -> int:
     def number(name: str, default: int = 0) -> int:
         value = metadata.get(f"{architecture}.{name}", default)
-        value = max(value, default=default) if isinstance(value, list) else value  # one for each layer
+        value = (
+            max(value, default=default) if isinstance(value, list) else value
+        )  # some models have one value per layer
         return value if isinstance(value, int) else default
 
     heads = number("attention.head_count") or 1

@@ -34,7 +34,7 @@ def main() -> None:
         answer.write(json.dumps(server.listening_address) + "\n")
         answer.flush()
     sys.stdin.read()
-    os._exit(0)  # without waiting for a running computation
+    os._exit(0)  # exits without waiting for a running computation
 
 
 def parameters(params: Any, settings: dict[str, Any]) -> Any:  # noqa: ANN401 - the library has no types

@@ -35,7 +35,7 @@ _ALIGN = 256
 
 
 class LlamaProcessFailed(Exception):
-    """llama.cpp did not start; the message is its own."""
+    """The error of llama.cpp when it does not start."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class LlamaProcess:
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-            start_new_session=True,  # Ctrl-C must reach only this process
+            start_new_session=True,  # Ctrl-C must reach only this process; on Windows, the flag does the same
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             # Waiting threads must sleep: spinning ones would take the CPU from those that work.
             env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1"},
         )
@@ -130,8 +131,9 @@ class LlamaProcess:
         code = self._process.poll()
         if code is None or code >= 0:
             return message or "it printed no message"
-        memory = ", probably because the memory was full" if -code == signal.SIGKILL else ""
-        return f"it was ended by {signal.Signals(-code).name}{memory}" + (f": {message}" if message else "")
+        name = signal.Signals(-code).name
+        memory = ", probably because the memory was full" if name == "SIGKILL" else ""
+        return f"it was ended by {name}{memory}" + (f": {message}" if message else "")
 
     def stop(self) -> None:
         """End the process immediately."""
@@ -152,7 +154,7 @@ def count_cores() -> int:
 
 
 def _memory_bytes() -> int:
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+    if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return 8 << 30  # the memory of a small computer
 

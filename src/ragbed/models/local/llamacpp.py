@@ -19,6 +19,7 @@ from ragbed.models.failures import Failure, failed, from_status
 from ragbed.models.local.gguf import read_weights
 from ragbed.models.local.llama_process import LlamaProcess, LlamaProcessFailed, LlamaSetup
 from ragbed.models.providers.openai import parse_chat
+from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion, Message
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _BREAK = "\u200c"
 
 
 class LlamaModel:
-    """A GGUF file as a model; it is loaded at once, unless the settings say otherwise.
+    """A GGUF file as a model; the constructor loads it unless `loads` is False.
 
     Args:
         name: The model string.
@@ -58,35 +59,52 @@ class LlamaModel:
             self._engine = _start(self._setup)
         self._session: aiohttp.ClientSession | None = None
         self._starting = asyncio.Lock()
+        self._limit = TokenLimit(config.sampling, only_thoughts=True)
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
         """Return the body of the request, without the seed, which depends on the repeat."""
-        return canonical(self._body(case))
+        return canonical(self._body(case, self._limit.first))
 
-    def _body(self, case: Case) -> dict[str, object]:
+    def _body(self, case: Case, max_tokens: int) -> dict[str, object]:
         sampling = self._config.sampling
         body: dict[str, object] = {
             "messages": [self._escape(message) for message in case.messages],
-            "max_tokens": sampling.max_tokens,
-            "temperature": sampling.temperature,
+            "max_tokens": max_tokens,
             "top_p": sampling.top_p,
             # The defaults of llama.cpp would exclude tokens.
             "top_k": 0,
             "min_p": 0,
         }
+        if sampling.temperature is not None:
+            body["temperature"] = sampling.temperature
+        if sampling.thinking is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking is not False}
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call llama.cpp, if the prompt and the response fit into the context."""
+        seed = repeat + (self._config.sampling.seed or 0)
+
+        async def call(max_tokens: int) -> Completion:
+            return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
+
+        return await self._limit.complete(call)
+
+    @property
+    def raised_limits(self) -> tuple[int, ...]:
+        """The token limits beside the first one that a response may have been requested with."""
+        return self._limit.raised
+
+    async def _call(self, body: bytes, max_tokens: int) -> Completion:
         limit_s = self._config.retry_policy.item_s
         try:
             async with asyncio.timeout(limit_s):
-                return await self._complete(canonical(self._body(case) | {"seed": repeat}))
+                return await self._complete(body, max_tokens)
         except TimeoutError:
-            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase --timeout"))
+            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase `timeout`"))
         except Failure as failure:
             return failed(failure)
 
@@ -106,9 +124,9 @@ class LlamaModel:
             await self._session.close()
         self._engine.stop()
 
-    async def _complete(self, body: bytes) -> Completion:
+    async def _complete(self, body: bytes, most: int) -> Completion:
         await self._ensure_engine()
-        count, most, context = await self.count_tokens(body), self._config.sampling.max_tokens, self._engine.context
+        count, context = await self.count_tokens(body), self._engine.context
         if count + most > context:
             limit = f"the context of {context:,} tokens"
             if context < self.weights.context:

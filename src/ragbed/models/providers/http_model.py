@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
 from yarl import URL
 
 from ragbed.errors import UsageError
-from ragbed.models.base import Sampling
+from ragbed.models.base import Sampling, canonical
+from ragbed.models.failures import REJECTED, Failure
+from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
+from ragbed.models.providers.negotiation import Negotiation
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, without_secrets
+from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
+from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
+
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # which differ from case to case
 
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Where and how a model is served.
+    """The connection settings of a model: name, URLs, key and limits.
 
     Attributes:
         name: The model string.
@@ -32,6 +41,7 @@ class ServiceConfig:
         retry_policy: Time limits and numbers of attempts.
         to_check: What a user should check first if no call succeeds.
         environ: The environment variables with proxies. It also has keys, so it is not in the repr.
+        headers: Headers that the user adds. They may be secret, so they are not in the repr.
     """
 
     name: str
@@ -43,25 +53,36 @@ class ServiceConfig:
     retry_policy: RetryPolicy
     to_check: str = "the key"
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class HttpModel(ABC):
-    """A model that is called over HTTP; subclasses define the requests and parse the responses."""
+    """A model that is called over HTTP; subclasses define the requests and parse the responses.
 
-    path: str  # of the method, below the base URL
+    Attributes:
+        sent: The parameters of the last request that was answered, without the prompt.
+    """
 
-    def __init__(self, service: ServiceConfig) -> None:
+    path: str  # path of the API method below the base URL
+
+    def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
         self._service = service
-        self._bases = [_read_url(url) for url in service.urls]
+        self._bases = [_read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
         self.make_room: Callable[[], object] = lambda: None
-        keys = [] if service.key is None else [service.key]
+        keys = [*([] if service.key is None else [service.key]), *map(ApiKey, service.headers.values())]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
-        self._transport = Transport(proxies, self._headers, keys, service.pacer, service.retry_policy)
+        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
+        way = f"the proxy ({relays})" if relays else "the network"
+        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
+        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
+        self._limit, self._negotiation = TokenLimit(service.sampling), Negotiation(fixed)
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self.sent: Mapping[str, Any] = {}
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
         """Call the server, with retries."""
@@ -69,15 +90,81 @@ class HttpModel(ABC):
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
         """Call the server with the result of `request`; see `Posting`."""
-        return await self._transport.post(request, self._parser(case))
+
+        async def call(max_tokens: int) -> Completion:
+            body = request if max_tokens == self._limit.first else canonical(self._body(case, max_tokens))
+            return await self._post(body, case)
+
+        return await self._limit.complete(call)
+
+    async def _post(self, body: bytes, case: Case) -> Completion:
+        """Post a body as the server accepts it.
+
+        After a rejection one call finds out what the server accepts, and the others wait for it.
+        """
+        await self._settled.wait()
+        sent, leads, rejected = self._adjusted(body), False, set[bytes]()
+
+        async def renew(failure: Failure) -> bytes | None:
+            """Return another body, if this failure or that of another call shows what to change."""
+            nonlocal sent, leads
+            if failure.kind in REJECTED:
+                rejected.add(sent)
+                if not leads:
+                    await self._settled.wait()
+            before, sent = sent, self._adjusted(body)
+            if before == sent and self._negotiation.learn(failure, msgspec.json.decode(sent)):
+                sent, leads = self._adjusted(body), True
+                self._settled.clear()
+            return sent if sent != before and sent not in rejected else None
+
+        try:
+            done = await self._transport.post(sent, self._parser(case), renew)
+        finally:
+            if leads:
+                self._settled.set()
+        if done.outcome != "error" and (not self.sent or self._negotiation.learned):
+            fields = msgspec.json.decode(sent, type=dict[str, Any])
+            self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
+        return done
+
+    def _adjusted(self, body: bytes) -> bytes:
+        if not self._negotiation.learned:
+            return body
+        return canonical(self._negotiation.apply(msgspec.json.decode(body, type=dict[str, Any])))
+
+    @property
+    def negotiated(self) -> str:
+        """What was learned about the parameters that the server accepts, in words; empty if nothing was."""
+        return self._negotiation.describe()
+
+    @property
+    def raised_limits(self) -> tuple[int, ...]:
+        """The token limits beside the first one that a response may have been requested with."""
+        return self._limit.raised
+
+    def request(self, case: Case) -> bytes:
+        """Return the body of the request with the first token limit."""
+        return canonical(self._body(case, self._limit.first))
+
+    def parse(self, body: bytes, case: Case) -> Completion:
+        """Return the outcome for the body of a response; see `Batching`."""
+        return self._transport.without_keys(self._parser(case)(body))
+
+    def batch_client(self) -> BatchClient:
+        """Return what sends the requests of batches."""
+        service = self._service
+        scrubber = Scrubber([] if service.key is None else [service.key])
+        proxy = proxy_for(self._bases[0], service.environ)
+        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
-    def request(self, case: Case) -> bytes:
-        """Return the body of the request."""
+    def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
+        """Return the fields of the request."""
 
     @abstractmethod
     async def identity(self) -> str:
-        """Return what the server reports about the model."""
+        """Return the model metadata that the server reports."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -85,7 +172,7 @@ class HttpModel(ABC):
 
     @property
     def parked(self) -> int:
-        """The number of cases that wait because the server asked for it."""
+        """The number of cases that wait because the server requested a pause."""
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:
@@ -95,6 +182,9 @@ class HttpModel(ABC):
         """
         self.concurrency = self._service.pacer.most
         self.make_room()
+
+    def _all_headers(self) -> Mapping[str, str]:
+        return {**self._headers(), **self._service.headers} if self._service.headers else self._headers()
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key
@@ -109,18 +199,12 @@ def below(base: URL, path: str) -> URL:
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
-def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | None:
-    """Return the valid token counts of a response by the names of the two fields; None if there are none."""
-    if not isinstance(usage, dict):
-        return None
-    counts = {"in": usage.get(sent), "out": usage.get(received)}
-    # A boolean is an int in Python; neither it nor a negative number is a count.
-    return {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40} or None
-
-
-def _read_url(text: str) -> URL:
+def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
         # The message does not show the URL, because it may contain a password.
-        raise UsageError("a base URL is not valid; write it as http://host:8000/v1.")
+        raise UsageError(
+            f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
+            "or the variable with the base URL, e.g. http://host:8000/v1."
+        )
     return url

@@ -1,23 +1,29 @@
-"""OpenAI's chat completions and compatible servers: OpenAI, vLLM, Ollama, llama.cpp, proxies."""
+"""OpenAI's chat completions and compatible servers (`dialects.py`)."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from yarl import URL
 
-from ragbed.models.base import canonical, split_thinking
+from ragbed.models.base import canonical, completed
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.presets import Preset
+from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.models.providers.dialects import CompatibleProvider
 from ragbed.models.providers.http.connection import decode_json
-from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
-from ragbed.schema import Case, Completion
+from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
+from ragbed.models.providers.streaming import is_stream, join_events
+from ragbed.models.providers.usage import read_usage
+from ragbed.schema import Case, Completion, Served
+from ragbed.text import storable
 
 _HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
+_MAX_NAME = 200  # characters of a served model's name, its provider, fingerprint or response ID
 # Values of finish_reason for a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 
@@ -28,6 +34,7 @@ class _Message(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
+    reasoning_details: Any = None
     refusal: Any = None
     tool_calls: Any = None
 
@@ -36,15 +43,23 @@ class _Choice(msgspec.Struct):
     message: _Message | None = None
     text: str | None = None
     finish_reason: Any = None
+    error: Any = None
 
 
 class _ChatCompletion(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: Any = None
     error: Any = None
+    model: Any = None
+    provider: Any = None
+    system_fingerprint: Any = None
+    id: Any = None
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
+# Names of finish_reason at the token limit; `length` is OpenAI's.
+_LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
+_THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})  # types of content parts
 # Fields of a listed model that change only with the model: weights and length in vLLM, sizes in llama.cpp. Times and
 # permissions change at every start or every request.
 _FIXED = ("id", "object", "owned_by", "root", "parent", "max_model_len", "meta", "digest")
@@ -55,43 +70,49 @@ class OpenAIModel(HttpModel):
 
     Args:
         service: The servers.
-        official: Whether the server is OpenAI's. Its newer models accept only `max_completion_tokens`, and no top_p.
+        provider: Its parameters.
         preset: How to prompt; the server gets complete prompts if it does not apply the preset's format.
+        official: Whether the server is OpenAI's own, which takes no top_p for its newer models.
     """
 
     path = "chat/completions"
 
-    def __init__(self, service: ServiceConfig, *, official: bool = False, preset: Preset | None = None) -> None:
-        self._preset, self._official = preset, official
+    def __init__(
+        self,
+        service: ServiceConfig,
+        provider: CompatibleProvider,
+        *,
+        preset: Preset | None = None,
+        official: bool = False,
+    ) -> None:
+        self._preset, self._provider, self._official = preset, provider, official
         if preset is not None and preset.served_by == "completions":
             self.path = "completions"
-        super().__init__(service)
+        self._fields = provider.fields(service.sampling, service.name)
+        super().__init__(service, frozenset(self._fields))
 
-    def request(self, case: Case) -> bytes:
-        """Return the body of the request."""
+    def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
         sampling = self._service.sampling
-        body: dict[str, object] = {
-            "model": self._service.remote,
-            "temperature": sampling.temperature,
-            "max_completion_tokens" if self._official else "max_tokens": sampling.max_tokens,
-        }
+        body: dict[str, object] = {"model": self._service.remote, self._provider.max_tokens: max_tokens}
+        if sampling.temperature is not None:
+            body["temperature"] = sampling.temperature
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
-        if not self._official or sampling.top_p != 1:  # without it vLLM uses the default of the model
+        if not self._official or sampling.top_p != 1:  # otherwise vLLM uses the default of the model
             body["top_p"] = sampling.top_p
-        if sampling.choices and self.name.startswith("vllm/"):
-            body["structured_outputs"] = {"choice": sampling.choices}
-        return canonical(body)
+        if sampling.choices and self._provider.choices is not None:
+            body |= self._provider.choices(sampling.choices)
+        return body | self._fields
 
     async def identity(self) -> str:
-        """Return a hash of what the servers report about the model; servers that report nothing are ignored."""
+        """Return a hash of the model metadata that the servers report; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # they know the model and need no key, so nothing can be wrong
+            self._transport.probe.open()  # the server knows the model and needs no key, so no probe is needed
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
         remote, pages = self._service.remote, [self._transport.get(below(base, "models"))]
-        if self.name.startswith("ollama/"):  # its own API has the digest of the weights
+        if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
             pages.append(self._transport.get(base.with_path("/api/tags")))
         listed, *tags = await asyncio.gather(*pages)
         entry = _find(listed, "data", "id", (remote,))
@@ -100,6 +121,10 @@ class OpenAIModel(HttpModel):
             tag = _find(page, "models", "name", (remote, f"{remote}:latest"))
             fields |= {"digest": tag["digest"]} if "digest" in tag else {}
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
+
+    def open_batches(self) -> OpenAIBatches:
+        """Return the batches of the server; see `Batching`."""
+        return OpenAIBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_chat
@@ -120,36 +145,69 @@ def parse_chat(content: bytes) -> Completion:
     Raises:
         Failure: It is not a chat completion, has no text, or was filtered.
     """
+    if is_stream(content):
+        content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
-    usage = parse_usage(completion.usage, "prompt_tokens", "completion_tokens")
+    usage = read_usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
     choice = completion.choices[0]
+    finish = _text(choice.finish_reason)
+    if choice.error or finish == "error":
+        raise _with_usage(_from_error(choice.error or completion.error), usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response has neither message nor text", again=True)
-    message, finish = choice.message or _Message(choice.text), _text(choice.finish_reason)
+    message = choice.message or _Message(choice.text)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
-    text, thought = _join(message.content)
-    thought = _text(message.reasoning_content) or _text(message.reasoning) or thought
-    if text is None:
-        # A model that used up its tokens for reasoning gave an empty answer.
-        if message.tool_calls or not (thought or finish == "length"):
-            problem = "calls tools" if message.tool_calls else f"has no text (finish_reason {finish})"
-            raise Failure("empty", f"the response {problem}", again=not message.tool_calls, usage=usage)
-        text = ""
-    inline, answer = split_thinking(text)
-    return Completion(outcome="ok", reply=answer, reasoning=thought or inline, finish=finish, usage=usage)
+    finish = "length" if (finish or "").lower() in _LENGTH else finish
+    text, thought = _answer_of(message)
+    if not text and not (finish == "length" or (text == "" and not thought)):
+        raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
+    return completed(text or "", finish, usage, thought, _served(completion))
+
+
+def _answer_of(message: _Message) -> tuple[str | None, str | None]:
+    """Return the text of a message, and the thought that has a field or a part of its own."""
+    text, part = _join(message.content)
+    details = _join(message.reasoning_details if isinstance(message.reasoning_details, list) else None)
+    thought = _text(message.reasoning_content) or _text(message.reasoning) or part or details[0] or details[1]
+    return text, thought
+
+
+def _why_empty(message: _Message, thought: str | None, finish: str | None) -> str:
+    if message.tool_calls:
+        return "the response calls tools"
+    return f"the response has {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
+
+
+def _served(completion: _ChatCompletion) -> Served | None:
+    values = {
+        "model": completion.model,
+        "provider": completion.provider,
+        "fingerprint": completion.system_fingerprint,
+        "id": completion.id,
+    }
+    known = {name: storable(text)[:_MAX_NAME] for name, value in values.items() if (text := _text(value)) is not None}
+    return Served(**known) if known else None
 
 
 def _without_choices(completion: _ChatCompletion) -> Failure:
-    error = completion.error
-    if not error:
+    if not completion.error:
         return Failure("protocol", f"the response has no choices; {_HINT}", again=True)
-    # Some proxies send errors with status 200.
+    return _from_error(completion.error)
+
+
+def _from_error(error: object) -> Failure:
+    """Return the failure for an error that is sent with status 200."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    return from_status(status, msgspec.json.encode(error).decode())
+    return from_status(status, msgspec.json.encode({"error": error}).decode())
+
+
+def _with_usage(failure: Failure, usage: dict[str, int] | None) -> Failure:
+    failure.usage = usage
+    return failure
 
 
 def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
@@ -162,7 +220,8 @@ def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, dict) and isinstance(part.get("text"), str):
-            texts.append(part["text"])
+            is_thought = part.get("type") in _THOUGHTS or part.get("thought") is True
+            (thoughts if is_thought else texts).append(part["text"])
         elif isinstance(part, dict) and isinstance(part.get("thinking"), str | list):
             thoughts.append(_join(part["thinking"])[0] or "")
     return "".join(texts) if texts else None, "".join(thoughts) or None

@@ -24,7 +24,7 @@ _LEARNING_RATE = 0.1
 
 
 class ServerLane:
-    """The state of one server; `heard` is whether it ever sent anything."""
+    """The state of one server; `heard` is true if it ever sent a byte."""
 
     def __init__(self, concurrency: ConcurrencyControl) -> None:
         self.concurrency, self.rate_limiter = concurrency, RateLimiter()

@@ -22,7 +22,7 @@ _FORGET = 0.8
 _MIN_RATE = 1.0
 # A limit this many times above the actual rate has no effect and is removed.
 _LOOSE = 4.0
-# A single refusal is chance.
+# A single refusal may be due to chance.
 _CHANCE = 1
 # Refusals within this time count as one: they answer calls that were already sent.
 _SAME_REFUSAL_S = 0.5
@@ -50,7 +50,7 @@ class RateLimiter:
 
     @property
     def ready_at(self) -> float:
-        """When the next call may be sent."""
+        """The time at which the next call may be sent."""
         return 0.0 if self.rate is None else self._next - _SLACK_S
 
     def take(self, now: float) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from yarl import URL
 
-from ragbed.models.failures import FATAL, PAID, Failure, Kind, failed, from_status, retry_after_s
+from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status, retry_after_s
 from ragbed.models.providers.http.connect import Server
 from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
 from ragbed.models.providers.pacing import Pacer, ServerLane
@@ -48,7 +48,7 @@ class _ServerProbe:
             self._timer = asyncio.get_running_loop().call_later(_SLOW_S, self.open)
 
     def answered(self, failure: Kind | None) -> None:
-        if failure in FATAL:
+        if failure in FATAL or failure == "request":
             self.close()
         else:
             self.open()
@@ -63,6 +63,10 @@ class _ServerProbe:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+async def _keep_body(_failure: Failure) -> None:
+    return None
 
 
 class Transport:
@@ -94,8 +98,19 @@ class Transport:
         """The number of cases that are set aside; above the maximum they count as running, which stops new ones."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
-    async def post(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
-        """Post a body until a response can be parsed or the retries end; every call ends in an outcome."""
+    async def post(
+        self,
+        body: bytes,
+        parse: Callable[[bytes], Completion],
+        renew: Callable[[Failure], Awaitable[bytes | None]] = _keep_body,
+    ) -> Completion:
+        """Post a body until a response can be parsed or the retries end; every call ends in an outcome.
+
+        Args:
+            body: The body of the request.
+            parse: Parses the body of a response.
+            renew: Returns the body of the next attempt, if it differs; a rejected body is not sent again.
+        """
         begin: float | None = None
         lane: ServerLane | None = None
         attempt = 0
@@ -111,6 +126,10 @@ class Transport:
             try:
                 completion = await self._attempt(lane, body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
+                renewed = await renew(failure)
+                body = body if renewed is None else renewed
+                if renewed is not None and failure.kind in REJECTED:
+                    continue
                 self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
                 failure.detail = self._scrubber.clean(failure.detail)
@@ -120,7 +139,8 @@ class Transport:
                 await self._wait(pause)
             else:
                 self.probe.answered(None)
-                return replace(completion, latency_s=round(self._pacer.clock() - started, 4), attempts=attempt)
+                latency_s = round(self._pacer.clock() - started, 4)
+                return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def get(self, url: URL) -> bytes | None:
         """Get a small page of a server with metadata; None if there is none."""
@@ -178,10 +198,10 @@ class Transport:
             if left_s <= 0:
                 raise Failure("timeout", f"case timed out after {self._policy.item_s:,.6g} s")
             content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
-            completion = self._without_keys(parse(content))
+            completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())
             if completion.usage:
-                self._pacer.correct_tokens(len(body), sum(completion.usage.values()))
+                self._pacer.correct_tokens(len(body), sum(completion.usage.get(name, 0) for name in ("in", "out")))
             return completion
         except Failure as failure:
             self._report(lane, failure)
@@ -198,12 +218,14 @@ class Transport:
         else:
             lane.heard = True
 
-    def _without_keys(self, completion: Completion) -> Completion:
+    def without_keys(self, completion: Completion) -> Completion:
+        """Return a response without the keys."""
         # A server may quote the key in a response, which is stored.
         if not self._scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
-        texts = (completion.reply, completion.reasoning, completion.finish, *(passage.id for passage in passages))
+        served = () if completion.served is None else astuple(completion.served)
+        texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages))
         if not self._scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
         hide = self._scrubber.hide
@@ -212,6 +234,7 @@ class Transport:
             reply=hide(completion.reply) if completion.reply else completion.reply,
             reasoning=hide(completion.reasoning) if completion.reasoning else None,
             finish=hide(completion.finish) if completion.finish else None,
+            served=None,
             retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
             citations=completion.citations and tuple(replace(one, id=hide(one.id)) for one in completion.citations),
         )
@@ -230,3 +253,12 @@ class Transport:
     def _limits(self, within_s: float) -> ResponseLimits:
         end = asyncio.get_running_loop().time() + within_s
         return ResponseLimits(end, self._policy.silence_s, self._policy.max_bytes)
+
+
+def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
+    """Return the tokens of a response and of earlier attempts that may be billed."""
+    if not earlier:
+        return completion.usage
+    total = Counter(earlier)
+    total.update(completion.usage or {})
+    return dict(total)

@@ -100,7 +100,7 @@ def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Nod
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard(standings, words) if standings else None,
         "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.figures(causes, words) if causes else _not_diagnosed(report, words),
+        "errors": sections.errors(report, causes, words) if causes else _not_diagnosed(report, words),
         "claims": sections.claims(report.findings, words),
         "method": sections.method(sections.shown_metrics(report), found, words),
     }
@@ -129,6 +129,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
         "header",
         head(words("page.title"), report.track, words),
         el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
+        el("p", sections.rich(words("page.monitored"))) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
     )
 

@@ -144,7 +144,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
 
 
 class _Packer:
-    """Fills the blocks and the index."""
+    """A writer of the blocks and the index."""
 
     def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []

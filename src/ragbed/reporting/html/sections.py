@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from ragbed.analysis.claims import MIN_QUESTIONS, ClaimFinding
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
+from ragbed.reporting.error_texts import error_columns, tell_errors
 from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
-from ragbed.reporting.numbers import show, show_asked
+from ragbed.reporting.numbers import show
 from ragbed.reporting.pages.charts import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.summary import Paragraph
-from ragbed.reporting.tables import Report, ReportTable, TableColumn
+from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 
 _SHORT = 8  # Cells of at most this many characters are not wrapped.
@@ -39,7 +40,7 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
         setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
         model = el("div", el("strong", row.entrant.model), " ", link, setting)
         cells = [_cell(row.cells.get(column.name)) for column in COLUMNS]
-        rows.append([model, row.entrant.lang, _asked(row.asked, row.errors, words), *cells])
+        rows.append([model, row.entrant.lang, _asked(row, words), *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
     return el("div", note, table(columns, rows, words("board.heading"), class_="sortable cards"))
 
@@ -107,7 +108,17 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 def tables(report: Report, words: Locale) -> Node:
     """Return the tables of a report."""
-    return el("div", el("p", words("page.rates")), [_table(one, words) for one in report.tables])
+    printed = el("p", words("page.printed")) if report.has_printed else None
+    return el("div", el("p", words("page.rates")), printed, [_table(one, words) for one in report.tables])
+
+
+def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
+    """Return the causes of errors as charts, and as the paper's Tables 2, 4 and 6 with examples."""
+    if not report.errors:
+        return figures(charts, words)
+    note, label = el("p", words("error_table.note")), words("error_table.heading")
+    examples = table(error_columns(words), tell_errors(report.errors, words), label, class_="cards")
+    return el("div", figures(charts, words), el("h3", label), note, examples)
 
 
 def _table(one: ReportTable, words: Locale) -> Node:
@@ -115,7 +126,7 @@ def _table(one: ReportTable, words: Locale) -> Node:
     columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
     rows: list[list[Child]] = []
     for row in one.rows:
-        model, n = row.key.model + (" †" if row.comparable else ""), _asked(row.asked, row.errors, words)
+        model, n = row.key.model + (" †" if row.comparable else ""), _asked(row, words)
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([model, row.data, row.key.lang, str(row.docs or "–"), n, *cells])
     return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
@@ -239,5 +250,7 @@ def _cell(estimate: Estimate | None, column: TableColumn | None = None) -> Node:
               data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
 
 
-def _asked(asked: int, errors: int, words: Locale) -> str:
-    return words("page.failed", asked=f"{asked:,}", errors=f"{errors:,}") if errors else show_asked(asked, 0)
+def _asked(row: LeaderboardRow | TableRow, words: Locale) -> str:
+    found = {"failed": row.errors, "truncated": row.truncated}
+    parts = [words(f"page.{name}", count=f"{count:,}") for name, count in found.items() if count]
+    return words("page.incomplete", asked=f"{row.asked:,}", parts=", ".join(parts)) if parts else f"{row.asked:,}"

@@ -20,7 +20,10 @@ from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
 _MAX_ENDS = 5  # times in a row that a worker may end without a finished job
-_RETRY_S, _WARN_AFTER_S = 0.5, 60.0  # between checks for a free node, and until the user is warned that there is none
+_RETRY_S, _WARN_AFTER_S = (
+    0.5,
+    60.0,
+)  # time between checks for a free node, and time until the user is warned that there is none
 _HOLD_S = 0.02  # time that a job for a busy worker waits for others, to be sent together
 _MAX_CALLS = 100  # concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # characters of Ray's messages that are shown
@@ -55,7 +58,7 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs that it does not know, because it seemed to be lost before, are lost.
+        """Process a worker's report; jobs that are missing in it are lost and started again.
 
         Args:
             update: The report.
@@ -71,7 +74,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Drop all jobs, because the worker ended."""
+        """Drop all jobs after the worker ended."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)
@@ -168,7 +171,7 @@ class ActorPool:
             await self._wait()
 
     async def close(self) -> None:
-        """End the workers, whatever they are doing."""
+        """Terminate the workers, even during a job."""
         tasks, members, self._tasks, self._members, self._what = self._tasks, self._members, [], [], None
         for task in tasks:
             task.cancel()
@@ -201,7 +204,7 @@ class ActorPool:
                     self._notify()
             raise RagbedError(
                 f"a worker ended {_MAX_ENDS} times without a finished job: {_brief(last)}. The usual cause is too "
-                "little memory: use fewer --replicas, a smaller model or larger nodes. All results are stored; rerun "
+                "little memory: use fewer `replicas`, a smaller model or larger nodes. All results are stored; rerun "
                 "the same command to resume."
             )
         except RagbedError as error:
@@ -210,7 +213,7 @@ class ActorPool:
             self._retire(member, RagbedError(f"a worker failed: {error!r}."))
 
     async def _open(self, member: _Member) -> int:
-        """Let a worker get ready; return how many times it was opened.
+        """Open a worker if necessary; return how many times it was opened.
 
         Raises:
             RagbedError: It cannot, or it differs from the others.

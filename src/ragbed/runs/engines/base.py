@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ragbed.models import ModelConfig
-from ragbed.models.base import Model
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
+    from ragbed.models.base import Model
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -16,7 +17,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Worker(Protocol[Job_contra, Result_co]):
-    """Does one kind of job with what it needs for that, e.g. a model or a process that reads documents."""
+    """A worker for one kind of job, with its resources, e.g. a model or a process that reads documents."""
 
     @property
     def room(self) -> int:
@@ -50,7 +51,7 @@ class ReplicaSpec:
 
 
 class Engine(Protocol):
-    """Runs long work; the process that uses it is the only one that writes.
+    """An engine for long work; only the main process writes.
 
     `shares_disk` says whether workers can open the files of this process.
     """
@@ -74,7 +75,7 @@ class Engine(Protocol):
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open the model of a model string; the limits of the configuration hold for all its replicas together."""
+        """Open the model of a model string; limits apply to all its replicas together."""
 
     def close(self) -> None:
         """Release all resources."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ragbed.models import ModelConfig, open_model
-from ragbed.models.base import Model
 from ragbed.runs.engines.base import Worker
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
+
+    from ragbed.models import ModelConfig
+    from ragbed.models.base import Model
 
 _ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished before
 _AHEAD = 3  # jobs per process that run or wait to be taken, to bound memory
@@ -55,6 +56,8 @@ class LocalEngine:
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
         """See `Engine`."""
+        from ragbed.models import open_model  # noqa: PLC0415 - scoring a run needs no models
+
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
@@ -95,7 +98,7 @@ def _begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End when the parent ends; a killed parent does not stop its workers, which would wait for work for ever."""
+    """Exit when the parent exits; otherwise the workers of a killed parent would wait for work for ever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

@@ -1,4 +1,4 @@
-"""Replicas of a model on a cluster, which appear as one model; the user's limits hold for all together."""
+"""Replicas of a model on a cluster, which appear as one model; limits apply to all of them together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
 
 # Endings of the environment variables that are sent to the workers: keys and URLs. The others are the worker's own.
-_CARRIED = ("_API_KEY", "_BASE_URL", "HF_TOKEN", "HF_ENDPOINT")
+_CARRIED = (
+    "_API_KEY",
+    "_BASE_URL",
+    "AZURE_OPENAI_ENDPOINT",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_REGION",
+    "HF_TOKEN",
+    "HF_ENDPOINT",
+)
 _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
@@ -70,6 +78,7 @@ class ReplicatedModel:
         self.concurrency = 1
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
+        self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
         for flag in _FLAGS:
             if hasattr(model, flag):
                 setattr(self, flag, True)

@@ -8,11 +8,11 @@ This process is the only one that plans, decides and writes. Nothing is detached
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -73,7 +73,7 @@ class RayEngine:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`; Ray gives a job whose worker or node ends to another one."""
+        """See `Engine`; Ray moves a job to another worker if its worker or node ends."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD
@@ -128,7 +128,8 @@ class RayEngine:
 
     def _start(self, quiet: dict[str, Any]) -> None:
         """Start a cluster that listens only on loopback, requires a token and ends with this process."""
-        folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # Socket paths must be short.
+        short = None if sys.platform == "win32" else "/tmp"  # noqa: S108 - socket paths must be short
+        folder = tempfile.mkdtemp(prefix="rb-", dir=short)
         self._started.callback(shutil.rmtree, folder, ignore_errors=True)
         self._started.enter_context(_new_token())
         try:
@@ -146,7 +147,7 @@ class RayEngine:
             has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
             raise UsageError(
                 f"a replica of the model needs {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no node of the "
-                f"cluster has these ({has}); lower --cpus-per-replica and --gpus-per-replica, or add a node."
+                f"cluster has these ({has}); lower `cpus_per_replica` and `gpus_per_replica`, or add a node."
             )
 
     def _result(self, reference: Any) -> Any:
@@ -169,7 +170,7 @@ def _import_ray() -> Any:
         import ray
         import ray.exceptions
     except ModuleNotFoundError:
-        raise UsageError(f"--engine ray needs the library ray, which is not installed: {INSTALL}") from None
+        raise UsageError(f"engine=ray needs the library ray, which is not installed: {INSTALL}") from None
     # Ray prints messages about ended workers to stdout, where they would break --json; ragbed reports them itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
@@ -213,36 +214,36 @@ def _find_running(ray: Any) -> str:
     address = ray._private.utils.read_ray_address()
     if not address:
         raise UsageError(
-            "--cluster auto: no Ray cluster was started on this machine. Start one with `ray start --head`, or leave "
-            "--cluster out to use a cluster that ends with the command."
+            "cluster=auto: no Ray cluster was started on this machine. Start one with `ray start --head`, or leave "
+            "`cluster` out to use a cluster that ends with the command."
         )
-    for process in psutil.process_iter(["cmdline", "uids"]):
-        owner, words = process.info["uids"], process.info["cmdline"] or ()
-        if owner and owner.real == os.getuid() and f"--gcs-address={address}" in words:
+    user = psutil.Process().username()
+    for process in psutil.process_iter(["cmdline", "username"]):
+        if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
             return str(address)
     raise UsageError(
-        f"--cluster auto: the Ray cluster at {address} has ended or belongs to another user, who could read your API "
-        f"keys there. To join it nevertheless, use --cluster {address}."
+        f"cluster=auto: the Ray cluster at {address} has ended or belongs to another user, who could read your API "
+        f"keys there. To join it nevertheless, use cluster={address}."
     )
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the address at which the head node listens; detect wrong ones in seconds, while Ray takes minutes."""
+    """Return the address of the head node; a wrong one is detected in seconds, while Ray takes minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
-            f"--cluster {address} is not the address of a head node, e.g. 10.0.0.1:6379. Run the command on a machine "
+            f"cluster={address} is not the address of a head node, e.g. 10.0.0.1:6379. Run the command on a machine "
             "of the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # as Ray does, because a head node listens there
+        host = own_ip  # Ray does the same, because a head node listens there
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
         why = getattr(error, "strerror", None) or error
         raise UsageError(
             f"there is no cluster at {address} ({why}); start one with "
-            "`ray start --head`, or omit --cluster to use this machine."
+            "`ray start --head`, or omit `cluster` to use this machine."
         ) from None
     if not _is_grpc(line):
         raise UsageError(
@@ -252,7 +253,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the other end speaks gRPC, as head nodes do; with TLS this is left to Ray."""
+    """Return whether the server uses gRPC, as head nodes do; with TLS, Ray checks it."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True

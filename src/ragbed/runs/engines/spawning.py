@@ -1,14 +1,19 @@
-"""Child processes that do not import from the current folder.
+"""Child processes that import neither from the current folder nor the main module.
 
 Python puts the current folder first on the path of a process that is started with `-c`, as `multiprocessing` does.
-A file such as `msgspec.py` in a folder of downloaded data would then run in every child.
+A file such as `msgspec.py` in a folder of downloaded data would then run in every child. `multiprocessing` also imports
+the main module in every child, so a script that calls `ragbed.score` without `if __name__ == "__main__":` would start
+itself again. Work is always a function of another module.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 from ragbed import environment
@@ -19,15 +24,26 @@ def safe_path() -> AbstractContextManager[None]:
     return environment.temporary({"PYTHONSAFEPATH": "1"})
 
 
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module from `multiprocessing`."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 class _SafeProcess(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: ANN401, N802 - the signature of multiprocessing
-        with safe_path():
+        with safe_path(), _without_main():
             return SpawnProcess._Popen(process_obj)
 
 
 class SafeSpawnContext(SpawnContext):
-    """The spawn context of `multiprocessing` with `safe_path` around the start of each process.
+    """The spawn context of `multiprocessing` for processes that import nothing of the user's.
 
     Semaphores and queues start a process too (the resource tracker): create them, or the pool that does, inside
     `safe_path`.

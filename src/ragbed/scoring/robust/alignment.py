@@ -28,7 +28,7 @@ _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
-    """Tell for each part of the answer whether it is asserted and assigned to its own sub-question."""
+    """Return for each part of the answer whether it is asserted and assigned to its sub-question."""
     distinctive = _distinctive_words(question, lang, len(slots))
     all_mentions = sorted(mention for mentions in asserted for mention in mentions)
     aligned = []

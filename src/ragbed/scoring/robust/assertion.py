@@ -107,7 +107,7 @@ _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无�
 
 
 def is_plain(terms: Terms) -> bool:
-    """Tell whether a response has no word that can deny or qualify, so that all its mentions are asserted."""
+    """Return whether a response has no word that can deny or qualify, so that all its mentions are asserted."""
     return terms.isdisjoint(_SIGNALS)
 
 
@@ -139,7 +139,7 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
 
 
 def is_only_reported(text: str, mention: Mention) -> bool:
-    """Tell whether a mention is attributed to the documents and not called correct."""
+    """Return whether a mention is attributed to the documents and not called correct."""
     before, after = sentence_around(text, mention)
     return _is_attributed(before) and _CALLED_RIGHT.match(after) is None
 
@@ -155,7 +155,7 @@ def _is_denied(before: str, after: str) -> bool:
 
 
 def _only_denies(text: str, mention: Mention) -> bool:
-    """Tell whether 'no' or 'none' is not an answer but negates the next words, as in 'there is no information'."""
+    """Return whether 'no' or 'none' is not an answer but negates the next words, as in 'there is no information'."""
     answer = text[mention.start : mention.end]
     if answer in _NO:
         return _COMPLETE_ANSWER.match(text, mention.end) is None
@@ -163,7 +163,7 @@ def _only_denies(text: str, mention: Mention) -> bool:
 
 
 def is_correcting(text: str, mention: Mention) -> bool:
-    """Tell whether a response presents a mention as the correct answer instead of another."""
+    """Return whether a response presents a mention as the correct answer instead of another."""
     return _CORRECTING.search(sentence_around(text, mention)[0]) is not None
 
 
@@ -192,7 +192,7 @@ def _last_end(text: str, pattern: re.Pattern[str]) -> int:
 
 
 def _is_term(text: str, mention: Mention) -> bool:
-    """Tell whether a number is a term of a calculation and not its result, e.g. 70 in '70 - 20 = 50'."""
+    """Return whether a number is a term of a calculation and not its result, e.g. 70 in '70 - 20 = 50'."""
     if not mention.rule.startswith("number"):
         return False
     if _TERM_AFTER.match(text, mention.end):

@@ -130,7 +130,7 @@ class ResponseReader:
         return kept
 
     def _is_reported(self, mention: Mention, answer: str) -> bool:
-        """Tell whether a response that declines only mentions an answer, e.g. as content of the documents."""
+        """Return whether a response that declines only mentions an answer, e.g. as content of the documents."""
         strength = self.roles[mention].strength if mention in self.roles else 0
         if answer == "fake":
             return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
@@ -159,7 +159,7 @@ class ResponseReader:
         return role.status if role.status and not role.weak else "asserted"
 
     def _is_bounded_in_documents(self, mention: Mention) -> bool:
-        """Tell whether the documents give the answer as a limit, e.g. 'fines of up to 500 marks'."""
+        """Return whether the documents give the answer as a limit, e.g. 'fines of up to 500 marks'."""
         before = self.text[max(0, mention.start - 6) : mention.start]
         phrase = before[before.find(" ") + 1 :] + self.text[mention.start : mention.end]
         return any(phrase in document.lower() for document in self.response.context[1:])
@@ -188,7 +188,7 @@ class ResponseReader:
         return asserted._replace(true=list(map(keep, asserted.true)), false=keep(asserted.false))
 
     def _binds(self, start: int) -> bool:
-        """Tell whether a final answer that is neither the true nor the false one excludes them."""
+        """Return whether a final answer that is neither the true nor the false one excludes them."""
         rest = self.text[start : start + 40]
         return len(self.gold.slots) == 1 and bool(re.match(r"\W*\w", rest)) and not _POINTER.match(rest)
 
@@ -247,7 +247,7 @@ class ResponseReader:
         return rivals
 
     def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
-        """Tell whether a rival is in another clause than all mentions of the answer."""
+        """Return whether a rival is in another clause than all mentions of the answer."""
         gaps = (sorted((mention[:2], rival[:2])) for mention in own)
         return all(_CLAUSE_END.search(self.text, first[1], second[0]) is not None for first, second in gaps)
 

@@ -19,7 +19,7 @@ class Date(NamedTuple):
     end: int
 
     def matches(self, wanted: Date, known: Date | None = None) -> bool:
-        """Tell whether the date is at least as precise as the wanted one and agrees with it.
+        """Return whether the date is at least as precise as the wanted one and agrees with it.
 
         Args:
             wanted: The expected date.
@@ -29,7 +29,7 @@ class Date(NamedTuple):
         return all(theirs is None or (given if own is None else own) == theirs for own, theirs, given in parts)
 
     def contradicts(self, other: Date) -> bool:
-        """Tell whether both dates have a year, a month or a day that differs."""
+        """Return whether both dates have a year, a month or a day that differs."""
         pairs = zip(self[:3], other[:3], strict=True)
         return any(own is not None and theirs is not None and own != theirs for own, theirs in pairs)
 

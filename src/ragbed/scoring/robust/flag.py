@@ -171,7 +171,7 @@ _BY_PLAYERS = lazy(
 
 
 def is_about_documents(sentence: str, *, is_strict: bool) -> bool:
-    """Tell whether an error that a sentence mentions is one of the documents.
+    """Return whether an error that a sentence mentions is one of the documents.
 
     Args:
         sentence: The folded sentence.

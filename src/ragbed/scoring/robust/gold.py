@@ -141,7 +141,7 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         elif readings := _as_quantities(alias, folded):
             values = {
                 quantity.value for quantity in quantities
-            }  # of two readings (5.5 m), prefer that of another alias
+            }  # if there are two readings (5.5 m), prefer that of another alias
             quantities += [reading for reading in readings if reading.value in values] or readings
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))

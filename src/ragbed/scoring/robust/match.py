@@ -93,7 +93,7 @@ class FoldedResponse:
 
     @cached_property
     def digits(self) -> str:
-        """The digits without anything between them."""
+        """The digits without separators."""
         return _NO_DIGIT.sub("", self.text)
 
     @cached_property
@@ -114,7 +114,7 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 
 
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
-    """Tell whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
+    """Return whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
     terms = response.terms
     if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
         return True
@@ -152,7 +152,7 @@ def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
-    """Tell whether the texts mention no other person with that surname."""
+    """Return whether the texts mention no other person with that surname."""
     others = {given for text in context for given in _bearers(text, name)}
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
@@ -191,7 +191,7 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
 
 
 def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
-    """Tell whether a number with one unit can express the same number with another unit."""
+    """Return whether a number with one unit can express the same number with another unit."""
     if "%" in (found, wanted):
         return found == wanted or (gold.asks_percentage and "" in (found, wanted))
     if not found or not wanted or found == wanted:

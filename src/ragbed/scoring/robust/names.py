@@ -53,7 +53,7 @@ _ENDS = re.compile(r"[.!。]?\s*(?:$|\n)")
 def is_part_of_name(
     original: str, span: tuple[int, int], asked: Asked, lang: Lang, initials: frozenset[str] | None
 ) -> bool:
-    """Tell whether a name in the original response is a part of a longer one, e.g. Baku in 'Baku Air'.
+    """Return whether a name in the original response is a part of a longer one, e.g. Baku in 'Baku Air'.
 
     Args:
         original: The response.
@@ -90,7 +90,7 @@ def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
 
 
 def is_ordinary_word(text: str, mention: Mention, original: str) -> bool:
-    """Tell whether an alias such as 'It' or 她 is used as an ordinary word."""
+    """Return whether an alias such as 'It' or 她 is used as an ordinary word."""
     if text[mention.start : mention.end] not in PRONOUNS:
         return False
     if not (text[: mention.start] + text[mention.end :]).strip(" \n.。!\"'《》"):

@@ -130,7 +130,7 @@ def _chinese_whole(parts: list[str]) -> Decimal | int:
 
 
 class Digits(NamedTuple):
-    """What a text must contain to express a number in digits or in Chinese numerals.
+    """The characters that a text must contain to express a number in digits or in Chinese numerals.
 
     Attributes:
         run: Its digits without leading and trailing zeros.
@@ -146,7 +146,7 @@ class Digits(NamedTuple):
 
 
 def digits_of(value: Decimal) -> Digits:
-    """Return what a text must contain to express a number, for a quick check."""
+    """Return the characters that a text must contain to express a number, for a quick check."""
     run = f"{abs(value):f}"
     signs = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
     kept = run.replace(".", "").strip("0")

@@ -40,7 +40,8 @@ _AFTER = lazy(
     r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
 )
 _MINUS = lazy(
-    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash in 10-12, 10 -12, covid-19 or a list
+    # Does not match the dash in 10-12, 10 -12, covid-19 or a list.
+    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
 _MINUS_ENDS = frozenset("- 下负")
@@ -126,7 +127,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
-    """Tell whether a number is a quantity and not the number of a document, a list item or a series."""
+    """Return whether a number is a quantity and not the number of a document, a list item or a series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
         return False

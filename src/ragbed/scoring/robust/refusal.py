@@ -196,7 +196,7 @@ _RULES: tuple[PhraseRule, ...] = (
         frozenset("找查"),
         lazy(
             rf"[找查]不到(?:(?:任何|相关|有关|具体|明确|确切|该|这个|问题|的)*{_MATTER_ZH}"
-            r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # the speaker, as above
+            r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # the speaker, as in the pattern above
         ),
     ),
     (
@@ -283,7 +283,7 @@ _ANSWERS_ANYWAY = lazy(
 
 
 def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
-    """Tell whether a response gives an answer after its refusal."""
+    """Return whether a response gives an answer after its refusal."""
     first = min(refusal.end for refusal in refusals)
     return _ANSWERS_ANYWAY.search(text, first) is not None
 

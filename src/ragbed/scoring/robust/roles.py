@@ -52,7 +52,7 @@ def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
 
 
 def _is_disputed(before: str, after: str) -> bool:
-    """Tell whether a sentence reports that one source names the mention and another one does not."""
+    """Return whether a sentence reports that one source names the mention and another one does not."""
     if second := _ANOTHER.search(before):
         return _ONE.search(before, 0, second.start()) is not None
     return _ANOTHER.search(after) is not None and _ONE.search(before) is not None
@@ -167,7 +167,7 @@ class _EnglishClause:
         return ""
 
     def _may_precede(self, phrase: str, end: int) -> bool:
-        """Tell whether a phrase before the mention governs it and not the next clause."""
+        """Return whether a phrase before the mention governs it and not the next clause."""
         between = self.before[end:]
         if "and" in between and self._strength_after() >= 2:  # 'A beat B and C won'
             return False

@@ -76,7 +76,7 @@ def judge(case: Case, reply: str) -> RobustVerdict:
 
 
 def _is_own_flag(text: str, flag: Mention, asked: Asked) -> bool:
-    """Tell whether a flag criticises the documents and does not merely answer a question about errors."""
+    """Return whether a flag criticises the documents and does not merely answer a question about errors."""
     before, after = sentence_around(text, flag)
     is_strict = asked.about_errors or asked.about_documents
     return is_about_documents(before + text[flag.start : flag.end] + after, is_strict=is_strict)
@@ -160,6 +160,6 @@ def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> l
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
-    """Tell whether a response has hardly any text besides the sentence of its error flag."""
+    """Return whether a response has hardly any text besides the sentence of its error flag."""
     before, after = sentence_around(text, flag)
     return len(text) - len(before) - len(after) - (flag.end - flag.start) < 12

@@ -75,7 +75,7 @@ class Instructions:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"--strategies {self.strategy}: the instruction does not contain {texts['without.md']!r}."
+                    f"strategies={self.strategy}: the instruction does not contain {texts['without.md']!r}."
                 )
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
@@ -114,7 +114,10 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
                 raise UnknownName("instruction file", f"{lang}/{path.name}", [f"{lang}/{name}" for name in _FILES])
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
-        raise UsageError(f"--prompt {folder}: found none of {', '.join(f'en/{name}' for name in _FILES)} (or zh/…).")
+        raise UsageError(
+            f"prompt={folder}: the folder does not contain instructions. Create at least one of "
+            f"{', '.join(f'en/{name}' for name in _FILES)}, or the same for zh."
+        )
     return texts
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-# The rest of the line is part of the match, so that "VERDICT: yes or no" is no verdict. A line that starts with ">" or
-# "|" is a quotation; "|" marks the lines that a judge is shown.
+# The rest of the line is part of the match, so that "VERDICT: yes or no" is not a verdict. A line that starts with ">"
+# or "|" is a quotation; "|" marks the lines that a judge is shown.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
 _DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a word that do not change its meaning

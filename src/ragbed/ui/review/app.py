@@ -128,7 +128,7 @@ async def _undo(session: ReviewSession, request: Request) -> bytes:
 
 
 def _check_seat(session: ReviewSession, request: Request) -> str:
-    """Return the name of the rater who reads; only a POST takes a seat."""
+    """Return the name of the rater; only a POST request reserves it."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
     session.seats.check(rater, window)
     return rater

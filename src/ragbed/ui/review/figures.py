@@ -35,7 +35,7 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement of two raters on whether something can stay as it is, with intervals.
+    """The agreement of two raters on which points can stay unchanged, with intervals.
 
     `kind` is a kind of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
     Gwet's AC1 stays stable if nearly everything is accepted.
@@ -92,7 +92,7 @@ def concord(review: ReviewState) -> list[RaterAgreement]:
 
 
 def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield, for each item and point, whether each of both raters would keep it as it is."""
+    """Yield for each item and point whether each of the two raters would leave it unchanged."""
     names = review.raters[:2]
     if review.settings.raters == 1 or len(names) < 2:
         return

@@ -113,9 +113,9 @@ def _fix_passage(
             done.gone.append((f"passages[{index}]", f"{point.name.partition('.')[2]}: {decision.reason}"))
             return None
     fixes = [(point, fix) for point in points if isinstance(fix := _fix_of(point, sheet), str)]
-    if any(point.kind == "text" for point, _ in fixes):  # A new text has other edited spans.
+    if any(point.kind == "text" for point, _ in fixes):  # A new text has different edited spans.
         fixes = [(point, fix) for point, fix in fixes if point.kind == "text"]
-    for point, fix in reversed(fixes):  # From the end, so that earlier offsets stay valid.
+    for point, fix in reversed(fixes):  # Replace from the end, so that earlier offsets stay valid.
         if point.kind == "stance":
             was: str = passage.stance
             passage = _set_stance(passage, fix, sheet[point.name].part)

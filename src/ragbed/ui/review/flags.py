@@ -74,7 +74,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
 
 
 def flag_item(item: Item) -> Iterator[Flag]:
-    """Yield what the builder's own rules report about an item: labels, false answers and edits."""
+    """Yield the findings of the builder's rules about an item: labels, false answers and edits."""
     if item.fake is not None:
         for fault in check_fake(item, item.fake):
             yield Flag("false-answer", "fake", fault)

@@ -21,7 +21,7 @@ class MarkedSpan(Struct, frozen=True):
 
     start: int
     end: int
-    kind: str  # gold, fake or cue
+    kind: str  # kind of span: gold, fake or cue
 
 
 class ShownPassage(Struct, frozen=True, kw_only=True):

@@ -67,7 +67,7 @@ class Log:
             raise RagbedError(
                 f"{self.path} cannot be written: {error.strerror}; the decision was not stored."
             ) from error
-        except UsageError as error:  # The file is at fault, not the decision.
+        except UsageError as error:  # The file is the problem, not the decision.
             raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error
         self.torn = 0
         if not before:
@@ -104,7 +104,7 @@ def _write(handle: int, packed: bytes, before: int) -> None:
             left = left[os.write(handle, left) :]
         os.fsync(handle)
     except OSError:
-        os.ftruncate(handle, before)  # A full disk may have written a part of it.
+        os.ftruncate(handle, before)  # A full disk may have left an incomplete file.
         raise
 
 

@@ -105,8 +105,8 @@ def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
     if path.is_file():
         return [Dataset(storable_name(path.stem), path)], place_inside(path.parent, f"{path.stem}.review")
     if not path.is_dir():
-        raise UsageError(f"{path} does not exist; name the folder of a build, or a dataset (*.jsonl).")
+        raise UsageError(f"{path} does not exist. Choose the folder of a build, or a dataset (*.jsonl).")
     files = sorted(path.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{path} contains no dataset (*.jsonl); name the folder of a build, or a dataset.")
+        raise UsageError(f"{path} contains no dataset (*.jsonl). Choose the folder of a build, or a dataset.")
     return [Dataset(storable_name(file.stem), file) for file in files], place_inside(path, "review")

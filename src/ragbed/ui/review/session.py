@@ -19,7 +19,9 @@ from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
 SILENCE_S = 20.0  # A window that has not confirmed its name for this time loses it. Pages confirm every few seconds.
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")  # As `now` writes it: sorts as text.
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
+)  # In the format of `now`, which sorts correctly as text.
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Seats:
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     def take(self, name: str, window: str) -> None:
-        """Give a window a name, or let it keep the name.
+        """Reserve a rater's name for a browser window, or confirm it.
 
         Raises:
             UsageError: The name is not valid, or another window has it.
@@ -156,8 +158,8 @@ class ReviewSession:
         if raters != ours:
             raise DataError(
                 path,
-                f"was made with --raters {raters}, but this review uses --raters {ours}; nothing was imported. Import "
-                f"it with --raters {raters}, into a copy of the data if this review has decisions",
+                f"was made with raters={raters}, but this review uses raters={ours}; nothing was imported. Import "
+                f"it with raters={raters}, into a copy of the data if this review has decisions",
             )
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
         names = list(dict.fromkeys([*self.state.raters, *new]))

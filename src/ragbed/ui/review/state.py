@@ -25,7 +25,7 @@ class ItemState:
 
     `sheets` has the decisions of each rater, and `whole` those of raters who have decided everything. `finals` has the
     settling decision of each point and its author. `differing` has the points on which two raters differ and that
-    nobody has settled. `settled` has the decisions that count: the last ones of a single rater, or what two raters
+    are not settled yet. `settled` has the decisions that count: the last ones of a single rater, or what two raters
     agree on and what was settled. If `both_done`, each of two raters can see the decisions of the other.
     """
 
@@ -39,7 +39,7 @@ class ItemState:
 
 
 class ReviewState:
-    """Applies the lines of a log.
+    """The state after the lines of a log are applied.
 
     `stale` has the decisions about items that are missing or have changed; they stay in the log but do not count.
     `latest` is the time of the last decision.
@@ -167,5 +167,5 @@ def judge(sheet: Mapping[str, PointDecision]) -> State:
 
 
 def _differ(one: PointDecision, other: PointDecision | None) -> bool:
-    """Compare two decisions; different reasons, or a point that the other did not decide, are no disagreement."""
+    """Compare two decisions; different reasons do not count, nor does a point that the other rater did not decide."""
     return other is not None and (one.verdict, one.fix, one.part) != (other.verdict, other.fix, other.part)

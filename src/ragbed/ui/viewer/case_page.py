@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ragbed.errors import UsageError
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
-from ragbed.runs.prices import find_price
+from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds.names import name_case
 from ragbed.ui.viewer.diagnosis import ShownEvidence
@@ -128,11 +128,10 @@ def _pair(reader: RunReader, stored: StoredResult) -> TrialRow | None:
 
 
 def _cost(stored: StoredResult) -> float | None:
-    usage = stored.completion.usage
-    if stored.cached or usage is None:
+    if stored.cached or stored.completion.usage is None:
         return None
-    price = _find_price(stored.model)
-    return None if price is None else price(usage.get("in", 0), usage.get("out", 0))
+    cost = cost_of(stored.completion, _find_price(stored.model))
+    return None if cost is None else float(cost)
 
 
 def _cut(page: CasePage, budget: int) -> CasePage:

@@ -16,7 +16,7 @@ from msgspec import structs
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import kind_of_error
-from ragbed.scoring import score
+from ragbed.scoring import score_outcome
 from ragbed.scoring.disagreements import SCORES
 from ragbed.testbeds import TESTBEDS
 
@@ -67,11 +67,11 @@ def cell_of(stored: StoredResult) -> TrialCell:
     """Score a trial and return its cell."""
     case, completion = stored.case, stored.completion
     condition = structs.asdict(condition_of(stored.model, case))
-    if completion.outcome != "ok":
+    values = score_outcome(case, completion)
+    if values is None:
         return TrialCell(**condition, outcome=completion.outcome, error=kind_of_error(completion))
-    values = score(case, completion.reply or "")
     bits = sum(mask for name, mask in _MASK.items() if values[name])
-    return TrialCell(**condition, outcome="ok", verdict=str(values["verdict"]), bits=bits)
+    return TrialCell(**condition, outcome=completion.outcome, verdict=str(values["verdict"]), bits=bits)
 
 
 @cache
@@ -136,7 +136,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     def place(value: str) -> tuple[float, str]:
         if name == "noise":
             return (_LAST if value == "none" else float(value)), value
-        if name == "type":  # E2 comes before E10.
+        if name == "type":  # Sorts E2 before E10.
             return len(value), value
         return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
 

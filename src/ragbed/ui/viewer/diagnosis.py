@@ -73,7 +73,7 @@ def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
         for line in _lines(path):
             with suppress(*MALFORMED_JSON):
                 record = msgspec.json.decode(line, type=_Line)
-                types = sorted(set(record.types), key=lambda name: (len(name), name))  # E2 comes before E10.
+                types = sorted(set(record.types), key=lambda name: (len(name), name))  # Sorts E2 before E10.
                 yield Diagnosed(record.case, record.model, record.repeat, tuple(types), record.evidence)
 
 

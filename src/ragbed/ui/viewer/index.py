@@ -17,7 +17,7 @@ from pathlib import Path
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
-_VERSION = 3
+_VERSION = 4
 # `passages` and `shown` keep which cases show a document, so that each text is indexed once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

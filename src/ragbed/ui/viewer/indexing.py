@@ -38,7 +38,7 @@ _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 
 
 class Indexer:
-    """Keeps the index of one run up to date.
+    """An updater of the index of one run.
 
     Before a run is planned (`is_planned`) it has neither settings nor cases.
 
@@ -246,7 +246,8 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
         parent: Process that serves the pages.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which terminates this process.
-    os.nice(5)  # Pages are served first.
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(5)  # Pages are served first.
     wanted: list[Kept] = []
     opened: dict[Kept, Indexer] = {}
     resting: dict[Kept, float] = {}
@@ -257,7 +258,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except EOFError:
+        except (EOFError, BrokenPipeError):  # The latter on Windows, where the process ID of a dead parent remains.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0
@@ -272,7 +273,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The index itself may be what cannot be written.
+            with suppress(sqlite3.Error):  # It may be the index that cannot be written.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

@@ -118,7 +118,7 @@ class ResultPage(Struct, frozen=True, kw_only=True):
 class TrialQuery(Struct, frozen=True, kw_only=True):
     """A query, all of whose conditions must be met."""
 
-    runs: frozenset[str] = frozenset()  # All if empty.
+    runs: frozenset[str] = frozenset()  # If it is empty, all are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
     label: str = ""  # `wanted`: drawn for labelling and not labelled yet; `done`: labelled.

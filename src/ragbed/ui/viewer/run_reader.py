@@ -46,7 +46,7 @@ class RunReadProgress(NamedTuple):
 
 
 class RunReader:
-    """Reads one run and its index on demand, so that the content is as new as the run.
+    """A reader of one run and its index, which reads on demand, so that the content is as new as the run.
 
     Args:
         name: Name of the run on the pages.
@@ -63,7 +63,7 @@ class RunReader:
         self._by_number: dict[int, TrialCell] = {}
 
     def check(self) -> None:
-        """Read what every page shows of the run.
+        """Read the data about the run that every page shows.
 
         Raises:
             RagbedError: The run cannot be read.
@@ -153,7 +153,7 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the item that asks the same question of perturbed documents, and what was perturbed, if any."""
+        """Return the item of a minimal pair with perturbed documents, and its perturbation, if there is one."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])

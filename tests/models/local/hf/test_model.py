@@ -170,7 +170,7 @@ def broken(folder: Path, how: str) -> None:
     ("how", "complaint"),
     [
         ("no config", "has no config.json"),
-        ("config no JSON", "config.json: cannot be read"),
+        ("config no JSON", "config.json cannot be read"),
         ("unknown architecture", "(architecture gpt-9) cannot be loaded by transformers"),
         ("no writer", "(BertForMaskedLM) is not a causal language model"),
         ("no weights", "has no weights that are safe to load"),

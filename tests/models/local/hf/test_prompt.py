@@ -39,5 +39,5 @@ def test_without_a_system_role_the_system_text_precedes_the_question() -> None:
 
 
 def test_a_missing_template_is_reported_with_a_fix() -> None:
-    with pytest.raises(RagbedError, match=r"m has no chat template.*--preset"):
+    with pytest.raises(RagbedError, match=r"m has no chat template.*`preset`"):
         PromptEncoder(make_tokenizer(None), "m").check_template()

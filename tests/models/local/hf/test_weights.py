@@ -80,7 +80,7 @@ def test_a_fingerprint_depends_on_weights_and_template_and_not_on_the_folder(tmp
         ("./nowhere", False, "the folder ./nowhere does not exist"),
         ("org/model@main", False, "a revision must be the 40 hexadecimal digits of a commit, not 'main'"),
         ("org/model", True, "pin it: hf/org/model@<40 digits of a commit>"),
-        ("/", True, "--trust-remote-code needs a pinned revision"),
+        ("/", True, "`trust_remote_code` needs a pinned revision"),
         ("a/b/c", False, "not a folder or a repository"),
         ("org/mo del", False, "not a folder or a repository"),
     ],

@@ -64,14 +64,14 @@ class BatchEngine:
                 self._runner = self._open_runner()
                 while self._receive():
                     self._advance()
-        except BaseException as error:  # all tasks that wait must get it
+        except BaseException as error:  # all waiting tasks must get the error
             self.broken = error
         finally:
             self._has_ended = True
             self._abandon()
 
     def _receive(self) -> bool:
-        """Sort new sequences in, the longest first; wait for one if there is nothing else to do."""
+        """Add new sequences in order of length; wait for one if there is no other work."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -88,7 +88,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # only now: if the step raises, every sequence must still be in a list
+        if batch:  # not earlier: if the step raises, every sequence must still be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:

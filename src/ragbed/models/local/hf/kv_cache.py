@@ -66,7 +66,7 @@ class KVCache:
                 larger._layers[layer] = (_allocate(keys, slots), _allocate(values, slots))
         except torch.OutOfMemoryError:
             larger._layers.clear()
-            return self.enlarged(slots // 4)  # a half might fit, but leave no memory to work with
+            return self.enlarged(slots // 4)  # half of the model might fit, but leave no memory to work with
         return larger
 
     @property

@@ -62,7 +62,9 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
     if kinds and not known.intersection(kinds) and not source.trusts_code:
         raise RagbedError(f"{source.name} ({kinds[0]}) is not a causal language model; use one named …ForCausalLM.")
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
-    if not tokenizer("a", add_special_tokens=False)["input_ids"]:  # without files the library makes an empty one
+    if not tokenizer("a", add_special_tokens=False)[
+        "input_ids"
+    ]:  # the library creates an empty tokenizer if there are no files
         raise RagbedError(f"{source.name} has no valid tokenizer; download the model again.")
     try:  # only the end tokens are used; sampling is set by the user
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()

@@ -13,9 +13,10 @@ from random import Random
 
 import torch
 import transformers
+from msgspec import structs
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.base import Sampling, canonical, split_thinking
+from ragbed.models.base import Sampling, canonical, completed
 from ragbed.models.failures import Failure, failed
 from ragbed.models.local.hf import loading
 from ragbed.models.local.hf.batch_engine import BatchEngine
@@ -24,6 +25,7 @@ from ragbed.models.local.hf.sequence import Sequence, StopCondition
 from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder
 from ragbed.models.presets import Preset
 from ragbed.models.threads import in_daemon_thread, resolve
+from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
 # Concurrent cases: those that are written to, and enough to fill batches of prompts.
@@ -56,16 +58,21 @@ class HFModel:
             raise UsageError(f"hf/{source.name}: {preset.hf_problem}.")
         self.name = f"hf/{source.name}" + (f"@{source.revision}" if source.revision else "")
         self.concurrency = window or _WINDOW
+        if sampling.temperature is None:  # the library's default
+            sampling = structs.replace(sampling, temperature=1.0)
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
         self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not safe for several threads
         self._engine: BatchEngine | None = None
+        self._limit = TokenLimit(sampling, only_thoughts=True)
 
     def request(self, case: Case) -> bytes:
         """Return everything that determines the response, except the model."""
         prompt = None if self._preset is None else self._preset.prompt(case)
         body: dict[str, object] = {"messages": case.messages} if prompt is None else {"prompt": prompt}
         stop = () if self._preset is None else self._preset.stop
-        return canonical(body | {"sampling": self._sampling, "stop": stop})
+        sampling = {name: getattr(self._sampling, name) for name in ("temperature", "top_p", "max_tokens", "choices")}
+        seed = {} if self._sampling.seed is None else {"seed": self._sampling.seed}
+        return canonical(body | {"sampling": sampling | seed, "stop": stop})
 
     async def identity(self) -> str:
         """Return the hash of the files or the revision, the precision and the versions of the libraries."""
@@ -80,13 +87,26 @@ class HFModel:
         engine = self._engine
         assert engine is not None  # noqa: S101  # for the type checker: `_prepare` sets it
         loop = asyncio.get_running_loop()
-        try:
-            tokens = await loop.run_in_executor(self._encoding, self._encode, case)
-        except Failure as failure:
-            return failed(failure)
-        ended: asyncio.Future[None] = loop.create_future()
-        seed = sha256(self.request(case) + repeat.to_bytes(4, "big")).digest()
-        sequence = Sequence(tokens, self._sampling.max_tokens, Random(seed), done=lambda _: resolve(ended, None))
+        tokens = await loop.run_in_executor(self._encoding, self._encode, case)
+
+        async def call(max_tokens: int) -> Completion:
+            return await self._generate(engine, tokens, max_tokens, self.request(case) + repeat.to_bytes(4, "big"))
+
+        return await self._limit.complete(call)
+
+    @property
+    def raised_limits(self) -> tuple[int, ...]:
+        """The token limits beside the first one that a response may have been requested with."""
+        return self._limit.raised
+
+    async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
+        context = self._tokenizer.context
+        if context is not None and len(tokens) + max_tokens > context:
+            both = f"{len(tokens):,} tokens and {max_tokens:,} for the response"
+            return failed(Failure("too-long", f"{both} do not fit into the context of {context:,} tokens"))
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        random = Random(sha256(seed).digest())
+        sequence = Sequence(tokens, max_tokens, random, done=lambda _: resolve(ended, None))
         started = time.monotonic()
         engine.submit(sequence)
         await ended
@@ -121,14 +141,8 @@ class HFModel:
     def _encode(self, case: Case) -> list[int]:
         prompt = None if self._preset is None else self._preset.prompt(case)
         if prompt is None:
-            tokens = self._encoder.encode_messages(case.messages)
-        else:
-            tokens = self._encoder.encode_prompt(prompt, [message.content for message in case.messages])
-        most, context = self._sampling.max_tokens, self._tokenizer.context
-        if context is not None and len(tokens) + most > context:
-            problem = f"{len(tokens):,} tokens and {most:,} for the response do not fit into the context of {context:,}"
-            raise Failure("too-long", f"{problem} tokens")
-        return tokens
+            return self._encoder.encode_messages(case.messages)
+        return self._encoder.encode_prompt(prompt, [message.content for message in case.messages])
 
     def _completion(self, sequence: Sequence, engine: BatchEngine, seconds: float) -> Completion:
         if sequence.failure is not None:
@@ -139,12 +153,6 @@ class HFModel:
             raise RagbedError(f"{self.name} stopped: {engine.broken or 'it was closed'}.") from engine.broken
         text = self._encoder.decode(sequence.written)
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
-        thought, answer = split_thinking(text[: min(stops)] if stops else text)
-        return Completion(
-            outcome="ok",
-            reply=answer,
-            reasoning=thought,
-            finish=sequence.finish,
-            usage={"in": len(sequence.prompt), "out": len(sequence.written)},
-            latency_s=round(seconds, 4),
-        )
+        usage = {"in": len(sequence.prompt), "out": len(sequence.written)}
+        done = completed(text[: min(stops)] if stops else text, sequence.finish, usage)
+        return structs.replace(done, latency_s=round(seconds, 4))

@@ -37,7 +37,7 @@ class PromptEncoder:
         if not self._tokenizer.chat_template:
             raise RagbedError(
                 f"{self._name} has no chat template: it may be a base model, or older than chat templates. Choose its "
-                "prompt format with --preset (`ragbed doctor` lists them), or add a chat_template.jinja to its folder."
+                "prompt format with `preset` (`ragbed doctor` lists them), or add a chat_template.jinja to its folder."
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:

@@ -19,7 +19,7 @@ NOT_A_NUMBER = -1
 
 @dataclass(frozen=True)
 class StopCondition:
-    """What ends a response before its maximum length: tokens, and texts that are not tokens."""
+    """The tokens and texts that end a response before its maximum length."""
 
     tokens: frozenset[int]
     texts: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class Runner(Protocol):
     """Run batches of sequences through a model."""
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Reserve memory for the waiting sequences to read now, and return them; the longest come first.
+        """Reserve memory for waiting sequences and return those to read now, the longest first.
 
         Raises:
             Failure: The first sequence will never fit.

@@ -49,16 +49,18 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
     source = WeightSource(name, revision or None, trusts_code)
     if source.is_folder:
         if not Path(name).expanduser().is_dir():
-            raise UsageError(f"hf/{text}: the folder {name} does not exist; name one, or a repository: hf/org/model.")
+            raise UsageError(
+                f"hf/{text}: the folder {name} does not exist. Choose a folder, or a repository: hf/org/model."
+            )
         if trusts_code:
             raise UsageError(
-                f"hf/{text}: --trust-remote-code needs a pinned revision of a repository: hf/org/model@<40 digits>."
+                f"hf/{text}: `trust_remote_code` needs a pinned revision of a repository: hf/org/model@<40 digits>."
             )
     elif not _REPOSITORY.fullmatch(name):
         raise UsageError(f"hf/{text}: not a folder or a repository; write hf/./folder or hf/org/model.")
     elif trusts_code and not source.revision:
         raise UsageError(
-            f"hf/{text}: --trust-remote-code runs the repository's own code; pin it: hf/{name}@<40 digits of a commit>."
+            f"hf/{text}: `trust_remote_code` runs the repository's own code; pin it: hf/{name}@<40 digits of a commit>."
         )
     return source
 
@@ -71,7 +73,9 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
     """
     folder = Path(source.name).expanduser() if source.is_folder else _download(source, environ)
     if not (folder / "config.json").is_file():
-        raise RagbedError(f"{folder} has no config.json; name a folder that save_pretrained of transformers wrote.")
+        raise RagbedError(
+            f"{folder} has no config.json. Choose a folder that was written by save_pretrained of transformers."
+        )
     if not weight_files(folder):
         raise RagbedError(
             f"{source.name} has no weights that are safe to load: *.safetensors, or {_PICKLED} in a folder or at a "

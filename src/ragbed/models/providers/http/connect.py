@@ -108,7 +108,7 @@ class _Connector:
 
     async def _connect(self) -> Connection:
         near = self._proxy or self._origin
-        # As bytes: for a string Python would import its IDNA encoder.
+        # Bytes, because Python would import its IDNA encoder for a string.
         host, port = (near.raw_host or "").encode(), near.port or 80
         if self._addresses is None:
             # A daemon thread, because a resolver may hang for minutes.

@@ -137,7 +137,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Parse new bytes."""
         if self._response is None or self._response.done():
-            self.close()  # there is no request
+            self.close()  # no request was sent, so the connection is useless
             return
         self._received += nbytes
         self._since_body += nbytes

@@ -92,7 +92,7 @@ export function drawTrial(trial, shown) {
       trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
       trial.scores?.misled ? tag("misled") : null),
     drawReply(trial, shown),
-    trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
+    trial.reasoning ? el("details", {}, el("summary", {}, say("Thought")), quote(shown.lang, [trial.reasoning])) : null,
     trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
     trial.steps?.length ? drawSteps(trial.steps, shown) : null,
     trial.types?.length ? drawTypes(trial) : null,
@@ -103,8 +103,8 @@ export function drawTrial(trial, shown) {
 
 function drawReply(trial, shown) {
   if (trial.outcome === "error") return el("p", { class: "quiet" }, say("The call failed: {0}", trial.error ?? ""));
-  if (trial.outcome === "refused") return el("p", { class: "quiet" }, say("The provider's content filter blocked the response."), " ", trial.error ?? "");
-  if (!trial.reply) return el("p", { class: "quiet" }, say("The response is empty."));
+  if (trial.outcome === "filtered") return el("p", { class: "quiet" }, say("The provider's content filter blocked the response."), " ", trial.error ?? "");
+  if (!trial.reply) return el("p", { class: "quiet" }, say(trial.outcome === "truncated" ? "The response was truncated before an answer." : "The response is empty."));
   return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
 }
 
@@ -204,6 +204,9 @@ function drawFacts(trial) {
   const add = (name, value) => value === null || value === undefined || value === "" || facts.push(el("dt", {}, say(name)), el("dd", {}, value));
   add("latency", trial.latency_s === null || trial.latency_s === undefined ? null : `${trial.latency_s.toFixed(2)} s`);
   add("tokens", trial.usage ? say("{0} in, {1} out", trial.usage.in ?? "?", trial.usage.out ?? "?") : null);
+  add("tokens of the thought", trial.usage?.reasoning ? String(trial.usage.reasoning) : null);
+  add("raised token limit", trial.max_tokens ? String(trial.max_tokens) : null);
+  add("served model", [trial.served?.model, trial.served?.provider].filter(Boolean).join(" · "));
   add("cost", trial.cost === null || trial.cost === undefined ? null : `$${trial.cost.toPrecision(3)}`);
   add("finish", trial.finish);
   add("attempts", trial.attempts > 1 ? String(trial.attempts) : null);

@@ -154,7 +154,7 @@ async function route() {
   document.body.dataset.view = isCase ? "case" : "report";
   if (!isCase) {
     drawList();
-    // The page above is laid out when it comes into view, which moves the list again.
+    // The browser computes the layout of the page above when it becomes visible, which moves the list again.
     if (wasCase) requestAnimationFrame(() => { place.scrollIntoView(); requestAnimationFrame(() => place.scrollIntoView()); });
     return undefined;
   }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.schema import Case, Lang, Message
+from ragbed.testbeds.prompts.citation_marks import strip_citations
 
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
@@ -32,7 +33,7 @@ _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*"
 
 @dataclass(frozen=True)
 class StrategyInput:
-    """The input of a strategy; `plain` are the messages of a single call, with the strategy's instruction."""
+    """The input of a strategy; `plain` has the messages of a single call with the strategy's instruction."""
 
     plain: Messages
     question: str
@@ -80,9 +81,20 @@ def isolate(given: StrategyInput) -> Flow:
     return (yield (*given.system(), *_user(texts["join.md"], QUERY=given.question, NOTES=shown)))
 
 
+def cite(given: StrategyInput) -> Flow:
+    """Request a citation for every sentence; the answer is the response without the citation marks."""
+    reply = yield given.plain
+    return strip_citations(reply) or reply
+
+
 # The strategies that do more than change the texts.
-FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {"quote": quote, "decompose": decompose, "isolate": isolate}
-STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate")
+FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
+    "quote": quote,
+    "decompose": decompose,
+    "isolate": isolate,
+    "cite": cite,
+}
+STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:

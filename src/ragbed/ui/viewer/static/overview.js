@@ -59,7 +59,7 @@ function drawRow(row, rates) {
     rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
     el("td", { class: "number" }, count(row.asked), unasked),
-    number(row.errors, listLink({ ...filter, outcome: ["error", "refused"] })), number(row.infeasible),
+    number(row.errors, listLink({ ...filter, outcome: ["error", "filtered", "truncated"] })), number(row.infeasible),
     number(row.differs, listLink({ ...filter, differs: ["code", "paper"] })));
 }
 

@@ -1,0 +1,54 @@
+"""Measure how often the true share of right items lies within the interval that a build states.
+
+    python -m benches build_promise [--builds N]
+
+The labelled items (builder/calibration.jsonl) are split at random, once per build: one half is the calibration set, and
+the items of the build are drawn from the other. Exit code 1 if the share lies within its interval in less than 90 % of
+the builds, with and without a requested precision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+
+from ragbed.builder.precision import MIN_LABELS, CalibrationLabel, make_promise, read_labels
+
+TARGET = 0.9
+ITEMS = 60  # of each build
+
+
+def is_within(labels: Sequence[CalibrationLabel], wanted: float | None, dice: random.Random) -> bool | None:
+    """Return whether the share of a resampled build lies within its interval; None if nothing is promised."""
+    shuffled = dice.sample(list(labels), len(labels))
+    half = max(MIN_LABELS, len(labels) // 2)
+    known, pool = shuffled[:half], shuffled[half:]
+    items = dice.choices(pool, k=ITEMS) if len(pool) < ITEMS else dice.sample(pool, ITEMS)
+    promise = make_promise(known, [item.score for item in items], wanted)
+    if promise.low is None or promise.high is None:
+        return None
+    kept = [item for item in items if item.score >= promise.threshold]
+    share = sum(item.right for item in kept) / len(kept)
+    return promise.low <= share <= promise.high
+
+
+def main() -> None:
+    """Measure; exit with code 1 if the target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--builds", type=int, default=30)
+    builds, labels, is_met = parser.parse_args().builds, read_labels("rules"), True
+    print(f"{len(labels)} labels\n")
+    print("| Requested | Builds | No promise | Within the interval | Share |\n|---|---|---|---|---|")
+    for wanted in (None, 0.9):
+        found = [is_within(labels, wanted, random.Random(seed)) for seed in range(builds)]
+        stated = [one for one in found if one is not None]
+        share = sum(stated) / len(stated) if stated else 0.0
+        is_met &= share >= TARGET
+        print(f"| {wanted or '–'} | {builds} | {builds - len(stated)} | {sum(stated)} | {share:.0%} |")
+    sys.exit(not is_met)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Write the tables of docs/project/results.md and docs/explanation/statistics.md from their source files.
+
+    python -m benches results_tables
+
+The sources are in docs/project/measured: `stats_coverage.json` by `python -m benches stats_coverage --write FILE`, and
+`perturbations.json` by `python -m benches synth_perturbations --write FILE`. A test compares the pages with them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benches import ROOT
+from ragbed.analysis.statistics.binomial import lower_tail
+from ragbed.analysis.statistics.multiple import holm
+
+MEASURED = ROOT / "docs/project/measured"
+
+
+def coverage_table(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the coverage of intervals, and the errors of tests."""
+    figures = found["figures"]
+    yield "| Interval | Scenarios | Runs each | Mean coverage | Least coverage, and where |"
+    yield "|---|---|---|---|---|"
+    for name, figure in figures.items():
+        if "least" in figure:
+            worst = f"{100 * figure['least']:.1f} % ({figure['worst']})"
+            runs = f"{figure['runs']:,}" if figure["runs"] else "exact"
+            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f} % | {worst} |"
+    yield ""
+    yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
+    yield "|---|---|---|---|---|"
+    for name, figure in figures.items():
+        if "largest" in figure:
+            shares = f"{100 * figure['mean']:.1f} % | {100 * figure['largest']:.1f} %"
+            yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
+
+
+def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the effect of each perturbation, with one-sided McNemar tests and Holm's adjustment."""
+    rows = found["perturbations"]
+    tests = [decline_p(row["only_off"], row["only_on"], is_easier=row.get("easier", False)) for row in rows]
+    yield "| Perturbation | Pairs | Correct, off → on | Only off, only on | p | p, Holm | Planted value, off → on |"
+    yield "|---|---|---|---|---|---|---|"
+    for row, p, adjusted in zip(rows, tests, holm(tests).tolist(), strict=True):
+        name = f"`{row['name']}`" + (" (makes questions easier)" if row.get("easier") else "")
+        planted = "–" if row["planted"] is None else "{} → {}".format(*row["planted"])
+        moved = f"{row['off']} → {row['on']} | {row['only_off']}, {row['only_on']}"
+        yield f"| {name} | {row['pairs']} | {moved} | {p:.2g} | {adjusted:.2g} | {planted} |"
+
+
+def decline_p(only_off: int, only_on: int, *, is_easier: bool) -> float:
+    """Return the one-sided exact McNemar p value of the expected direction."""
+    rarer, other = (only_off, only_on) if is_easier else (only_on, only_off)
+    return lower_tail(rarer, rarer + other, 0.5)
+
+
+TABLES: dict[str, tuple[Path, Callable[[dict[str, Any]], Iterator[str]]]] = {
+    "stats_coverage": (ROOT / "docs/explanation/statistics.md", coverage_table),
+    "perturbations": (ROOT / "docs/project/results.md", perturbation_table),
+}
+
+
+def render(name: str) -> str:
+    """Return a table as its source file gives it, between its marks."""
+    _, write = TABLES[name]
+    lines = write(json.loads((MEASURED / f"{name}.json").read_text("utf-8")))
+    return "\n".join([f"<!-- from measured/{name}.json -->", "", *lines, "", "<!-- end -->"])
+
+
+def main() -> None:
+    """Write all tables."""
+    for name, (page, _) in TABLES.items():
+        text = page.read_text("utf-8")
+        pattern = rf"<!-- from measured/{name}\.json -->.*?<!-- end -->"
+        before, _, after = re.split(f"({pattern})", text, flags=re.DOTALL)
+        page.write_text(before + render(name) + after, "utf-8")

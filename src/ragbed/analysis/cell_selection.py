@@ -1,0 +1,156 @@
+"""Select the cells of a report by a text such as `noise.accuracy@0.8:en`, and check early that a run will have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics import METRICS, measure
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored, ScoreValue, to_scored
+from ragbed.errors import UnknownName, UsageError
+from ragbed.schema import Case
+from ragbed.testbeds.prompts.strategies import MARK
+
+# All scores at once, which no response has, so that metrics over a part of the responses have something to count.
+_SCORES: dict[str, ScoreValue] = dict.fromkeys(
+    ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
+)
+_REPEATS = 2  # enough to predict the cells: the first repeat chooses questions, the second is scored
+
+SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
+"""The form of a selector, as a regular expression."""
+# Definitions that cover several metrics.
+FAMILIES = {
+    "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
+    "by_false_share": r".*_by_false_share",
+    "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
+}
+_UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
+
+
+@dataclass(frozen=True)
+class CellSelector:
+    """The cells of a metric. `text` is the option with its value as the user wrote it."""
+
+    text: str
+    table: str
+    metric: str
+    noise: float | None
+    lang: str | None
+
+
+def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
+    """Return the selector of a match of `SELECTOR`.
+
+    Raises:
+        UnknownName: The testbed or the metric does not exist.
+        ValueError: The noise ratio is not a number.
+    """
+    if match["table"] not in METRICS:
+        raise UnknownName("testbed", match["table"], METRICS)
+    if not _is_defined(match["metric"]):
+        raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
+    noise = None if match["noise"] is None else float(match["noise"])
+    return CellSelector(text, match["table"], match["metric"], noise, match["lang"])
+
+
+def _is_defined(metric: str) -> bool:
+    in_family = any(re.fullmatch(pattern, metric) for pattern in FAMILIES.values())
+    return in_family or metric in read_words("en").section("definitions")
+
+
+class PlannedCells:
+    """Predicts the cells of a run from its planned cases, in memory that grows with the conditions only."""
+
+    def __init__(self, repeats: int) -> None:
+        self._repeats = range(min(repeats, _REPEATS))
+        self._first: dict[tuple[object, ...], str] = {}  # the first item of each condition, whose cases are all kept
+        self._trials: list[Scored] = []
+
+    def add(self, case: Case) -> None:
+        """Add a case if it is feasible and uses the plain prompt."""
+        if not case.feasible or MARK in case.profile:
+            return
+        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.correct, case.k, case.arm)
+        if self._first.setdefault(condition, case.item) == case.item:
+            trial = to_scored(case, "", 0, "ok", _SCORES)
+            self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
+
+    def cells(self, alpha: float | None = None) -> list[Cell]:
+        """Return the cells of the robust track. Their places are meaningful, their values are not."""
+        return list(measure(self._trials, ["robust"], alpha))
+
+
+def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the planned cells that a selector names; none if they depend on what a system retrieves.
+
+    Raises:
+        UsageError: No case of the plan measures it.
+    """
+    present = _table_cells(selector, cells)
+    if selector.table in _UNPREDICTABLE and any(selector.lang in (None, cell.key.lang) for cell in present):
+        return []
+    try:
+        return select_cells(selector, cells)
+    except UsageError:
+        metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if _is_defined(metric)]
+        has_others = metrics and selector.metric not in metrics
+        others = f" The metrics of {selector.table} will be {', '.join(metrics)}." if has_others else ""
+        kind = "condition" if selector.text.startswith("until=") else "gate"
+        raise UsageError(
+            f"{selector.text}: no case of this run measures it.{others} Change the {kind}, or the cases: "
+            "`data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit`, `shard`. "
+            "No model was called."
+        ) from None
+
+
+def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells of every model, dataset, language and ratio that a selector names (plain prompt).
+
+    Raises:
+        UsageError: There is none.
+    """
+    # Other distractor conditions count only for metrics that exist nowhere else, such as `noise_effect`.
+    table = _table_cells(selector, cells)
+    named = [cell for cell in table if cell.estimate.metric == selector.metric]
+    if table and not named:
+        raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
+    usual = [cell for cell in named if cell.place.get("arm") is None]
+    selected = [
+        cell
+        for cell in usual or named
+        if selector.lang in (None, cell.key.lang) and selector.noise in (None, cell.place.get("noise"))
+    ]
+    if not selected:
+        raise UsageError(f"{selector.text}: the run has no such value. `ragbed report RUN -f csv` lists all values.")
+    if not any(cell.estimate.asked for cell in selected):  # it would be inconclusive in every run
+        raise UsageError(
+            f"{selector.text}: all cases that would measure it are infeasible, because no item has the "
+            "documents for this mix. `ragbed cases DATA` counts the infeasible cases."
+        )
+    return selected
+
+
+def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
+    return [
+        cell
+        for cell in cells
+        if cell.table == selector.table
+        and cell.scope == "all"
+        and cell.track == "robust"
+        and MARK not in cell.key.profile
+    ]
+
+
+def describe_cell(cell: Cell) -> str:
+    """Return what distinguishes a cell from others of its metric, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
+    shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
+    place = "".join(
+        f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()
+    )
+    return f"{cell.key.model} on {cell.key.data}, {cell.key.lang}{place}"

@@ -1,0 +1,83 @@
+"""What a model's responses cost: in total, per case and per correct answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.runs.prices import Price, cost_of, find_price
+from ragbed.runs.store import StoredResult
+from ragbed.schema import Case, Estimate
+from ragbed.testbeds import right_score
+
+TABLE = "cost"
+
+
+@dataclass
+class _GroupCost:
+    dollars: Decimal = Decimal(0)
+    priced: int = 0  # cases whose cost is known
+    cases: int = 0
+    errors: int = 0
+    correct: float = 0.0
+
+
+@dataclass
+class CostTally:
+    """Adds up the cost of results as they are read. Cached responses count with the price of their first call."""
+
+    _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
+
+    def add(self, stored: StoredResult, trial: Scored) -> None:
+        """Add a result with its scores."""
+        key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
+        group = self._groups.setdefault(key, _GroupCost())
+        group.cases += 1
+        group.errors += trial.scores is None
+        group.correct += _correct(stored.case, trial)
+        cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
+        if cost is not None:
+            group.dollars += cost
+            group.priced += 1
+
+    def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
+        """Yield the cells of groups with a known cost, for every track."""
+        for track in tracks:
+            for key, group in self._groups.items():
+                if group.priced and group.dollars:
+                    values = {
+                        "cost": group.dollars,
+                        "cost_per_case": group.dollars / group.priced,
+                        "cost_per_correct": group.dollars / Decimal(group.correct) if group.correct else None,
+                    }
+                    for metric, value in values.items():
+                        yield Cell(TABLE, key, track, "all", _estimate(metric, value, group), {})
+
+
+def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate:
+    return Estimate(
+        metric=metric,
+        value=None if value is None else float(value),
+        low=None,
+        high=None,
+        n=group.priced,
+        questions=group.priced,
+        asked=group.cases,
+        errors=group.errors,
+        infeasible=0,
+    )
+
+
+def _correct(case: Case, trial: Scored) -> float:
+    value = (trial.scores or {}).get(right_score(case))
+    return float(value) if isinstance(value, bool | float) else 0.0
+
+
+@cache
+def _price(model: str) -> Price | None:
+    return find_price(model)

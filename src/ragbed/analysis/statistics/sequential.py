@@ -1,0 +1,112 @@
+"""Confidence sequences: intervals that stay valid when a run is monitored continuously and stopped at any time.
+
+With probability 1 − alpha, all intervals of a sequence contain the mean at once. An ordinary 95 % interval that is
+checked after every question misses the mean far more often. The sequence is a betting martingale (Waudby-Smith and
+Ramdas 2024, "Estimating means of bounded random variables by betting"): for each candidate mean, a bettor stakes fixed
+fractions of its wealth on the scores being higher (or lower). If the candidate is the true mean, the wealth exceeds
+1/alpha with probability at most alpha, ever. Candidates with a larger wealth are excluded. The wealth is an average
+over a grid of stakes, so small and large effects are found without tuning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ragbed.analysis.statistics.binomial import Floats
+from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval
+
+STAKES: Floats = np.geomspace(0.01, 0.95, 12)
+_STEPS = 40  # of the bisection: the bounds are exact to 1e-12
+_MOST = 10_000_000  # the largest number of questions that is searched
+
+
+def rate_sequence(
+    hits: ArrayLike, trials: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA
+) -> Interval:
+    """Return the rate of clustered trials with an interval that is valid at any stopping time.
+
+    Args:
+        hits: Sum of the scores of each cluster, in the order of a plan that does not depend on the scores.
+        trials: Trials of each cluster.
+        counts: How many clusters each entry represents; 1 by default.
+        alpha: Probability that any interval of the sequence misses the rate.
+    """
+    sums, sizes = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
+    times = np.ones(len(sums)) if counts is None else np.asarray(counts, np.float64)
+    if len(sums) == 0 or not sizes.any():
+        return UNDEFINED
+    rows, which = np.unique(np.stack([sums, sizes]) / sizes.max(), axis=1, return_inverse=True)
+    weights: Floats = np.bincount(which.reshape(-1), weights=times).astype(np.float64)
+    low = _lower_bound(rows[0], rows[1], weights, alpha)
+    high = 1 - _lower_bound(rows[1] - rows[0], rows[1], weights, alpha)
+    return Interval(float((rows[0] @ weights) / (rows[1] @ weights)), low, high)
+
+
+def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA) -> Interval:
+    """Return the mean of paired differences, each from −1 to 1, with an interval valid at any stopping time."""
+    moved = np.asarray(differences, np.float64)
+    return Interval(*(2 * bound - 1 for bound in rate_sequence((moved + 1) / 2, np.ones(len(moved)), counts, alpha)))
+
+
+def decline_p(differences: ArrayLike, least: float) -> float:
+    """Return the p value, valid at any stopping time, of the null hypothesis of a decline of at most `least`.
+
+    It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
+    """
+    moved = np.asarray(differences, np.float64)
+    wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + least) / 2)
+    return min(1.0, 2 * math.exp(-wealth))
+
+
+def difference_p(differences: ArrayLike) -> float:
+    """Return the two-sided p value, valid at any stopping time, of the null hypothesis of no difference."""
+    moved = np.asarray(differences, np.float64)
+    return min(decline_p(moved, 0.0), decline_p(-moved, 0.0))
+
+
+def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
+    """Return the growth of the log wealth with each cluster, for each stake on rates above a mean.
+
+    Args:
+        hits: Sum of the scores of each cluster, divided by the largest number of trials of a cluster.
+        trials: Trials of each cluster, divided likewise.
+        mean: The candidate.
+    """
+    return np.log1p(STAKES[:, None] * (hits / mean - trials))
+
+
+def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> float:
+    """Return the log wealth of betting that the rate is above a mean (see `log_growth`)."""
+    return float(np.logaddexp.reduce(log_growth(hits, trials, mean) @ counts) - math.log(len(STAKES)))
+
+
+def least_size(is_enough: Callable[[int], bool]) -> int | None:
+    """Return about the least number of questions that is enough; None if they are too many to be practical.
+
+    Args:
+        is_enough: Whether a number is enough; if one is, so are larger ones.
+    """
+    high = 1
+    while not is_enough(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2
+    while high - low > max(1, low // 200):
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
+    """Return the largest mean that is excluded from below, by bisection: the wealth falls with the mean."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        is_excluded = log_wealth(hits, trials, counts, middle) >= math.log(2 / alpha)
+        low, high = (middle, high) if is_excluded else (low, middle)
+    return low

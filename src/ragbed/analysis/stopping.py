@@ -1,0 +1,170 @@
+"""Monitor a run and stop it when every condition of `--until` is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.metrics.trial_columns import TrialGroups
+from ragbed.analysis.run_cells import to_trial
+from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look, Plan
+from ragbed.runs.store import RunStore, StoredResult
+from ragbed.schema import Case
+from ragbed.scoring import open_tracks
+
+_FIRST_LOOK = 5  # questions; fewer decide nothing
+_STEP = 1.02  # each look has at least this many times the questions of the last one
+
+DecisionState: TypeAlias = Literal["decided", "inconclusive"]
+
+
+class Decision(NamedTuple):
+    """The end of one condition for one model."""
+
+    condition: str
+    model: str
+    name: str
+    state: DecisionState
+    message: str
+
+
+class MonitoringRule:
+    """Stops each model of a run when all conditions are decided for it, or inconclusive.
+
+    Results are used in the order of evaluation, which does not depend on the responses: a response that comes earlier
+    than those before it waits.
+
+    Args:
+        conditions: The conditions.
+        repeats: Responses per case.
+        models: Number of models.
+    """
+
+    def __init__(self, conditions: Sequence[Condition], repeats: int, models: int) -> None:
+        self._conditions, self._plan = conditions, Plan(repeats, models)
+        self._expected: list[list[object]] | None = None
+        self._models: dict[str, _ModelMonitor] = {}
+        self._score = open_tracks(["robust"])
+
+    def check(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Yield the cases of a plan; after the last one, check that they can decide every condition.
+
+        Raises:
+            UsageError: A condition cannot be decided.
+        """
+        for case in cases:
+            self._plan.add(case)
+            yield case
+        self._expected = [condition.check(self._plan) for condition in self._conditions]
+
+    def begin(self, store: RunStore, model: int) -> None:
+        """Start with the results that a model has in the store (see `StoppingRule`)."""
+        if self._expected is None:
+            for _ in self.check(store.cases()):
+                pass
+        name = store.models()[model][0]
+        monitor = _ModelMonitor(name, self._conditions, self._expected or [], list(store.question_order(model)))
+        self._models[name] = monitor
+        for result in store.results():
+            if result.model == name:
+                self._add(result)
+        monitor.look()
+
+    def take(self, result: StoredResult) -> None:
+        """Take a durable result, and look at the conditions when a question is complete (see `StoppingRule`)."""
+        self._add(result)
+
+    def _add(self, result: StoredResult) -> None:
+        if result.model in self._models:
+            self._models[result.model].add(result.case, to_trial(result, self._score))
+
+    def is_over(self, model: str) -> bool:
+        """Return whether all conditions are decided for a model, or inconclusive (see `StoppingRule`)."""
+        return self._models[model].is_over()
+
+    def decisions(self) -> list[Decision]:
+        """Return the end of all conditions; what is still open is inconclusive, because no case is left."""
+        return [decision for monitor in self._models.values() for decision in monitor.decisions()]
+
+
+@dataclass
+class _ModelMonitor:
+    """The trials of one model in the order of evaluation, and what they decide."""
+
+    model: str
+    conditions: Sequence[Condition]
+    expected: Sequence[list[object]]
+    order: list[tuple[str, int]]
+    _at: int = 0
+    _waiting: dict[tuple[str, int], tuple[Case, Scored]] = field(default_factory=dict)
+    _trials: list[tuple[Case, Scored]] = field(default_factory=list)
+    _groups: TrialGroups = field(default_factory=TrialGroups)
+    _questions: int = 0
+    _last: object = None
+    _next_look: float = _FIRST_LOOK
+    _open: dict[tuple[int, object], Look] = field(default_factory=dict)
+    _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
+
+    def add(self, case: Case, trial: Scored) -> None:
+        """Add a trial, and use all that are next in the order."""
+        if self._at == len(self.order):
+            return
+        self._waiting[case.case, trial.repeat] = (case, trial)
+        while self._at < len(self.order) and (found := self._waiting.pop(self.order[self._at], None)) is not None:
+            self._at += 1
+            question = (found[0].data, found[0].lang, found[0].event or found[0].item)
+            if question != self._last:  # the question before is complete
+                self._last = question
+                if self._questions >= self._next_look:
+                    self.look()
+                self._questions += 1
+            self._trials.append(found)
+            self._groups.add(found[1])
+
+    def look(self) -> None:
+        """Look at all conditions that are open."""
+        self._next_look = max(self._questions + 1, self._questions * _STEP)
+        if self.is_over() or not self._trials:
+            return
+        evidence = Evidence(self._groups.finish(), self._trials)
+        for number, condition in enumerate(self.conditions):
+            if self._is_open(number):
+                for look in condition.look(evidence):
+                    self._note(number, condition, look)
+
+    def _note(self, number: int, condition: Condition, look: Look) -> None:
+        key = (number, look.key)
+        if key in self._ended or look.key not in self.expected[number]:
+            return
+        self._open[key] = look
+        if look.conclusion:
+            self._ended[key] = self._decision(condition, look, "decided", look.conclusion)
+        elif look.questions >= look.limit:
+            reason = f"this is {EXCESS} × the questions of a fixed plan ({look.limit / EXCESS:,.0f})"
+            self._ended[key] = self._decision(condition, look, "inconclusive", reason)
+
+    def _decision(self, condition: Condition, look: Look, state: DecisionState, reason: str) -> Decision:
+        return Decision(condition.text, self.model, look.name, state, f"{look.describe()}: {reason}")
+
+    def _is_open(self, number: int) -> bool:
+        return any((number, key) not in self._ended for key in self.expected[number])
+
+    def is_over(self) -> bool:
+        """Return whether nothing is open."""
+        return not any(map(self._is_open, range(len(self.conditions))))
+
+    def decisions(self) -> Iterator[Decision]:
+        """Yield the end of every condition."""
+        self._questions = max(self._questions, 1)
+        self.look()
+        for number, condition in enumerate(self.conditions):
+            for key in self.expected[number]:
+                if (number, key) in self._ended:
+                    yield self._ended[number, key]
+                elif (number, key) in self._open:
+                    look = self._open[number, key]
+                    yield self._decision(condition, look, "inconclusive", "the run has no more questions")
+                else:
+                    yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured it")

@@ -1,0 +1,371 @@
+"""The conditions of `--until`: when a run that is monitored is decided.
+
+Every condition looks at intervals that are valid at any stopping time, so it may be checked after every question. To
+add a condition, write a class here and a line in `parse_conditions`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from ragbed.analysis.cell_selection import (
+    SELECTOR,
+    CellSelector,
+    PlannedCells,
+    check_planned,
+    describe_cell,
+    parse_selector,
+    select_cells,
+)
+from ragbed.analysis.comparison import Side, compared_condition, describe, mean_scores, open_side, pair_scores
+from ragbed.analysis.gates import Floor
+from ragbed.analysis.metrics import measure_table
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.metrics.trial_columns import TrialColumns
+from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
+from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
+from ragbed.analysis.statistics.sequential import difference_sequence, least_size, rate_sequence
+from ragbed.errors import UsageError
+from ragbed.runs.store import open_store
+from ragbed.schema import Case
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts.strategies import MARK
+
+EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions of a fixed plan
+_BASE = 0.6  # the accuracy for which `ragbed power` plans unpaired designs
+_DISTANCE = 0.05  # the distance from the minimum of a gate that a fixed plan detects
+_WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
+_DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
+_FORMS = (
+    'write "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, '
+    'e.g. "noise.accuracy@0.8 ± 3"'
+)
+
+
+class Look(NamedTuple):
+    """What a condition says about one cell or comparison of a model, after the questions so far."""
+
+    key: object
+    name: str
+    questions: int
+    interval: Interval
+    conclusion: str  # empty if it is not decided
+    limit: float  # the number of questions after which it is inconclusive
+
+    def describe(self) -> str:
+        """Return the interval and the number of questions."""
+        value, low, high = (f"{100 * bound:.1f}" for bound in self.interval)
+        unit, after = " points" if self.interval.low < 0 else " %", "after 1 question"
+        if self.questions != 1:
+            after = f"after {self.questions:,} questions"
+        return f"{value} [{low}, {high}]{unit} {after}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The trials of one model, in the order of evaluation."""
+
+    groups: Sequence[TrialColumns]
+    trials: Sequence[tuple[Case, Scored]]
+
+
+@dataclass
+class Plan:
+    """What a run will measure, from its planned cases."""
+
+    repeats: int
+    models: int
+    planned: PlannedCells = field(init=False)
+    questions: defaultdict[tuple[object, ...], set[int]] = field(init=False)
+    compared: defaultdict[object, set[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.planned, self.questions, self.compared = PlannedCells(self.repeats), defaultdict(set), defaultdict(set)
+
+    def add(self, case: Case) -> None:
+        """Add a planned case."""
+        self.planned.add(case)
+        if case.feasible:
+            self.compared[compared_condition(case)].add(hash((case.question, case.answer)))
+            if MARK not in case.profile:
+                question = hash(case.item if case.event is None else ("event", case.event))
+                self.questions[case.data, case.lang, case.testbed, case.noise].add(question)
+
+    def size(self, cell: Cell) -> int:
+        """Return how many questions can measure a planned cell."""
+        table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
+        found: set[int] = set()
+        for (data, lang, testbed, ratio), questions in self.questions.items():
+            if (data, lang) == cell.key[1:3] and table in (None, testbed) and noise in (None, ratio):
+                found |= questions
+        return len(found)
+
+
+class Condition(ABC):
+    """A condition of `--until`."""
+
+    text: str
+
+    @abstractmethod
+    def check(self, plan: Plan) -> list[object]:
+        """Return the keys of everything that must be decided for each model.
+
+        Raises:
+            UsageError: The planned cases cannot decide it.
+        """
+
+    @abstractmethod
+    def look(self, evidence: Evidence) -> Iterator[Look]:
+        """Look at everything that has trials."""
+
+    def need(self, size: int, where: str, is_enough: Callable[[int], bool], typical: str = "") -> None:
+        """Refuse a condition that not even the best results can decide."""
+        needed = least_size(is_enough)
+        if needed is None or size < needed:
+            count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
+            raise UsageError(
+                f"until={self.text}: this needs {count} questions{typical}, but the run has {size:,} ({where}). "
+                "Widths and drops are percentage points. Use a larger one, or more questions. No model was called."
+            )
+
+
+@dataclass
+class Width(Condition):
+    """The interval of a metric is narrow enough."""
+
+    text: str
+    selector: CellSelector
+    width: float
+
+    def check(self, plan: Plan) -> list[object]:
+        """Refuse a metric without interval and a width that is out of reach."""
+        selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
+        for cell in selected:
+            if cell.estimate.low is None:
+                raise UsageError(
+                    f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate or "
+                    "a difference, e.g. accuracy or change. No model was called."
+                )
+            fits = partial(_fits, self.width, is_difference=cell.estimate.low < 0)
+            self.need(plan.size(cell), _where(cell), fits)
+        return [_key(cell) for cell in selected]
+
+    def look(self, evidence: Evidence) -> Iterator[Look]:
+        """Compare the width of every selected interval."""
+        limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
+        for cell in _cells(self.selector, evidence, ALPHA):
+            interval = _interval(cell)
+            is_decided = (interval.high - interval.low) / 2 <= self.width
+            yield _look(self.selector, cell, f"within ± {100 * self.width:g} points" if is_decided else "", limit)
+
+
+@dataclass
+class Gates(Condition):
+    """Every gate of `--fail-under` has passed or failed."""
+
+    text: str
+    floors: Sequence[Floor]
+    _alpha: float = ALPHA
+
+    def check(self, plan: Plan) -> list[object]:
+        """Refuse gates that the number of questions cannot decide; share the error probability among all."""
+        cells = plan.planned.cells(ALPHA)
+        selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
+        self._alpha = ALPHA / max(1, len(selected) * plan.models)
+        for floor, cell in selected:
+            where = f"{floor.table}.{floor.metric}, {_where(cell)}"
+            self.need(plan.size(cell), where, partial(_decides, floor.least, self._alpha))
+        return [(floor.text, _key(cell)) for floor, cell in selected]
+
+    def look(self, evidence: Evidence) -> Iterator[Look]:
+        """Compare every selected interval with its minimum."""
+        for floor in self.floors:
+            limit = EXCESS * _floor_size(floor.least)
+            for cell in _cells(floor, evidence, self._alpha):
+                interval = _interval(cell)
+                below, above = interval.high < floor.least, interval.low >= floor.least
+                minimum = f"the minimum of {100 * floor.least:g} %"
+                conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
+                look = _look(floor, cell, conclusion, limit)
+                yield look._replace(key=(floor.text, look.key))
+
+
+@dataclass
+class Drop(Condition):
+    """The run is worse than a baseline, or a drop is excluded, under every condition that both have."""
+
+    text: str
+    base: Side
+    least: float
+    _alpha: float = ALPHA
+
+    def check(self, plan: Plan) -> list[object]:
+        """Refuse a baseline without the same questions, or with too few."""
+        sizes = {
+            condition: len(plan.compared[condition] & {hash((one.text, one.answer)) for one in scores})
+            for condition, scores in self.base.scores.items()
+            if condition in plan.compared
+        }
+        compared = {condition: size for condition, size in sizes.items() if size}
+        if not compared:
+            raise UsageError(
+                f"until={self.text}: {self.base.run} and this run have no question in common. Compare runs with the "
+                "same data, testbeds and noise ratios. No model was called."
+            )
+        self._alpha = ALPHA / len(compared)
+        for condition, size in compared.items():
+            self.need(
+                size,
+                f"{', '.join(describe(condition)[:3])}, in both runs",
+                lambda n: difference_sequence([0.0], [n], self._alpha).low > -self.least,
+            )
+        return list(compared)
+
+    def look(self, evidence: Evidence) -> Iterator[Look]:
+        """Compare the questions so far."""
+        for condition, scores in mean_scores(evidence.trials, "robust").items():
+            before, after = pair_scores(self.base.scores.get(condition, {}), scores)
+            if not before:
+                continue
+            moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
+            interval = difference_sequence(moved, alpha=self._alpha)
+            conclusion = ""
+            if interval.high < 0:
+                conclusion = f"worse than {self.base.run}"
+            elif interval.low > -self.least:
+                conclusion = f"a drop of {100 * self.least:g} points is excluded"
+            discordance = min(1.0, max(2 * self.least, sum(map(abs, moved)) / len(moved)))
+            limit = EXCESS * paired_size(min(self.least, discordance), discordance)
+            data, testbed, lang, noise, _ = describe(condition)
+            name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
+            yield Look(condition, name, len(moved), interval, conclusion, limit)
+
+
+def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Condition]:
+    """Parse the values of `--until`.
+
+    Args:
+        texts: The values.
+        floors: The gates of the run, for `decided`.
+
+    Raises:
+        UsageError: A value has another form or an unknown name, or a baseline is not a run.
+    """
+    return [_parse(" ".join(text.split()), floors) for text in texts]
+
+
+def _parse(text: str, floors: Sequence[Floor]) -> Condition:
+    if text == "decided":
+        if not floors:
+            raise UsageError("until=decided is for gates; set `fail_under` as well.")
+        return Gates(text, floors)
+    if match := _DROP.fullmatch(text):
+        drop = float(match["points"]) / 100
+        if not 0 < drop <= 1:
+            raise UsageError(f"until={text}: the drop must be more than 0 and at most 100 percentage points.")
+        return Drop(text, open_side(match["run"], "robust"), drop)
+    match = _WIDTH.fullmatch(text)
+    if match is None:
+        raise UsageError(f"until={text}: {_FORMS}.")
+    try:
+        selector = parse_selector(f"until={text}", match)
+    except ValueError:
+        raise UsageError(f"until={text}: {_FORMS}.") from None
+    width = float(match["points"]) / 100
+    if not 0 < width < 1:
+        raise UsageError(f"until={text}: the width must be between 0 and 100 percentage points.")
+    return Width(text, selector, width)
+
+
+def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> None:
+    """Check that baselines use the same data as a run with these settings.
+
+    Raises:
+        UsageError: A baseline has another dataset.
+    """
+    ours = {name: value for name, value in settings.items() if name.startswith("data ")}
+    for condition in conditions:
+        if isinstance(condition, Drop):
+            with open_store(condition.base.run, create=False) as store:
+                theirs = {name: value for name, value in store.settings().items() if name.startswith("data ")}
+            if not ours.items() & theirs.items():
+                named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
+                raise UsageError(
+                    f"until={condition.text}: {condition.base.run} was evaluated on other data ({named[0]}) than "
+                    f"this run ({named[1]}). Compare runs of the same dataset. No model was called."
+                )
+
+
+def _planned(condition: Condition, selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
+    found = check_planned(selector, cells)
+    if not found:
+        raise UsageError(
+            f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so it "
+            "cannot be planned. Use another testbed. No model was called."
+        )
+    return found
+
+
+def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence[Cell]:
+    cells = [
+        cell
+        for trials in evidence.groups
+        if MARK not in trials.key.profile
+        for cell in measure_table(selector.table, trials, alpha)
+    ]
+    try:
+        return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
+    except UsageError:  # no such trials yet
+        return []
+
+
+def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float) -> Look:
+    name = f"{selector.table}.{selector.metric} of {describe_cell(cell)}"
+    return Look(_key(cell), name, cell.estimate.questions, _interval(cell), conclusion, limit)
+
+
+def _key(cell: Cell) -> object:
+    return cell.key[1:], cell.estimate.metric, tuple(sorted(cell.place.items()))
+
+
+def _where(cell: Cell) -> str:
+    return describe_cell(cell).removeprefix(" on ")
+
+
+def _interval(cell: Cell) -> Interval:
+    return Interval(
+        *(
+            math.nan if bound is None else bound
+            for bound in (cell.estimate.value, cell.estimate.low, cell.estimate.high)
+        )
+    )
+
+
+def _rate(hits: int, n: int, alpha: float) -> Interval:
+    return rate_sequence([1, 0], [1, 1], [hits, n - hits], alpha)
+
+
+def _fits(width: float, n: int, *, is_difference: bool) -> bool:
+    """Return whether n questions with the same score give an interval of at most ± width."""
+    interval = difference_sequence([0.0], [n]) if is_difference else _rate(n, n, ALPHA)
+    return (interval.high - interval.low) / 2 <= width
+
+
+def _decides(least: float, alpha: float, n: int) -> bool:
+    """Return whether n questions with the same score can decide a gate."""
+    return _rate(0, n, alpha).high < least or _rate(n, n, alpha).low >= least
+
+
+def _floor_size(least: float) -> int:
+    """Return the questions of a fixed plan that detects a rate 5 points below a minimum."""
+    low = max(0.0, least - _DISTANCE)
+    reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
+    return max(1, math.ceil((reach / _DISTANCE) ** 2))

@@ -1,0 +1,164 @@
+"""Call models that are given as Python objects; whatever they raise is the outcome of that case."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from ragbed.api.objects import ModelSource, System, SystemCase, SystemFunction, brief, is_model
+from ragbed.errors import RagbedError
+from ragbed.models import ModelConfig
+from ragbed.models.base import Model, WorkerLost, canonical
+from ragbed.models.failures import Failure, failed
+from ragbed.models.plugin_guard import open_contained
+from ragbed.models.systems import DEFAULT_CALLS, read_answer
+from ragbed.models.threads import in_daemon_thread
+from ragbed.schema import Case, Completion, Retrieved
+from ragbed.text import storable
+
+if TYPE_CHECKING:
+    from ragbed.data.corpus import Corpus
+
+_LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error.
+
+
+def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
+    """Return an object as a model whose exceptions become outcomes of cases."""
+    value = source.value
+    at_once = connections or DEFAULT_CALLS
+    if isinstance(value, System):
+        return _SystemModel(source.name, value.function, at_once, timeout, corpora)
+    if is_model(value):
+        provider, _, rest = value.name.partition("/")
+        return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
+    return _FunctionModel(source.name, value, at_once, timeout)  # type: ignore[arg-type]  # a callable
+
+
+def _with_tracebacks(model: Model) -> Model:
+    """Return a copy of a model object whose exceptions are outcomes of their cases, with tracebacks."""
+
+    async def complete(case: Case, repeat: int = 0) -> Completion:
+        try:
+            return await model.complete(case, repeat)
+        except (RagbedError, WorkerLost):
+            raise
+        except Exception as error:  # Any error of the caller's code.
+            return _error_of(error)
+
+    guarded = copy.copy(model)
+    object.__setattr__(guarded, "complete", complete)
+    return guarded
+
+
+class _FunctionModel:
+    """A function from a prompt to a response; responses are not cached, because the function may change."""
+
+    answers_afresh: Literal[True] = True
+    takes_prompts = True
+    advice = "See `run.errors` for the tracebacks."
+
+    def __init__(self, name: str, function: Callable[[Any], Any], concurrency: int, timeout: float) -> None:
+        self.name, self.concurrency = name, concurrency
+        self._function, self._timeout = function, timeout
+        call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object with an async __call__
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - of the protocol
+        """Call the function; any exception becomes the outcome of this case."""
+        start, limit = time.monotonic(), asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                value = await self._call(self._argument(case))
+            completion = self._read(value, case)
+        except Failure as failure:
+            return failed(failure, 1, Counter())
+        except TimeoutError as error:
+            if limit.expired():
+                return failed(Failure("timeout", f"no answer within {self._timeout:,.6g} s"), 1, Counter())
+            return _error_of(error)
+        except (Exception, SystemExit) as error:  # Any error of the function.
+            return _error_of(error)
+        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
+
+    async def _call(self, argument: object) -> object:
+        """Await an async function in this event loop, so that its clients can be reused; run others in threads."""
+        value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
+        return await value if inspect.isawaitable(value) else value
+
+    def _argument(self, case: Case) -> object:
+        return "\n\n".join(message.content for message in case.messages)
+
+    def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - other models read it by the case
+        if not isinstance(value, str):
+            raise TypeError(f"the function returned {brief(value)}; expected a string")
+        return Completion(outcome="ok", reply=value, finish="stop")
+
+    def request(self, case: Case) -> bytes:
+        """Return the prompt, which identifies the request."""
+        return canonical({"messages": case.messages})
+
+    async def identity(self) -> str:
+        """Return None, because a function has no version."""
+        return ""
+
+    async def close(self) -> None:
+        """Do nothing: the function belongs to the caller."""
+
+
+class _SystemModel(_FunctionModel):
+    """A RAG system as a function of the case."""
+
+    takes_prompts = False
+
+    def __init__(
+        self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Mapping[str, Corpus]
+    ) -> None:
+        super().__init__(name, function, concurrency, timeout)
+        self._corpora = corpora
+
+    def _argument(self, case: Case) -> SystemCase:
+        texts = [document.text for document in case.documents]
+        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus)
+
+    def _read(self, value: object, case: Case) -> Completion:
+        contexts = value.get("contexts") if isinstance(value, Mapping) else getattr(value, "contexts", None)
+        if contexts is not None:
+            parts = value if isinstance(value, Mapping) else {"answer": getattr(value, "answer", None)}
+            value = {"retrieved": list(contexts), **parts}
+        answer = value.get("answer") if isinstance(value, Mapping) else getattr(value, "answer", value)
+        if not isinstance(answer, str):
+            raise TypeError(f"the system returned {brief(value)}; expected a string or an object with 'answer'")
+        completion = read_answer(value, case, self._corpora)
+        if contexts is None or case.corpus is not None:
+            return completion
+        return msgspec.structs.replace(completion, retrieved=_read_contexts(contexts, case))
+
+    def request(self, case: Case) -> bytes:
+        """Return the input of the system, which identifies the request."""
+        return canonical(self._argument(case))
+
+
+def _read_contexts(contexts: Iterable[object], case: Case) -> tuple[Retrieved, ...]:
+    """Return the passages that a system used of the documents it was given, with their relevance labels."""
+    labels = {document.text: document.stance for document in case.documents}
+    texts = [str(part.get("text", part.get("id", ""))) if isinstance(part, Mapping) else str(part) for part in contexts]
+    return tuple(Retrieved(id=storable(text[:80]), stance=labels.get(text), text=storable(text)) for text in texts)
+
+
+def _error_of(error: BaseException) -> Completion:
+    """Return an error of the caller's code as the outcome of a case, with its traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    brief = " ".join(f"{type(error).__name__}: {error}".split())
+    kept = text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
+    return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))

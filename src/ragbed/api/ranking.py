@@ -1,0 +1,75 @@
+"""Rank the models of one or several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ragbed.api.options import RunsLike, run_folder, several
+from ragbed.api.parameters import checked
+from ragbed.api.results import Records
+from ragbed.api.tables import TableResult
+
+if TYPE_CHECKING:
+    from ragbed.analysis.ranking import Ranking
+
+
+@dataclass(frozen=True, repr=False)
+class RankingResult(TableResult):
+    """The ranking of models on each testbed.
+
+    Attributes:
+        rankings: One ranking per testbed, with its models and its pairs of models.
+    """
+
+    rankings: Sequence[Ranking]
+
+    def records(self) -> Records:
+        """Return one row per testbed and model, the best first: score with its 95 % interval, and possible ranks."""
+        return Records(
+            [
+                ranking.condition._asdict()
+                | {"n": ranking.n, "unpaired": ranking.unpaired, "model": model.model, "errors": model.errors}
+                | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
+                | {"best_rank": model.best, "worst_rank": model.worst}
+                for ranking in self.rankings
+                for model in ranking.models
+            ],
+            "Models by score",
+        )
+
+    def pairs(self) -> Records:
+        """Return one row per testbed and pair of models: the difference with its 95 % interval, and p values."""
+        return Records(
+            [
+                ranking.condition._asdict()
+                | {"n": pair.comparison.n, "first": pair.first, "second": pair.second}
+                | dict(zip(("difference", "low", "high"), map(float, pair.comparison.difference), strict=True))
+                | {"p": float(pair.comparison.p), "adjusted": pair.comparison.adjusted, "better": pair.better}
+                for ranking in self.rankings
+                for pair in ranking.pairs
+            ],
+            "Pairs of models: second minus first",
+        )
+
+
+@checked
+def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
+    """Rank all models of runs on the questions that they share, with paired tests between every two of them.
+
+    Args:
+        runs: One run with several models, or several runs.
+        track: Scoring track to rank by: robust, code, paper, or one of a plug-in.
+
+    Example:
+        >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
+        >>> run = ragbed.run(models, "ragbed-mini-en_base", limit=10, testbeds="noise", out="runs/ranked")
+        >>> [row["model"] for row in ragbed.rank(run).records()]
+        ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
+    """
+    from ragbed.analysis.comparison import open_sides
+    from ragbed.analysis.ranking import rank_models
+
+    folders = dict.fromkeys(map(run_folder, several(runs)))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, track)]))

@@ -1,0 +1,176 @@
+"""Options of a request to a model: token limit, temperature, thinking, further fields and headers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.models.base import Sampling
+
+AUTO, NONE = "auto", "none"
+# Fields of a request that are not in `extra_body`, with what sets them instead.
+_OWN_FIELDS = {
+    **dict.fromkeys(("messages", "prompt", "system", "input"), "prompts come from the testbeds; use `prompt`"),
+    "model": "use `model`",
+    "temperature": "use `temperature`",
+    "top_p": "use `top_p`",
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "use `max_tokens`"),
+    "reasoning_effort": "use `reasoning_effort`",
+    **dict.fromkeys(("seed", "random_seed"), "use `seed_model`"),
+    "n": "use `repeats`",
+}
+# Headers that belong to the connection.
+_OWN_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_MAX_THINKING = 1_000_000
+
+
+def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `Sampling` that the options for requests set.
+
+    Raises:
+        UsageError: A value is wrong, or two options contradict each other.
+    """
+    thinking, effort = read_thinking(options["thinking"]), _read_effort(options["reasoning_effort"])
+    extra = read_extra_body(options["extra_body"])
+    if thinking is False and effort not in (None, NONE, "minimal"):
+        raise UsageError(
+            f"thinking=off and reasoning_effort={effort} contradict each other: the second lets the model think. "
+            "Leave one of them out."
+        )
+    if thinking not in (None, False) and effort == NONE:
+        raise UsageError("`thinking` and reasoning_effort=none contradict each other. Leave one of them out.")
+    if (thinking is not None or effort is not None) and (
+        both := {"thinking", "enable_thinking", "reasoning"} & {*extra}
+    ):
+        option = "`thinking`" if thinking is not None else "`reasoning_effort`"
+        raise UsageError(f"{option} and {min(both)!r} in `extra_body` set the same thing. Leave one of them out.")
+    read_headers(options["header"])
+    fields = {
+        "thinking": thinking,
+        "reasoning_effort": effort,
+        "extra_body": extra or None,
+        "seed": options["seed_model"],
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def stored_sampling(settings: Mapping[str, str]) -> Sampling:
+    """Return the sampling parameters of a run from its settings."""
+    from ragbed.models.base import Sampling
+
+    temperature, limit = settings["temperature"], settings["max_tokens"]
+    names = ("thinking", "reasoning_effort", "extra_body", "seed_model")
+    given: dict[str, Any] = {name: settings.get(name) for name in names} | {"header": ()}
+    given["seed_model"] = None if given["seed_model"] is None else int(given["seed_model"])
+    sampling = Sampling(
+        temperature=None if temperature == NONE else float(temperature),
+        top_p=float(settings["top_p"]),
+        **read_request_options(given),
+    )
+    return with_limit(sampling, None if limit == AUTO else int(limit))
+
+
+def read_thinking(value: object) -> bool | int | None:
+    """Return whether a model thinks, or its budget of tokens, from `on`, `off` or `budget=N`."""
+    if value is None:
+        return None
+    budget = re.fullmatch(r"budget=([0-9]{1,7})", value) if isinstance(value, str) else None
+    if budget is not None and 1 <= int(budget[1]) <= _MAX_THINKING:
+        return int(budget[1])
+    if value not in ("on", "off"):
+        raise UsageError(f"thinking={value!r}: write on, off or budget=N with the number of tokens.")
+    return value == "on"
+
+
+def _read_effort(value: object) -> str | None:
+    if value is not None and not (isinstance(value, str) and re.fullmatch("[a-z]{1,20}", value)):
+        raise UsageError(f"reasoning_effort={value!r}: write a level of the provider, e.g. none, low, medium or high.")
+    return value
+
+
+def read_extra_body(value: object) -> dict[str, Any]:
+    """Return further fields of a request, from a dictionary or from JSON.
+
+    Raises:
+        UsageError: It is not an object, or has a field that another option sets.
+    """
+    from ragbed.errors import MALFORMED_JSON
+
+    if isinstance(value, str):
+        import msgspec
+
+        try:
+            value = msgspec.json.decode(value.encode("utf-8", "replace"))
+        except MALFORMED_JSON as error:
+            raise UsageError(f"`extra_body` is not JSON: {error}. Write an object, e.g. '{{\"top_k\": 20}}'.") from None
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise UsageError("`extra_body` is not a JSON object. Write fields of the request, e.g. '{\"top_k\": 20}'.")
+    for name, instead in _OWN_FIELDS.items():
+        if name in value:
+            raise UsageError(f"`extra_body` must not contain {name!r}: {instead}.")
+    return dict(value)
+
+
+def read_headers(value: object) -> dict[str, str]:
+    """Return headers, from texts `Name: value`.
+
+    Raises:
+        UsageError: A header has another form, contains a line break or belongs to the connection.
+    """
+    headers: dict[str, str] = {}
+    for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
+        name, colon, content = text.partition(":") if isinstance(text, str) else ("", "", "")
+        if not colon or not _HEADER_NAME.fullmatch(name.strip()):
+            raise UsageError("`header` is not of the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'.")
+        if not (content.isascii() and content.strip().isprintable()):
+            raise UsageError(
+                f"`header`: the value of {name.strip()} contains a line break or a character outside ASCII."
+            )
+        if name.strip().lower() in _OWN_HEADERS:
+            raise UsageError(f"`header`: {name.strip()} belongs to the connection and cannot be set. Leave it out.")
+        headers[name.strip()] = content.strip()
+    return headers
+
+
+def check_max_tokens(value: object) -> int | str | None:
+    """Return a token limit: a number, `auto`, or None for the default."""
+    if value is None or value == AUTO:
+        return AUTO if value else None
+    number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise UsageError(f"max_tokens={value!r} is out of range: use 'auto' or an integer of at least 1.")
+    return number
+
+
+def check_temperature(value: object) -> float | str | None:
+    """Return a temperature: a number, `none` to leave it out of requests, or None for the default."""
+    if value is None or value == NONE:
+        return NONE if value else None
+    try:
+        number = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # a wrong type is caught
+    except (ValueError, TypeError):
+        number = -1.0
+    if not math.isfinite(number):
+        raise UsageError(f"temperature={value!r} is not a finite number.")
+    if number < 0:
+        raise UsageError(f"temperature={value!r} is out of range: use 'none' or a number of at least 0.")
+    return int(value) if isinstance(value, int) else number
+
+
+def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:
+    """Return sampling parameters with a token limit: fixed, or raised from the present one for `auto` and None."""
+    from msgspec import structs
+
+    if isinstance(max_tokens, int):
+        return structs.replace(sampling, max_tokens=max_tokens, raises_limit=False)
+    return structs.replace(sampling, raises_limit=True)

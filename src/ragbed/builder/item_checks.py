@@ -1,0 +1,339 @@
+"""Check an item by rules: each check has a name, and gives a reason if the item is not right.
+
+To add a check, write a function from a candidate to reasons, and add one line to CHECKS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragbed.builder.drafting import find_faults, is_alias, is_given_away, slot_of
+from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.instructions import find_instruction
+from ragbed.builder.labelling import is_stated, label_passage
+from ragbed.builder.mentions import WEAK, find_answer
+from ragbed.builder.pools import find_shortcuts
+from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
+from ragbed.builder.rules.english_names import UNSURE as UNSURE_EN
+from ragbed.builder.topic_terms import find_anchors, find_years, share_of
+from ragbed.builder.web.language_detection import detect_language
+from ragbed.retrieval.near_duplicates import find_near, unspaced
+from ragbed.schema import Item, Lang, Passage, Question
+from ragbed.scoring.robust.match import FoldedResponse
+from ragbed.scoring.robust.normalise import fold
+from ragbed.text import split_sentences, squeezed
+
+_UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
+# What a question asks for, by its words.
+_ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
+    "en": (
+        ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
+        ("quantity", r"\bhow (?:many|much|long|high|tall|deep|wide|far|old|large|fast|heavy)\b"),
+        ("name", r"^(?:who|whom|whose|where|by whom|after whom|to whom|by which organisation)\b"),
+    ),
+    "zh": (
+        ("date", "哪一?[年天月日]|何时|什么时候|几月几日"),
+        ("quantity", "多少|几[个名位人次米元]|多[长高大深重宽远]"),
+        ("name", "谁|哪里|何处|哪个机构|哪家公司|哪位"),
+    ),
+}
+# Words before or after an answer that do not belong to it.
+_EXTRA: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"^(?:on|in|at|by|since|until|from|to|for|about|around|approximately|roughly|over|nearly|almost|some"
+        r"|only|it|he|she"
+        r"|they|was|is|were|the (?:architect|engineer|company|author|writer|director|mayor|minister|scientist"
+        r"|manager))\b"
+        r"|[,;:]$|\b(?:was|were|is|are|has|had|which|who|that|because)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
+    ),
+}
+_MIN_SHARED = 2  # words of a question in the sentence with the answer; fewer do not show what it states
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """An item to check, and the text of its article, which may state more than its passages."""
+
+    item: Item
+    article: str = ""
+
+    @cached_property
+    def supports(self) -> list[Passage]:
+        """The supporting passages."""
+        return [passage for passage in self.item.passages if passage.stance == "supports"]
+
+    @cached_property
+    def distracts(self) -> list[Passage]:
+        """The distracting passages."""
+        return [passage for passage in self.item.passages if passage.stance == "distracts"]
+
+    @cached_property
+    def parts(self) -> list[Question]:
+        """The questions of the parts; the question itself for other items."""
+        item = self.item
+        if len(item.answer) == 1:
+            return [item]
+        asked = item.sub_questions or (item.question,) * len(item.answer)
+        pairs = zip(asked, item.answer, strict=True)
+        return [Question(question=question, lang=item.lang, answer=(aliases,)) for question, aliases in pairs]
+
+    def sentences_of(self, part: int) -> list[str]:
+        """Return the sentences that state a part of the answer, one per supporting passage."""
+        own = [passage for passage in self.supports if passage.part in (None, part)]
+        found = []
+        for passage in own:
+            labelling = label_passage(self.parts[part], passage.text, title=passage.title or "")
+            if labelling.support:
+                found.append(passage.text[slice(*labelling.support)].strip())
+        return found
+
+
+def check_question(checked: CheckedItem) -> Iterator[str]:
+    """Find questions that can be guessed, give the answer away or cannot be understood alone."""
+    for part in checked.parts:
+        for _, reason in find_faults(part.question, part.answer[0][0], part.lang):
+            yield reason
+    if len(checked.parts) > 1:
+        for aliases in checked.item.answer:
+            if is_given_away(checked.item.question, aliases[0], checked.item.lang):
+                yield f"the question contains an answer, {aliases[0]}"
+
+
+def check_type(checked: CheckedItem) -> Iterator[str]:
+    """Find answers of another type than the question asks for."""
+    for part in checked.parts:
+        answer = part.answer[0][0]
+        asked = next(
+            (kind for kind, pattern in _ASKS[part.lang] if re.search(pattern, part.question, re.IGNORECASE)), None
+        )
+        found = slot_of(part.question, answer, part.lang).kind.split()[0]
+        found = {"number": "quantity", "year": "date"}.get(found, found)
+        if asked is not None and found in ("date", "quantity", "name") and asked != found:
+            if asked == "quantity" and re.search(r"\d|[一二三四五六七八九十百千万两]", answer) and found == "name":
+                continue
+            yield f"{part.question!r} asks for a {asked}, and {answer!r} is a {found}"
+
+
+def check_minimal(checked: CheckedItem) -> Iterator[str]:
+    """Find answers with words that are not part of the fact."""
+    for part in checked.parts:
+        answer = part.answer[0][0]
+        if (extra := _EXTRA[part.lang].search(answer)) and not re.search(r"[《“]", answer):
+            yield f"{answer!r} is more than the fact: {extra[0]!r}"
+        slot = slot_of(part.question, answer, part.lang)
+        is_long = len(re.findall(r"[\u3400-\u9fff]|\w+", answer)) > (6 if part.lang == "en" else 12)
+        if slot.kind.split()[0] in ("date", "quantity") and is_long:
+            yield f"{answer!r} is longer than a {slot.kind.split()[0]}"
+
+
+def check_aliases(checked: CheckedItem) -> Iterator[str]:
+    """Find aliases that are not another form of the same answer."""
+    for part in checked.parts:
+        first, *aliases = part.answer[0]
+        for alias in aliases:
+            if not is_alias(alias, first, part.question, part.lang) and not _has_value(part, first, alias):
+                yield f"{alias!r} is not another form of {first!r}"
+
+
+def _has_value(part: Question, first: str, alias: str) -> bool:
+    """Check that an alias states the number or date of the answer, or a family name, e.g. 610 people for 610."""
+    slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
+    if slot.dates and other.dates:
+        return not slot.dates[0].contradicts(other.dates[0])
+    if slot.kind == other.kind == "name":
+        return len(alias) > 1 and squeezed(first).endswith(squeezed(alias))
+    (mentions,) = find_answer(Question(question=part.question, lang=part.lang, answer=((first,),)), alias)
+    return bool(slot.dates or slot.quantities) and any(mention.rule not in WEAK for mention in mentions)
+
+
+def check_support(checked: CheckedItem) -> Iterator[str]:
+    """Find answers that no passage states."""
+    for number, part in enumerate(checked.parts):
+        own = [passage for passage in checked.supports if passage.part in (None, number)]
+        if not own:
+            yield f"no passage supports {part.answer[0][0]!r}"
+        for passage in own:
+            labelling = label_passage(part, passage.text, title=passage.title or "")
+            if labelling.label != "positive":
+                yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
+            elif not is_stated(part, passage):
+                yield f"a supporting passage has too few words of the question: {passage.text[:60]!r}"
+
+
+def check_certainty(checked: CheckedItem) -> Iterator[str]:
+    """Find answers that are stated only as a plan, a guess, a rough value or hearsay."""
+    for number, part in enumerate(checked.parts):
+        sentences = checked.sentences_of(number)
+        if sentences and all(_is_unsure(part, sentence) for sentence in sentences):
+            yield f"{part.answer[0][0]!r} is stated only as a plan or a guess: {sentences[0][:80]!r}"
+
+
+def _is_unsure(part: Question, sentence: str) -> bool:
+    """Check that every mention of the answer is in an unsure clause; words in quotation marks do not count."""
+    (mentions,) = find_answer(part, sentence)
+    marks = r"[,;:](?!\d)|[，；：。]" if part.lang == "en" else "[，；：。]"
+    bare = re.sub(r"[“\"][^”\"]*[”\"]", lambda quoted: "_" * len(quoted[0]), sentence)
+    for mention in mentions:
+        before = [found.end() for found in re.finditer(marks, bare[: mention.start])]
+        after = re.search(marks, bare[mention.end :])
+        end = mention.end + after.start() if after else len(bare)
+        clause = bare[before[-1] if before else 0 : end]
+        if not _UNSURE[part.lang].search(clause.replace(sentence[mention.start : mention.end], "_")):
+            return False
+    return bool(mentions)
+
+
+def check_unique(checked: CheckedItem) -> Iterator[str]:
+    """Find questions for which another sentence with the same words gives another value of the same type."""
+    texts = [checked.article, *(passage.text for passage in checked.supports)]
+    parts = checked.parts if len(checked.parts) == 1 else []  # the parts of an integration item are items themselves
+    for number, part in enumerate(parts):
+        own = checked.sentences_of(number)
+        shared = [_shared_words(part, sentence) for sentence in own]
+        needed = min((words for words in shared if len(words) >= _MIN_SHARED), key=len, default=None)
+        if needed is None:
+            continue
+        years = find_years(fold(part.question, part.lang))
+        for sentence in {text[a:b].strip() for text in texts for a, b in split_sentences(text)}.difference(own):
+            is_same = needed <= _shared_words(part, sentence)
+            is_then = not years or bool(years & find_years(fold(sentence, part.lang)))
+            if is_same and is_then and (other := _other_value(part, sentence, own[0])):
+                yield f"another sentence gives {other!r}: {sentence[:80]!r}"
+
+
+def _shared_words(part: Question, sentence: str) -> frozenset[str]:
+    """Return the words of a question that a sentence has."""
+    folded = fold(sentence, part.lang)
+    anchors = find_anchors(part.question, part.lang)
+    return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
+
+
+def _other_value(part: Question, sentence: str, own: str) -> str:
+    """Return a value of the answer's type in a sentence that does not contain the answer."""
+    if any(find_answer(part, sentence)):
+        return ""
+    slot = slot_of(part.question, part.answer[0][0], part.lang)
+    folded = FoldedResponse(fold(sentence, part.lang))
+    if slot.dates:
+        wanted = slot.dates[0]
+        same = [date for date in (*folded.dates, *folded.years) if (date.day is None) == (wanted.day is None)]
+        return folded.text[same[0].start : same[0].end] if same else ""
+    unit = slot.quantities[0].unit if slot.quantities else ""
+    others = [quantity for quantity in folded.quantities if quantity.unit == unit and unit]
+    if others:
+        return folded.text[others[0].start : others[0].end]
+    number = re.match(r"\d[\d,.]*(?: (?:million|billion))?[万亿]?", part.answer[0][0])
+    noun = re.search(rf"{re.escape(number[0])} ?([a-z]+|[\u4e00-\u9fff]{{1,2}})", own) if number else None
+    found = re.search(rf"\d[\d,.]*[万亿]? ?{noun[1]}", sentence) if noun else None
+    return found[0] if found else ""
+
+
+def check_distractors(checked: CheckedItem) -> Iterator[str]:
+    """Find distractors that contain the answer in any form, or repeat a supporting passage."""
+    for passage in checked.distracts:
+        for part in checked.parts:
+            if any(find_answer(part, passage.text)):
+                yield f"a distractor contains {part.answer[0][0]!r}: {passage.text[:60]!r}"
+    texts = [passage.text for passage in (*checked.supports, *checked.distracts)]
+    supporting = range(len(checked.supports))
+    for place, near in enumerate(find_near(texts)):
+        if place >= len(checked.supports) and near & set(supporting):
+            yield f"a distractor repeats a supporting passage: {texts[place][:60]!r}"
+    same = [unspaced(text) for text in texts]
+    if len(set(same)) < len(same):
+        yield "two of its passages are the same"
+
+
+def check_edits(checked: CheckedItem) -> Iterator[str]:
+    """Find counterfactual documents that are not false, or false in more than the answer."""
+    item = checked.item
+    if item.fake is None:
+        return
+    yield from check_fake(item, item.fake)
+    edited = [passage for passage in item.passages if passage.stance == "contradicts"]
+    if not edited:
+        yield "no passage gives the false answer"
+    for passage in edited:
+        original = item.passages[passage.edit_of].text if passage.edit_of is not None else ""
+        yield from check_edit(item, item.fake, original, passage.text)
+        if passage.kind != "rewritten" and original and not _differs_only(item, original, passage.text):
+            yield f"an edited passage differs from its original in more than the answer: {passage.text[:60]!r}"
+
+
+def _differs_only(item: Item, original: str, edited: str) -> bool:
+    """Check that the texts are equal without the true and the false answer and their parts."""
+
+    def bare(text: str, question: Question) -> str:
+        spans = sorted((mention.start, mention.end) for found in find_answer(question, text) for mention in found)
+        for start, end in reversed(spans):
+            text = f"{text[:start]}\0{text[end:]}"
+        words = {word for aliases in question.answer for alias in aliases for word in re.findall(r"\w+", alias)}
+        for word in sorted(words, key=len, reverse=True):
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "\0", text)
+        return re.sub(r"\0[\s\0,.:-]*|\s+", " ", text).strip()
+
+    fake = Question(question=item.question, lang=item.lang, answer=item.fake or ())
+    return bare(bare(original, item), fake) == bare(bare(edited, fake), item)
+
+
+def check_parts(checked: CheckedItem) -> Iterator[str]:
+    """Find integration items that one document answers, or whose parts have the same answer."""
+    item = checked.item
+    if len(item.answer) == 1:
+        return
+    texts = [passage.text for passage in item.passages]
+    for place in find_shortcuts(item, texts):
+        yield f"one passage gives every part: {texts[place][:60]!r}"
+    first, *others = checked.parts
+    for other in others:
+        if any(find_answer(other, " ".join(first.answer[0]))):
+            yield f"two parts have the same answer, {first.answer[0][0]!r}"
+    for part in checked.parts:
+        words = find_anchors(part.question, item.lang)
+        if share_of(words, fold(item.question, item.lang), item.lang) < 0.6:
+            yield f"the question does not ask for the part {part.question!r}"
+
+
+def check_language(checked: CheckedItem) -> Iterator[str]:
+    """Find passages in another language than the question's."""
+    for passage in checked.item.passages:
+        if detect_language(passage.text) not in (checked.item.lang, None):
+            yield f"a passage is not in {checked.item.lang}: {passage.text[:60]!r}"
+
+
+def check_instructions(checked: CheckedItem) -> Iterator[str]:
+    """Find texts that address a model instead of a reader."""
+    texts: Sequence[str] = (checked.item.question, *(passage.text for passage in checked.item.passages))
+    for text in texts:
+        if found := find_instruction(text):
+            yield f"a text addresses a model: {found!r}"
+
+
+CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {
+    "question": check_question,
+    "type": check_type,
+    "minimal": check_minimal,
+    "alias": check_aliases,
+    "support": check_support,
+    "certainty": check_certainty,
+    "unique": check_unique,
+    "distractor": check_distractors,
+    "edit": check_edits,
+    "parts": check_parts,
+    "language": check_language,
+    "instructions": check_instructions,
+}
+
+
+def check_item(checked: CheckedItem) -> Iterator[tuple[str, str]]:
+    """Yield the name of each failed check and its reason, lazily: the first one is enough to reject an item."""
+    for name, check in CHECKS.items():
+        for reason in check(checked):
+            yield name, reason

@@ -1,0 +1,189 @@
+"""State which share of a build's items is right, from their scores and from labelled items of other documents.
+
+Items are dropped below a threshold. Thresholds are tested from high to low on the labelled items, and the last one
+before the first whose one-sided 95 % lower bound fails is used, so that trying several costs no confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from ragbed.analysis.statistics.binomial import trials_for_bound, upper_bound
+from ragbed.builder.rules import GENERATOR
+from ragbed.errors import MALFORMED_JSON, DataError
+from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import read_regular
+
+PROMISES = "precision.json"
+MIN_LABELS = 60  # no error in 59 labels gives a lower bound of 0.95
+_LEVEL = 0.95
+_PRIOR = 0.5  # of Jeffreys, for right and wrong items
+
+
+class CalibrationLabel(Struct, frozen=True, kw_only=True):
+    """A labelled item: its score, and whether its reader found it right and clear."""
+
+    generator: str  # rules or model
+    lang: str
+    score: float
+    right: bool
+    reader: str  # who or what labelled it
+    documents: str  # where it is from
+
+
+class Promise(Struct, frozen=True, kw_only=True):
+    """The expected share of right items.
+
+    Attributes:
+        items: Items at or above the threshold.
+        dropped: Items below it.
+        threshold: Least score of an item.
+        labels: Labelled items at or above the threshold.
+        right: Those of them that are right.
+        share: Expected share of right items; None with fewer than 60 labels.
+        low, high: 95 % prediction interval of the share among `items`.
+        bound: One-sided 95 % lower bound of the share of right items that the generator makes.
+        wanted: The requested precision.
+    """
+
+    items: int
+    dropped: int
+    threshold: float
+    labels: int
+    right: int
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+    bound: float | None = None
+    wanted: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the lower bound reaches the requested precision."""
+        return self.wanted is not None and self.bound is not None and self.bound >= self.wanted
+
+
+@cache
+def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
+    """Return the labelled items for a generator: those of the rules, or those of models."""
+    kind = GENERATOR if generator == GENERATOR else "model"
+    source = files("ragbed.builder") / "calibration.jsonl"
+    lines = source.read_bytes().splitlines()
+    labels = (msgspec.json.decode(line, type=CalibrationLabel) for line in lines if line.strip())
+    return tuple(label for label in labels if label.generator == kind)
+
+
+def make_promise(
+    labels: Sequence[CalibrationLabel], scores: Sequence[float], wanted: float | None, most: int | None = None
+) -> Promise:
+    """State the share of right items among those with these scores.
+
+    Args:
+        labels: Labelled items of other documents.
+        scores: Scores of the items.
+        wanted: Precision to reach by dropping items; None keeps all items.
+        most: Items that are delivered at most.
+    """
+    threshold = 0.0 if wanted is None or len(labels) < MIN_LABELS else _threshold(labels, wanted)
+    kept = [score for score in scores if score >= threshold]
+    own = [label for label in labels if label.score >= threshold]
+    right = sum(label.right for label in own)
+    items = len(kept) if most is None else min(most, len(kept))
+    promise = Promise(
+        items=items,
+        dropped=len(scores) - len(kept),
+        threshold=threshold,
+        labels=len(own),
+        right=right,
+        wanted=wanted,
+    )
+    if len(own) < MIN_LABELS or not items:
+        return promise
+    low, high = predict(right, len(own), items)
+    bound = 1 - upper_bound(len(own) - right, len(own), _LEVEL)
+    return msgspec.structs.replace(promise, share=right / len(own), low=low, high=high, bound=bound)
+
+
+def describe_promise(promise: Promise) -> str:
+    """Return a sentence with the expected share of right items and what it is based on."""
+    dropped = (
+        f" {promise.dropped:,} items below the score {promise.threshold:.2f} were dropped." if promise.dropped else ""
+    )
+    if promise.share is None or promise.low is None or promise.high is None:
+        few = f"{promise.labels} calibration labels; {MIN_LABELS} are needed" if promise.items else "no items"
+        return f"no promise about the share of right items ({few}).{dropped} Review a sample: ragbed review."
+    text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be right"
+    text += f" (95 % interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
+    if promise.wanted is not None and promise.bound is not None:
+        text += f" The lower bound is {promise.bound:.1%}, and {promise.wanted:.0%} was requested."
+    return text + dropped
+
+
+def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
+    """Correct a promise after a review of a random sample of the items.
+
+    The labels of other documents count as at most 60 items, so that a review of a few dozen outweighs them soon.
+    """
+    weight = min(1.0, MIN_LABELS / promise.labels) if promise.labels else 0.0
+    right = promise.right * weight + sampled - wrong
+    labels = promise.labels * weight + sampled
+    rest = max(0, promise.items - sampled)
+    low, high = predict(right, labels, rest) if rest else (0.0, 0.0)
+    known = sampled - wrong
+    total = max(1, known + wrong + rest)
+    share = (known + rest * (right / labels if labels else 0.0)) / total
+    return msgspec.structs.replace(
+        promise, share=share, low=(known + low * rest) / total, high=(known + high * rest) / total
+    )
+
+
+def predict(right: float, labels: float, items: int) -> tuple[float, float]:
+    """Return the 95 % prediction interval of the share of right items (beta-binomial, Jeffreys prior)."""
+    from scipy.special import betaln, gammaln  # noqa: PLC0415 - slow to import
+
+    a, b = right + _PRIOR, labels - right + _PRIOR
+    hits = np.arange(items + 1)
+    ways = gammaln(items + 1) - gammaln(hits + 1) - gammaln(items - hits + 1)
+    total = np.cumsum(np.exp(ways + betaln(hits + a, items - hits + b) - betaln(a, b)))
+    tail = (1 - _LEVEL) / 2
+    low, high = np.searchsorted(total, [tail, 1 - tail])
+    return float(low) / items, float(min(high, items)) / items
+
+
+def write_promises(folder: Path, promises: Mapping[str, Promise]) -> None:
+    """Write the promise for each file of items."""
+    with write_whole(folder / PROMISES) as sink:
+        sink.write(msgspec.json.format(msgspec.json.encode(promises), indent=1) + b"\n")
+
+
+def read_promises(folder: Path) -> dict[str, Promise]:
+    """Return the promises in the folder of a build, by file; none if it has no such file."""
+    path = folder / PROMISES
+    try:
+        return msgspec.json.decode(read_regular(path), type=dict[str, Promise])
+    except FileNotFoundError:
+        return {}
+    except MALFORMED_JSON as error:
+        raise DataError(path, f"{error}; run the build again to write the file") from error
+
+
+def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
+    """Return the lowest threshold whose lower bound holds, tested from high to low; above 1 if none does."""
+    ordered = sorted(labels, key=lambda label: -label.score)
+    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))  # tolerates one error
+    best, wrong = 2.0, 0
+    for place, label in enumerate(ordered, 1):
+        wrong += not label.right
+        is_last = place == len(ordered) or ordered[place].score < label.score
+        if place >= first and is_last:
+            if 1 - upper_bound(wrong, place, _LEVEL) < wanted:
+                break
+            best = 0.0 if place == len(ordered) else label.score
+    return best

@@ -1,0 +1,316 @@
+"""Find facts in Chinese texts and write questions about them.
+
+A Chinese question keeps the order of its statement: the answer is replaced by a question word. A clause is used only if
+its subject is a name, or a noun such as 大桥 that one name of the text ends with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ragbed.builder.rules.facts import Fact
+from ragbed.text import split_sentences
+
+_HAN = r"[\u4e00-\u9fff]"
+_DAY = r"[12]\d{3}年\d{1,2}月\d{1,2}日"
+_MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
+_YEAR = r"[12]\d{3}年(?!\d)"
+_TIME = rf"(?P<time>{_DAY}|{_MONTH}|{_YEAR})"
+_NUMBER = r"\d+(?:\.\d+)?[万亿]?"
+# Words that make a statement a plan, a guess, a hearsay, a rough value or a denial.
+UNSURE = re.compile(
+    "将|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|至少|最多|不足|多(?=[人名万亿元])|以上|以下|传说|据传|有望"
+    "|估计|估算|认为|希望|如果|尚未|没有|未能|不|并非|否认|曾计划|初步|届时|之后|正在|建议"
+)
+# Words whose meaning depends on the text around them.
+_DEPENDENT = re.compile(
+    "该|此|本(?!田)|其|他|她|它|这|那|我|你|上述|前者|后者|当时|当地|目前|现在|今年|去年|明年|上一|下一|昨|今天|同年|同时|此后|另|双方|两者|两家|新(?=公司|工厂|楼)|旧"
+)
+# General nouns that end names, and refer to a name that ends with them.
+_NOUNS = (
+    "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
+    "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
+    "|条约|公约|协定|望远镜|探测器|卫星|芯片|飞机|手机|观测站|基金会|马拉松|公开赛|奖|文学奖|剧场|剧院|教堂|塔|桥"
+    "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
+)
+_LONG_NOUNS = "|".join(noun for noun in _NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
+_ROLES = (
+    "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
+    "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"
+    "|出版家|土司|国王|商人|织工|木偶艺人|护林员|艺术品侦探|工匠|学者|教授|博士|院士|记者|导演|摄影师|项目负责人"
+    "|项目经理|总经理|董事长|首席执行官|局长|院长|校长|馆长|台长|场长|市长|省长|厅长|县长|队长|教练|主教练|律师"
+    "|法官|酿酒师|消防员|消防局局长|财务总监|负责人|论文第一作者|第一作者|铁路公司总经理|制造商|光学公司"
+)
+_SURNAMES = frozenset(
+    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花"
+    "方俞任袁柳鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝"
+    "明臧计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯"
+    "管卢莫房裘缪解应宗丁宣邓郁单杭洪包诸左石崔吉龚程邢裴陆荣翁荀甄封储靳段焦巴牧侯班秋仲伊宫宁仇栾暴甘厉祖武符刘"
+    "景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰赖卓蔺屠蒙池乔阴胥能苍双闻党翟谭贡劳逄姬申扶堵冉宰郦雍桑桂牛寿通边扈燕冀"
+    "尚农温别庄晏柴瞿阎连茹习艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄东欧沃利蔚越夔隆师巩聂晁勾敖融冷辛"
+    "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
+)
+
+
+class _Clause(NamedTuple):
+    subject: str
+    rest: str  # after the subject
+    time: str  # in front of the sentence, with a comma, or empty
+
+
+class _Text:
+    """The sentences of a text and its names."""
+
+    def __init__(self, title: str, text: str) -> None:
+        self.title = title
+        self.full = f"{title}。{text}"
+        self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]
+        self.names: list[str] = []
+
+    def find_name(self, text: str) -> str | None:
+        """Return the full name of a subject; None if it is not known what it refers to."""
+        if re.fullmatch(_NOUNS, text):
+            ending = {name for name in self.names if name.endswith(text)}
+            return ending.pop() if len(ending) == 1 else None
+        if not 2 <= len(text) <= 14 or _DEPENDENT.search(text) or re.search(r"[，。“”、：]", text):
+            return None
+        if not self._is_name(text):
+            return None
+        if text not in self.names:
+            self.names.append(text)
+        return text
+
+    def _is_name(self, text: str) -> bool:
+        if re.fullmatch(rf"《[^》]+》(?:的{_HAN}{{2,4}})?", text):
+            return True
+        is_repeated = self.full.count(text) > 1
+        if "《" in text or re.match(
+            "根据|通过|据|对|在|从|当|由|随着|截至|按照|以|为|关于|作为|但|而|因|经|其中|同时|最|第", text
+        ):
+            return False
+        if re.search("[%％]", text):
+            return False
+        if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
+            return False
+        if re.search(rf"(?<=..)(?:{_NOUNS})$", text):
+            return True
+        is_defined = len(text) > 2 and re.search(rf"(?:^|[。\n]){re.escape(text)}是", self.full) is not None
+        is_full_person = is_person(text) and (len(text) > 2 or self.has_role(text))
+        return is_repeated and (is_defined or is_full_person)
+
+    def has_role(self, text: str) -> bool:
+        """Check that a role or an act of a person is beside a short name."""
+        return re.search(rf"(?:{_ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
+
+
+def is_person(text: str) -> bool:
+    """Check that a text may be a Chinese person's name, or a transcribed one."""
+    is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in _SURNAMES
+    is_word = re.search(
+        "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
+    )
+    is_thing = re.search(rf"(?:{_LONG_NOUNS})$", text) is not None
+    return "·" in text or (is_short and is_word is None and not is_thing)
+
+
+def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
+    """Yield the facts of a text, clause by clause."""
+    read = _Text(title, text)
+    for sentence in read.sentences:
+        yield from _quotations(sentence)
+        yield from _definitions(sentence)
+        yield from _winners(sentence)
+        for clause in _clauses(sentence, read):
+            for find in (_dates, _founded, _agents, _measures, _counts, _places, _people):
+                yield from (fact for fact in find(clause, sentence) if _is_certain(fact, sentence))
+
+
+def _is_certain(fact: Fact, sentence: str) -> bool:
+    """Check that nothing in the answer's clause makes the statement unsure."""
+    at = sentence.find(fact.answer)
+    start = max(sentence.rfind(mark, 0, at) for mark in "，。；") + 1
+    end = min((place for mark in "，。；" if (place := sentence.find(mark, at)) >= 0), default=len(sentence))
+    return UNSURE.search(sentence[start:end]) is None and _DEPENDENT.search(fact.question) is None
+
+
+# Where the subject of a clause ends.
+_VERBS = (
+    r"于(?=[12]\d{3}年)|由(?!于)|位于|坐落|成立于|创办于|创建于|始建于|建于|建造于|设立于|创立于|开设于|出版于|毕业于|出生于|[12]\d{3}年|全长|总部|海拔|面积|直径"
+    r"|高(?=\d)|长(?=\d)|宽(?=\d)|深(?=\d)|重(?=\d)"
+    r"|总投资|总造价|造价|耗资|有(?=\d)|现有|共有|藏书|是|为(?=\d)|获得|属于|归|占地|最大|总装机|装机|叶轮|主镜|航程|售价|门票|日均|拥有|以(?=\d)|每年|生产|收藏"
+)
+_SUBJECT = re.compile(rf"^(?P<subject>[^，。；：“”]{{2,14}}?)(?P<rest>(?:{_VERBS}).*)", re.DOTALL)
+_FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}))，")
+
+
+def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
+    """Yield the clauses with a known subject; clauses without their own subject have that of the clause before."""
+    if "“" in sentence and re.search("[说称道]", sentence):
+        return
+    front = _FRONT.match(sentence)
+    time = f"{front['time']}，" if front else ""
+    body = sentence[front.end() :] if front else sentence
+    subject = None
+    for part in re.split(r"[，；。]", body):
+        found = _SUBJECT.match(part)
+        name = read.find_name(found["subject"]) if found else None
+        if found and name:
+            subject = name
+            yield _Clause(name, found["rest"], time)
+        elif subject and re.match(rf"(?:{_VERBS})", part):
+            yield _Clause(subject, part, time)
+        elif found or not re.match(r"[\u4e00-\u9fff]{0,4}\d", part):
+            subject = subject if found is None and len(part) < 5 else None
+
+
+_ACTS = (
+    "主持设计|设计|建造|承建|创办|创立|创建|创作|设立|翻译|制造|研制|开发|运营|命名|发现|起草|主持|发起|捐赠|资助"
+    "|赞助|修订|指导|收集|经营|开办|磨制|挖成|领导|率领|担任|获得|提供|检查|审核|改建|汉译|执导|编写|编辑|改编"
+)
+
+_EVENTS = (
+    "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|首次|全面|开始|完成|被)?(?:建成|通车|成立|开业|上市|发布|开工|竣工|启用"
+    "|开馆|喷发|首演|首飞|立项|出生|去世|逝世|停产|停运|停航|关闭|签订|签署|举行|召开|发射|升空|落成|投产|开通"
+    "|开播|当选|上任|获得|加入|创办|发行|推出|进入|发表|公布|宣布|命名|登顶|抵达|发现|拆除|重建|重新|取得|倒闭"
+    "|开放|对外|交付|播出|上映|出版|颁布|施行|实施|生效|退役|收购|并网|沉没|入选|列为|创建|设立|创立|建造|拍下"
+    "|借出|安装|改为|改用|修订|登记|订购|改建|毕业|播种|投入|启动|更名|合并|迁往|迁至|改名|完成|首次|正式)"
+)
+
+
+def _ask_time(time: str) -> str:
+    return "哪一天" if time.endswith("日") else "哪年哪月" if time.endswith("月") else "哪一年"
+
+
+def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask when something happened: X于2024年6月1日通车."""
+    found = re.match(rf"(?:于|在)?{_TIME}(?P<rest>{_HAN}[^\d，。；]{{1,18}})$", clause.rest)
+    if found and not clause.time and re.match(_EVENTS, found["rest"]) and not re.search("[的称示说]$", found["rest"]):
+        yield Fact(f"{clause.subject}于{_ask_time(found['time'])}{found['rest']}？", found["time"], sentence)
+
+
+def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask when something was founded: X成立于1958年."""
+    verbs = "成立|创办|创建|始建|建造|建|设立|创立|开设|出版|出生"
+    found = re.match(rf"(?:由.{{2,14}}?)?(?P<verb>{verbs})于{_TIME}$", clause.rest)
+    passive = re.match(rf"由.{{2,14}}?于{_TIME}(?P<verb>{_ACTS})$", clause.rest)
+    if passive:
+        asked = f"{clause.subject}于{_ask_time(passive['time'])}{passive['verb']}？"
+        yield Fact(
+            asked.replace("于哪一年命名", "于哪一年被命名").replace("于哪一年发现", "于哪一年被发现"),
+            passive["time"],
+            sentence,
+        )
+    if found:
+        yield Fact(f"{clause.subject}{found['verb']}于{_ask_time(found['time'])}？", found["time"], sentence)
+
+
+def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask who did something: X由沈砚秋设计."""
+    found = re.match(
+        rf"由(?P<role>{_ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
+        rf"|{_YEAR}))?(?:(?:{_ACTS})(?:于(?:{_DAY}|{_YEAR}))?|建于{_YEAR}(?:至{_YEAR})?))$",
+        clause.rest,
+    )
+    if found is None or re.search("和|与|、|等|的", found["who"]):
+        return
+    is_body = re.search(rf"(?:{_LONG_NOUNS}|工人|政府|[院社厂局部会队组])$", found["who"]) is not None
+    if not is_body and not is_person(found["who"]):
+        return
+    yield Fact(
+        f"{clause.time}{clause.subject}由{'哪个机构' if is_body else '谁'}{found['rest']}？", found["who"], sentence
+    )
+
+
+_UNITS = (
+    "平方公里|平方米|公里|千米|厘米|毫米|米|公顷|亩|公斤|千克|克|吨|兆瓦|千瓦|兆赫|毫安时|摄氏度|小时|分钟|马力|毫开"
+)
+_KINDS = (
+    "全长|总长|长|高|宽|深|重|海拔|面积|占地|直径|主镜直径|叶轮直径|最大水深|水深|最大坡度|总装机容量|装机容量"
+    "|航程|续航里程|最大下潜深度|体长|体重|过火面积|容量|总投资|总造价|造价|耗资|总价|奖金|门票|售价|年产能"
+    "|播出频率|错误率|含盐量"
+)
+
+
+def _measures(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask for a measured value or an amount of money."""
+    found = re.match(rf"(?P<kind>{_KINDS})(?P<is>为|达|是)?(?P<value>{_NUMBER}(?P<unit>{_UNITS}|元|%))$", clause.rest)
+    if found and not clause.time and not is_person(clause.subject):
+        asked = "多少" if found["unit"] in ("%", "元") and found["unit"] == "%" else f"多少{found['unit']}"
+        yield Fact(f"{clause.subject}{found['kind']}{found['is'] or ''}{asked}？", found["value"], sentence)
+
+
+def _counts(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask how many people or things something has: 现有员工2300人."""
+    found = re.match(
+        rf"(?P<verb>现有|共有|有|拥有|收藏|藏书|生产|接待|运送)(?P<what>{_HAN}{{0,5}})(?P<value>{_NUMBER}(?P<unit>人次|人|名|个|张|件|册"
+        rf"|部|台|辆|架|所|家|栋|块|条|座|公斤|吨|项))(?P<rest>{_HAN}{{0,6}}?)(?:和\d.*)?$",
+        clause.rest,
+    )
+    if found is None or re.search("遇难|死亡|受伤|失踪|参加|参赛|出庭|获奖|被捕|以", found["rest"]):
+        return
+    if found["verb"] in ("生产", "接待", "运送") and not clause.time:
+        return
+    asked = f"{clause.time}{clause.subject}{found['verb']}{found['what']}多少{found['unit']}{found['rest']}？"
+    yield Fact(asked, found["value"], sentence)
+
+
+def _places(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask where something is, or where somebody was born."""
+    found = re.match(
+        rf"(?P<lead>{_YEAR})?(?P<verb>总部位于|总部设在|出生于|位于)(?P<place>{_HAN}{{2,8}})$", clause.rest
+    )
+    if (
+        found
+        and re.search("[省市县区镇村乡岛国州府都城港湾山河湖路街洲]$", found["place"])
+        and not re.search("的|和|与", found["place"])
+    ):
+        yield Fact(f"{clause.subject}{found['verb']}哪里？", found["place"], sentence)
+
+
+def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
+    """Ask who has a role in an organisation: X总经理为石安妮."""
+    roles = "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|教练|首席指挥"
+    found = re.match(
+        rf"(?P<body>.{{2,12}}?)(?P<role>现任(?:{roles})|{roles})(?:为|是)(?P<who>{_HAN}{{2,4}})$",
+        clause.subject + clause.rest,
+    )
+    if (
+        found
+        and is_person(found["who"])
+        and re.search(rf"(?:{_NOUNS})$", found["body"])
+        and not re.fullmatch(_NOUNS, found["body"])
+    ):
+        yield Fact(f"{found['body']}的{found['role']}是谁？", found["who"], sentence)
+
+
+def _winners(sentence: str) -> Iterator[Fact]:
+    """Ask who won a prize of a year."""
+    found = re.match(
+        rf"(?:{_ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
+        rf"|夺得)(?P<what>{_YEAR}{_HAN}{{2,14}}(?:奖|冠军))[，。]",
+        sentence,
+    )
+    if found and is_person(found["who"]):
+        yield Fact(f"谁{found['verb']}{found['what']}？", found["who"], sentence)
+
+
+_MIN_QUOTED = 8  # characters of a quotation; shorter ones are not unique
+
+
+def _quotations(sentence: str) -> Iterator[Fact]:
+    """Ask who said something."""
+    found = re.search(
+        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{_ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,6}}?)(?:博士|教授|先生|女士)?(?:在[\u4e00-\u9fff]{{2,12}})?说。$",
+        sentence,
+    )
+    if found and (is_person(found["who"]) or len(found["who"]) == 4):
+        yield Fact(f"谁说过“{found['words'].rstrip('，。')}”？", found["who"], sentence)
+
+
+def _definitions(sentence: str) -> Iterator[Fact]:
+    """Ask for a term that the text defines: 货位是指存放一个托盘的位置."""
+    found = re.match(rf"(?P<term>{_HAN}{{2,8}})是指(?P<means>[^。；]{{8,60}})。$", sentence)
+    if found and not _DEPENDENT.search(sentence):
+        yield Fact(f"“{found['means']}”用哪个术语表示？", found["term"], sentence)

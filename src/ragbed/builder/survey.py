@@ -1,0 +1,134 @@
+"""Look at a folder before a build: which documents it has, how many items to expect, and what they will cost."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from math import ceil
+from pathlib import Path
+from statistics import median
+
+from msgspec import Struct
+
+from ragbed.builder.passages import count_tokens
+from ragbed.builder.recipe import Recipe, models_of, wanted_of
+from ragbed.builder.rules import GENERATOR
+from ragbed.builder.web.charset import decode_page
+from ragbed.builder.web.content_types import SUFFIXES
+from ragbed.builder.web.language_detection import detect_language
+from ragbed.builder.web.limits import MAX_PAGE_BYTES
+from ragbed.io.locations import open_regular
+from ragbed.runs.prices import find_price
+from ragbed.schema import Lang
+
+_MAX_SAMPLED = 200  # documents read to detect the languages of a folder
+_HEAD_BYTES = 20_000
+_PLAIN = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".xhtml"})
+_UNKNOWN_TOKENS = 1_000  # of documents that are not plain text
+_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens of a prompt without its text, of two questions, and of an answer
+_MAX_TEXT = 3_000  # tokens of a document in a prompt
+_CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call, and calls at the same time
+_PAGE_S = 0.1  # seconds per document without models: reading, search, ranking and checks
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """The documents of a folder.
+
+    Attributes:
+        documents: Documents that a build reads.
+        skipped: Number of other files by reason.
+        langs: Share of each language in a sample.
+        tokens: Median length of a document in the sample; 0 if none is plain text.
+    """
+
+    documents: int
+    skipped: dict[str, int]
+    langs: dict[Lang, float]
+    tokens: int
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    """What a build will need.
+
+    Attributes:
+        calls: Calls of models.
+        tokens_in, tokens_out: Tokens of all calls.
+        dollars: Cost; None if a price is unknown.
+        minutes: Duration.
+    """
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    dollars: float | None
+    minutes: float
+
+
+def survey_folder(folder: Path) -> Survey:
+    """Look at the documents of a folder: all names, and the beginning of some files."""
+    found = sorted(path for path, _ in _walk(folder) if not _problem(path))
+    skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
+    plain = [path for path in found if path.suffix.lower() in _PLAIN]
+    sample = plain[:: max(1, len(plain) // _MAX_SAMPLED)][:_MAX_SAMPLED]
+    texts = [_read_head(path) for path in sample]
+    langs = Counter(filter(None, map(detect_language, texts)))
+    sizes = [
+        count_tokens(text) * max(1.0, path.stat().st_size / _HEAD_BYTES)
+        for path, text in zip(sample, texts, strict=True)
+    ]
+    shares: dict[Lang, float] = {lang: langs[lang] / langs.total() for lang in ("en", "zh") if langs[lang]}
+    return Survey(
+        documents=len(found), skipped=dict(skipped), langs=shares, tokens=round(median(sizes)) if sizes else 0
+    )
+
+
+def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
+    """Return the calls, the cost and the time of a build."""
+    wanted = sum(wanted_of(recipe, "base", lang) for lang in recipe.langs)
+    drafts = ceil(wanted * recipe.questions.surplus)
+    articles = min(survey.documents, ceil(drafts / recipe.questions.per_article))
+    text = min(survey.tokens or _UNKNOWN_TOKENS, _MAX_TEXT)
+    reading_s = survey.documents * _PAGE_S
+    models = models_of(recipe)
+    if not models:
+        return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=reading_s / 60)
+    passages = 5 * min(recipe.ranking.tokens, text)
+    generator = 0 if recipe.generator == GENERATOR else articles
+    short = drafts * (1 + 4)  # a probe, an answer from the passages, two in other words and one without the passages
+    calls = generator + drafts + short
+    tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)
+    tokens_out = generator * _REPLY + (drafts + short) * _SHORT
+    prices = [find_price(model) for model in models]
+    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # of an average call
+    amounts = [calls * float(price(usage)) for price in prices if price]
+    dollars = max(amounts) if len(amounts) == len(models) else None
+    minutes = (calls * _CALL_S / _AT_ONCE + reading_s) / 60
+    return Forecast(calls=calls, tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars, minutes=minutes)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
+    for place, inner, files in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith("."):
+                yield Path(place) / name, len(files)
+
+
+def _problem(path: Path) -> str:
+    """Return why a build does not read a file; empty if it does."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        return f"{suffix or 'no suffix'}"
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return "unreadable"
+    return "empty" if not size else "too large" if size > MAX_PAGE_BYTES else ""
+
+
+def _read_head(path: Path) -> str:
+    with open_regular(path, follow_links=True) as source:
+        head = source.read(_HEAD_BYTES)
+    return re.sub(r"<[^>]*>", " ", decode_page(head, SUFFIXES[path.suffix.lower()]).text)

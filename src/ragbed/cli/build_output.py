@@ -1,0 +1,69 @@
+"""Tables and sentences that `ragbed build` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragbed.api.building import BuildResult
+    from ragbed.builder.survey import Forecast, Survey
+
+
+def show_survey(survey: Survey) -> str:
+    """Return a sentence about the documents of a folder."""
+    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "language unknown"
+    size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
+    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Not read: {skipped}." if skipped else "")
+
+
+def show_forecast(forecast: Forecast) -> str:
+    """Return a sentence about the cost and the time of a build."""
+    minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
+    if not forecast.calls:
+        return f"Needs: no model calls, {minutes}."
+    cost = "unknown price" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
+    tokens = f"{forecast.tokens_in + forecast.tokens_out:,} tokens"
+    return f"Needs: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
+
+
+def show_wanted(recipe: Mapping[str, Any]) -> str:
+    """Return how many items of each kind a recipe requests, by language."""
+    wanted, langs = recipe["wanted"], recipe["langs"]
+    counts = {
+        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
+        for lang in langs
+    }
+    if len(set(counts.values())) == 1:
+        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
+    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
+
+
+def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
+    """Print the counts of each step and file, and samples."""
+    from ragbed.builder.funnel import main_reasons
+    from ragbed.cli.console import print_table
+
+    rows = [
+        (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
+        for name, done in result.steps.items()
+    ]
+    print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
+    files = [(file.file, file.wanted, file.made) for file in result.files]
+    print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
+    accepted, rejected = result.samples()
+    samples = [("accepted", sample.question, sample.answer) for sample in accepted]
+    samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
+    print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
+
+
+def group_promises(result: BuildResult) -> dict[str, list[str]]:
+    """Return what is promised, with the files that it is about; files without items are left out."""
+    from ragbed.builder.precision import describe_promise
+
+    found: dict[str, list[str]] = {}
+    for file in result.files:
+        if file.promise is not None and (file.promise.items or file.promise.dropped):
+            found.setdefault(describe_promise(file.promise), []).append(file.file)
+    return found

@@ -1,0 +1,65 @@
+"""Options in groups: `group=` names the group of an option, and `--help` has a section for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import click
+
+Records: TypeAlias = list[tuple[str, str]]
+
+WHAT: Final = "What to evaluate"
+CONTEXT: Final = "Context"
+SAMPLING: Final = "Prompting and sampling"
+REQUESTS: Final = "Requests and cost"
+DISTRIBUTED: Final = "Distributed"
+OUTPUT: Final = "CI and output"
+_UNGROUPED: Final = "Options"
+_ORDER: Final = (_UNGROUPED, WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+_WIDEST_TERM: Final = 26  # Longer options have their description on the next line.
+
+
+class GroupedOption(click.Option):
+    """An option that names its group."""
+
+    def __init__(self, *args: Any, group: str = _UNGROUPED, **settings: Any) -> None:  # noqa: ANN401 - click's parameters
+        super().__init__(*args, **settings)
+        self.group = group
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return click's notes on an option, without parentheses around a default and without open ranges."""
+        extra = super().get_help_extra(ctx)
+        if isinstance(self.show_default, str):
+            extra["default"] = self.show_default
+        if getattr(self.type, "max", None) is None:
+            extra.pop("range", None)  # "x>=1" is obvious for a count.
+        return extra
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has a section for each group of options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group; those without a group are first, and `--help` is last."""
+        sections: dict[str, Records] = {group: [] for group in _ORDER}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and not isinstance(param, click.Argument):
+                sections[getattr(param, "group", OUTPUT)].append(record)
+        write_sections(formatter, sections)
+
+
+def write_sections(formatter: click.HelpFormatter, sections: dict[str, Records]) -> None:
+    """Write a section for each group that has records; all descriptions start in the same column."""
+    widest = max((len(term) for rows in sections.values() for term, _ in rows), default=0)
+    width = min(widest, _WIDEST_TERM)
+    for title, rows in sections.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl([(term.ljust(width), text) for term, text in rows], col_max=_WIDEST_TERM)
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], GroupedCommand]:
+    """Return the decorator of a command whose help groups its options."""
+    return click.command(name, cls=GroupedCommand)

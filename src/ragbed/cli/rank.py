@@ -1,0 +1,106 @@
+"""`ragbed rank`: rank all models of one or several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.analysis.ranking import Ranking
+
+_USES = {
+    "noise": "retrieval returns irrelevant documents",
+    "rejection": "a wrong answer is worse than none; read it with noise, because a model that always refuses is first",
+    "integration": "answers combine several documents",
+    "counterfactual": "sources can be outdated or wrong",
+    "closed-book": "you want to know what the model answers without documents",
+}
+_LEGEND = """\
+Columns ({track} track):
+  rank: ranks that the tests do not exclude, e.g. 1–2 if no model is significantly better and one is equal
+  score %: share of right responses (rejection: of refusals) with its 95 % interval; failed calls count as wrong
+  better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
+  n: questions that all models have"""
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN …")
+@options.track_option("Scoring track to rank by.")
+@options.option("--pairs", is_flag=True, help="Also list the difference between every two models.")
+@options.json_option
+def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
+    """Rank all models of runs, with intervals and paired tests.
+
+    There is one table per testbed. Models are compared on the questions that all of them have under the same
+    conditions; each question counts once, with its mean over the noise ratios. Two models share a rank unless the
+    difference between them is significant.
+
+    \b
+    Examples:
+      ragbed rank runs/candidates
+      ragbed rank runs/gpt runs/qwen runs/llama --pairs
+      ragbed rank runs/candidates --json
+    """
+    from ragbed.api import ranking
+    from ragbed.cli.console import print_json, say
+    from ragbed.text import counted
+
+    result = ranking.rank(list(runs), track=track)
+    for found in result.rankings:
+        _print(found, to_stderr=json)
+        if pairs:
+            _print_pairs(found, to_stderr=json)
+    tests = counted(sum(len(found.pairs) for found in result.rankings), "comparison")
+    say(_LEGEND.format(track=track, tests=tests))
+    if json:
+        print_json({"models": list(result.records()), "pairs": list(result.pairs())})
+
+
+def _print(ranking: Ranking, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table, say
+    from ragbed.text import counted
+
+    columns = ("rank", "model", "score %", "better than", "n", "errors")
+    rows = []
+    for model in ranking.models:
+        ranks = f"{model.best}" if model.best == model.worst else f"{model.best}–{model.worst}"
+        value, low, high = (f"{100 * bound:.1f}" for bound in model.score)
+        worse = [pair.second if pair.better == pair.first else pair.first for pair in ranking.pairs
+                 if pair.better == model.model]  # fmt: skip
+        shown = ", ".join(worse) if len(worse) <= 2 else f"{len(worse)} models"
+        rows.append((ranks, model.model, f"{value} [{low}, {high}]", shown or "–", ranking.n, model.errors))
+    print_table(_title(ranking), columns, rows, to_stderr=to_stderr)
+    if use := _USES.get(ranking.condition.testbed):
+        click.echo(f"Look at this table if {use}.\n", err=to_stderr)
+    if ranking.unpaired:
+        say(f"Not compared because not all models have them: {counted(ranking.unpaired, 'question')}.")
+
+
+def _title(ranking: Ranking) -> str:
+    from ragbed.reporting.comparison_summary import ABILITIES, METRICS
+    from ragbed.testbeds import headline_score
+
+    condition = ranking.condition
+    name = ABILITIES.get(condition.testbed, condition.testbed)
+    parts = [METRICS[headline_score(condition.testbed)].removeprefix("the "), condition.data]
+    if len(ranking.noise) > 1:
+        parts.append("mean over noise " + ", ".join(f"{noise:.3g}" for noise in ranking.noise))
+    parts += [f"{condition.arm} distractors"] if condition.arm != "related" else []
+    parts += [f"{condition.remedy} prompt"] if condition.remedy else []
+    return f"{name[:1].upper()}{name[1:]}: {', '.join(parts)}"
+
+
+def _print_pairs(ranking: Ranking, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table
+    from ragbed.reporting.comparison_summary import signed
+
+    rows = []
+    for pair in ranking.pairs:
+        value, low, high = (signed(100 * bound) for bound in pair.comparison.difference)
+        difference = f"{value} [{low}, {high}]"
+        rows.append((pair.first, pair.second, difference, f"{pair.comparison.adjusted:.2g}", pair.better or "–"))
+    print_table("Pairs", ("A", "B", "B − A", "p", "better"), rows, to_stderr=to_stderr)

@@ -1,0 +1,25 @@
+"""Changes of stored records between versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TRUNCATED = (b'"finish":"length"', b'"finish":"max_tokens"')
+
+
+def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes; a damaged file may have anything
+    """Return an encoded completion of schema 1 with the outcomes of schema 2.
+
+    `refused` is now `filtered`, and a response that ended at the token limit is `truncated`. The texts in a completion
+    cannot contain these bytes, because JSON escapes their quotes.
+    """
+    if not isinstance(encoded, bytes):
+        return encoded
+    if is_truncated(encoded):
+        encoded = encoded.replace(b'"outcome":"ok"', b'"outcome":"truncated"', 1)
+    return encoded.replace(b'"outcome":"refused"', b'"outcome":"filtered"', 1)
+
+
+def is_truncated(encoded: object) -> bool:
+    """Return whether an encoded completion of schema 1 ended at the token limit."""
+    return isinstance(encoded, bytes) and any(finish in encoded for finish in _TRUNCATED)

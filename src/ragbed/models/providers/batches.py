@@ -1,0 +1,367 @@
+"""Provider batches: many requests in one file, at half the price, with results within a day.
+
+`OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, `AnthropicBatches` Message
+Batches. Both find a batch again whose creation was not confirmed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from yarl import URL
+
+from ragbed.errors import MALFORMED_JSON
+from ragbed.models.failures import Failure, from_status, retry_after_s
+from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.secrets import Scrubber
+
+_CLOCK_SKEW_S = 300  # by which the clock of the provider may differ from ours
+_MAX_PAGES = 100  # of a list of batches
+_MAX_PAUSE_S = 60.0
+
+
+class BatchLine(NamedTuple):
+    """A request of a batch; the ID starts with the key of the batch."""
+
+    id: str
+    body: bytes
+
+
+class RemoteBatch(NamedTuple):
+    """A batch at the provider. `problem` says why it was refused as a whole."""
+
+    id: str
+    is_over: bool
+    done: int = 0
+    total: int = 0
+    problem: str | None = None
+    files: tuple[str, ...] = ()  # IDs or URLs of the results
+
+
+class LineResult(NamedTuple):
+    """The result of a line: the body of a response, or a failure; an expired line can be sent again."""
+
+    id: str
+    body: bytes | None
+    failure: Failure | None = None
+    is_expired: bool = False
+
+
+class BatchClient:
+    """HTTP requests of one provider, with retries of what can be repeated.
+
+    Args:
+        base: The base URL.
+        headers: Makes the headers, which may contain the key.
+        proxy: The proxy.
+        policy: Time limits and numbers of attempts.
+        scrubber: Removes secrets from messages.
+    """
+
+    def __init__(
+        self,
+        base: URL,
+        headers: Callable[[], Mapping[str, str]],
+        proxy: URL | None,
+        policy: RetryPolicy,
+        scrubber: Scrubber,
+    ) -> None:
+        self.base, self._headers, self._proxy, self._policy, self._scrubber = base, headers, proxy, policy, scrubber
+
+    async def send(
+        self, method: str, url: URL, body: bytes | None = None, *, kind: str = "", repeats: bool = True
+    ) -> bytes:
+        """Send a request and return the body of the response.
+
+        Args:
+            method: The HTTP method.
+            url: The URL.
+            body: The body.
+            kind: The content type.
+            repeats: Whether to repeat the request after any failure that may pass; otherwise only if the server
+                refused it for now, so that it certainly has no effect.
+
+        Raises:
+            Failure: There is no response with status 200.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._send_once(method, url, body, kind)
+            except Failure as failure:
+                failure.detail = self._scrubber.clean(failure.detail)
+                may_repeat = failure.again and (repeats or failure.kind == "rate")
+                if not may_repeat or attempt >= self._policy.attempts:
+                    raise
+                longest = min(self._policy.longest_pause_s, self._policy.first_pause_s * 3.0 ** (attempt - 1))
+                await asyncio.sleep(min(_MAX_PAUSE_S, failure.wait_s or longest))
+
+    async def _send_once(self, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
+        import aiohttp  # noqa: PLC0415 - takes a tenth of a second to load
+
+        headers = {**self._headers(), **({"Content-Type": kind} if kind else {})}
+        limit = aiohttp.ClientTimeout(connect=self._policy.connect_s, total=max(600.0, self._policy.attempt_s))
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=limit) as session,
+                session.request(
+                    method, url, data=body, headers=headers, proxy=self._proxy, allow_redirects=False
+                ) as response,
+            ):
+                content = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Failure("network", f"{method} {url.path}: {error or type(error).__name__}", again=True) from None
+        if response.status in (200, 201):
+            return content
+        names = {name.lower(): value for name, value in response.headers.items()}
+        wait_s = retry_after_s(names, datetime.now(UTC))
+        raise from_status(response.status, content.decode("utf-8", "replace"), wait_s)
+
+
+class BatchService(ABC):
+    """The batches of one model at its provider.
+
+    Attributes:
+        max_lines: Maximum requests of a batch.
+        max_bytes: Maximum size of a batch.
+    """
+
+    max_lines: int
+    max_bytes: int
+
+    def __init__(self, client: BatchClient) -> None:
+        self._client = client
+
+    @abstractmethod
+    async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
+        """Create a batch and return its ID.
+
+        Raises:
+            Failure: It was not created, or it is unknown whether it was (kind `network` or `server`).
+        """
+
+    @abstractmethod
+    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
+        """Return the ID of the batch with a key if it was created; wait if it is not clear yet.
+
+        Args:
+            key: The key.
+            since: The time before it was created.
+            count: The number of its requests.
+            known: IDs of other batches of the run.
+
+        Raises:
+            Failure: The provider cannot be reached.
+        """
+
+    @abstractmethod
+    async def look(self, batch: str) -> RemoteBatch:
+        """Return the state of a batch."""
+
+    @abstractmethod
+    async def results(self, batch: RemoteBatch) -> list[LineResult]:
+        """Return all results that can be read; lines that are truncated or without an ID are left out."""
+
+    def _url(self, path: str, **query: str) -> URL:
+        base = self._client.base
+        return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True).update_query(query)
+
+    async def _get(self, path: str, **query: str) -> dict[str, Any]:
+        return _decode(await self._client.send("GET", self._url(path, **query)))
+
+
+class OpenAIBatches(BatchService):
+    """Files and batches of OpenAI, Azure and compatible servers; the key of a batch is in its metadata."""
+
+    max_lines, max_bytes = 50_000, 200_000_000
+
+    async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
+        """Upload the file, then create the batch."""
+        rows = (
+            {"custom_id": line.id, "method": "POST", "url": "/v1/chat/completions", "body": msgspec.Raw(line.body)}
+            for line in lines
+        )
+        content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        body, kind = _form(f"ragbed-{key}.jsonl", content)
+        uploaded = _decode(await self._client.send("POST", self._url("files"), body, kind=kind))
+        request = {
+            "input_file_id": _text(uploaded, "id"),
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"ragbed": key},
+        }
+        made = await self._client.send(
+            "POST", self._url("batches"), msgspec.json.encode(request), kind="application/json", repeats=False
+        )
+        return _text(_decode(made), "id")
+
+    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:  # noqa: ARG002
+        """Look the key up in the metadata of all batches since the time before its creation."""
+        query: dict[str, str] = {}
+        for _ in range(_MAX_PAGES):
+            page = await self._get("batches", limit="100", **query)
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            for row in rows:
+                if isinstance(row.get("metadata"), dict) and row["metadata"].get("ragbed") == key:
+                    return _text(row, "id")
+            oldest = min((row.get("created_at") or 0 for row in rows), default=0)
+            if not page.get("has_more") or not rows or oldest < since - _CLOCK_SKEW_S:
+                return None
+            query = {"after": _text(rows[-1], "id")}
+        return None
+
+    async def look(self, batch: str) -> RemoteBatch:
+        """Return the state of a batch."""
+        row = await self._get(f"batches/{batch}")
+        counts, status = row.get("request_counts") or {}, row.get("status")
+        files = tuple(row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str))
+        done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
+        problem = msgspec.json.encode(row.get("errors")).decode()[:500] if status == "failed" else None
+        is_over = status in ("completed", "failed", "expired", "cancelled")
+        return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files)
+
+    async def results(self, batch: RemoteBatch) -> list[LineResult]:
+        """Return the lines of the output file and of the error file."""
+        found = []
+        for file in batch.files:
+            content = await self._client.send("GET", self._url(f"files/{file}/content"))
+            found += [_openai_line(row) for row in _rows(content)]
+        return found
+
+
+class AnthropicBatches(BatchService):
+    """Message Batches of Anthropic, which have no metadata: the IDs of their requests identify them."""
+
+    max_lines, max_bytes = 100_000, 256_000_000
+
+    async def create(self, key: str, lines: Sequence[BatchLine]) -> str:  # noqa: ARG002 - the IDs contain it
+        """Create the batch."""
+        rows = [{"custom_id": line.id, "params": msgspec.Raw(line.body)} for line in lines]
+        body = msgspec.json.encode({"requests": rows})
+        url = self._url("v1/messages/batches")
+        made = await self._client.send("POST", url, body, kind="application/json", repeats=False)
+        return _text(_decode(made), "id")
+
+    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
+        """Compare creation time and number of requests, then the IDs of the results; wait for a batch in progress."""
+        for candidate in await self._candidates(since, count, known):
+            batch, pause = await self.look(candidate), 1.0
+            while not batch.is_over:  # its requests are visible only when it has ended
+                await asyncio.sleep(pause)
+                batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
+            if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):
+                return candidate
+        return None
+
+    async def _candidates(self, since: float, count: int, known: Collection[str]) -> list[str]:
+        found: list[str] = []
+        query: dict[str, str] = {}
+        for _ in range(_MAX_PAGES):
+            page = await self._get("v1/messages/batches", limit="100", **query)
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            times = [_seconds(row.get("created_at")) for row in rows]
+            for row, at in zip(rows, times, strict=True):
+                total = sum(value for value in (row.get("request_counts") or {}).values() if isinstance(value, int))
+                if at >= since - _CLOCK_SKEW_S and total == count and row.get("id") not in known:
+                    found.append(_text(row, "id"))
+            if not page.get("has_more") or not rows or min(times) < since - _CLOCK_SKEW_S:
+                break
+            query = {"after_id": _text(rows[-1], "id")}
+        return found
+
+    async def look(self, batch: str) -> RemoteBatch:
+        """Return the state of a batch."""
+        row = await self._get(f"v1/messages/batches/{batch}")
+        counts = {name: value for name, value in (row.get("request_counts") or {}).items() if isinstance(value, int)}
+        is_over, total = row.get("processing_status") == "ended", sum(counts.values())
+        return RemoteBatch(batch, is_over, total - counts.get("processing", 0), total)
+
+    async def results(self, batch: RemoteBatch) -> list[LineResult]:
+        """Return the lines of the results."""
+        content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
+        return [_anthropic_line(row) for row in _rows(content)]
+
+
+def _form(name: str, content: bytes) -> tuple[bytes, str]:
+    """Return a form with the purpose and a file, and its content type."""
+    border = b"ragbed-part"
+    while border in content:
+        border += b"-"
+    parts = [
+        b'Content-Disposition: form-data; name="purpose"\r\n\r\nbatch',
+        f'Content-Disposition: form-data; name="file"; filename="{name}"\r\n'.encode()
+        + b"Content-Type: application/jsonl\r\n\r\n"
+        + content,
+    ]
+    body = b"".join(b"--" + border + b"\r\n" + part + b"\r\n" for part in parts) + b"--" + border + b"--\r\n"
+    return body, f"multipart/form-data; boundary={border.decode()}"
+
+
+def _rows(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a file that have an ID; a truncated line has none."""
+    for line in content.splitlines():
+        with suppress(*MALFORMED_JSON):
+            row = msgspec.json.decode(line)
+            if isinstance(row, dict) and isinstance(row.get("custom_id"), str):
+                yield row
+
+
+def _openai_line(row: dict[str, Any]) -> LineResult:
+    response, error = row.get("response"), row.get("error")
+    if isinstance(response, dict):
+        status, body = response.get("status_code"), msgspec.json.encode(response.get("body"))
+        if status == 200:
+            return LineResult(row["custom_id"], body)
+        return LineResult(
+            row["custom_id"], None, from_status(status if isinstance(status, int) else 500, body.decode())
+        )
+    code = error.get("code") if isinstance(error, dict) else None
+    failure = Failure("server", f"the batch has no response: {msgspec.json.encode(error).decode()[:300]}", again=True)
+    return LineResult(row["custom_id"], None, failure, is_expired=code in ("batch_expired", "batch_cancelled"))
+
+
+_ANTHROPIC_STATUS = {
+    "invalid_request_error": 400, "authentication_error": 401, "permission_error": 403, "not_found_error": 404,
+    "rate_limit_error": 429, "overloaded_error": 529,
+}  # fmt: skip
+
+
+def _anthropic_line(row: dict[str, Any]) -> LineResult:
+    result = row["result"] if isinstance(row.get("result"), dict) else {}
+    kind = result.get("type")
+    if kind == "succeeded":
+        return LineResult(row["custom_id"], msgspec.json.encode(result.get("message")))
+    detail = msgspec.json.encode(result).decode()[:500]
+    name = re.search(r'"type":"(\w+_error)"', detail)
+    status = _ANTHROPIC_STATUS.get(name[1], 500) if name else 500
+    failure = from_status(status, detail)
+    return LineResult(row["custom_id"], None, failure, is_expired=kind in ("expired", "canceled"))
+
+
+def _decode(content: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except MALFORMED_JSON as error:
+        raise Failure("protocol", f"the response about a batch is not a JSON object ({error})", again=True) from None
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not re.fullmatch(r"[\w.:-]{1,200}", value):
+        raise Failure("protocol", f"the response about a batch has no valid {name!r}")
+    return value
+
+
+def _seconds(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,199 @@
+"""OpenAI-compatible providers: URLs, environment variables and options for reasoning.
+
+To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` become the fields that its
+documentation names; where it has none, the option is refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ragbed.errors import UsageError
+from ragbed.models.base import Sampling
+
+# From on, off or a number of tokens to fields of the request; None if the provider has no such field.
+ThinkingFields: TypeAlias = Callable[[bool | int], Mapping[str, Any] | None]
+
+
+def _no_switch(_thinking: bool | int) -> None:
+    return None
+
+
+def _type_switch(thinking: bool | int) -> Mapping[str, Any] | None:
+    return {"thinking": {"type": "enabled" if thinking else "disabled"}} if isinstance(thinking, bool) else None
+
+
+def _enable_switch(thinking: bool | int) -> Mapping[str, Any]:
+    budget = {} if isinstance(thinking, bool) else {"thinking_budget": thinking}
+    return {"enable_thinking": thinking is not False, **budget}
+
+
+def _template_switch(thinking: bool | int) -> Mapping[str, Any] | None:
+    """Return the variables of chat templates; a template ignores the name that it does not use."""
+    names = ("enable_thinking", "thinking")
+    return {"chat_template_kwargs": dict.fromkeys(names, thinking)} if isinstance(thinking, bool) else None
+
+
+def _reasoning_switch(thinking: bool | int) -> Mapping[str, Any]:
+    return {"reasoning": {"enabled": thinking} if isinstance(thinking, bool) else {"max_tokens": thinking}}
+
+
+def _effort_switch(on: str) -> ThinkingFields:
+    def fields(thinking: bool | int) -> Mapping[str, Any] | None:
+        return {"reasoning_effort": on if thinking else "none"} if isinstance(thinking, bool) else None
+
+    return fields
+
+
+def _gemini_switch(thinking: bool | int) -> Mapping[str, Any]:
+    if thinking is False:
+        return {"reasoning_effort": "none"}
+    budget = {} if thinking is True else {"thinking_budget": thinking}
+    return {"extra_body": {"google": {"thinking_config": {"include_thoughts": True, **budget}}}}
+
+
+def _flat_effort(effort: str) -> Mapping[str, Any]:
+    return {"reasoning_effort": effort}
+
+
+def _nested_effort(effort: str) -> Mapping[str, Any]:
+    return {"reasoning": {"effort": effort}}
+
+
+@dataclass(frozen=True)
+class CompatibleProvider:
+    """A provider with OpenAI's chat completions.
+
+    Attributes:
+        url: Its base URL; `{AWS_REGION}` is replaced by that variable. Empty if the user has to set it.
+        key: The variables that may have the API key; the first one is named in messages.
+        needs_key: Whether it needs a key.
+        base: The variable with another base URL.
+        path: Is added to the base URL of the variable if it is missing there.
+        thinking: Fields for `thinking`.
+        effort: Fields for `reasoning_effort`.
+        seed: The field for `seed_model`.
+        max_tokens: The field for the token limit.
+        choices: Fields that allow only some responses; None if the provider has none.
+        command: The command that starts a local server.
+    """
+
+    url: str
+    key: tuple[str, ...]
+    base: str
+    needs_key: bool = True
+    path: str = ""
+    thinking: ThinkingFields = _no_switch
+    effort: Callable[[str], Mapping[str, Any]] = _flat_effort
+    seed: str = "seed"
+    max_tokens: str = "max_tokens"
+    choices: Callable[[tuple[str, ...]], Mapping[str, Any]] | None = None
+    command: str = ""
+
+    def fields(self, sampling: Sampling, name: str) -> dict[str, Any]:
+        """Return the fields for thinking, effort, seed and further ones.
+
+        Raises:
+            UsageError: The provider has no field for an option.
+        """
+        fields: dict[str, Any] = {}
+        if sampling.thinking is not None:
+            switch = self.thinking(sampling.thinking)
+            if switch is None:
+                raise UsageError(_no_thinking(name, sampling.thinking))
+            fields |= switch
+        if sampling.reasoning_effort is not None:
+            _merge(fields, self.effort(sampling.reasoning_effort))
+        if sampling.seed is not None:
+            fields[self.seed] = sampling.seed
+        _merge(fields, sampling.extra_body or {})
+        return fields
+
+
+def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add fields; objects of the same name are combined."""
+    for name, value in more.items():
+        both = isinstance(value, dict) and isinstance(fields.get(name), dict)
+        fields[name] = fields[name] | value if both else value
+
+
+def _no_thinking(name: str, thinking: bool | int) -> str:
+    option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
+    return (
+        f"thinking={option} has no known parameter for {name}. Use `reasoning_effort`, or write the parameter of the "
+        """server in `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}."""
+    )
+
+
+def _local(port: int, name: str, command: str, **more: Any) -> CompatibleProvider:  # noqa: ANN401
+    keys, base = (f"{name}_API_KEY",), f"{name}_BASE_URL"
+    return CompatibleProvider(f"http://localhost:{port}/v1", keys, base, needs_key=False, command=command, **more)
+
+
+def _served(url: str, name: str, *other_keys: str, **more: Any) -> CompatibleProvider:  # noqa: ANN401
+    return CompatibleProvider(url, (f"{name}_API_KEY", *other_keys), f"{name}_BASE_URL", **more)
+
+
+COMPATIBLE: dict[str, CompatibleProvider] = {
+    "openai": _served("https://api.openai.com/v1", "OPENAI", max_tokens="max_completion_tokens"),
+    "azure": CompatibleProvider(
+        "", ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"), "AZURE_OPENAI_ENDPOINT", path="openai/v1",
+        max_tokens="max_completion_tokens",
+    ),
+    "gemini": _served(
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI", "GOOGLE_API_KEY", thinking=_gemini_switch
+    ),
+    "mistral": _served("https://api.mistral.ai/v1", "MISTRAL", thinking=_effort_switch("high"), seed="random_seed"),
+    "deepseek": _served("https://api.deepseek.com/v1", "DEEPSEEK", thinking=_type_switch),
+    "dashscope": _served(
+        "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE", thinking=_enable_switch
+    ),
+    "zhipu": _served(
+        "https://open.bigmodel.cn/api/paas/v4", "ZHIPU", "ZHIPUAI_API_KEY", "ZAI_API_KEY", thinking=_type_switch
+    ),
+    "siliconflow": _served("https://api.siliconflow.cn/v1", "SILICONFLOW", thinking=_enable_switch),
+    "openrouter": _served(
+        "https://openrouter.ai/api/v1", "OPENROUTER", thinking=_reasoning_switch, effort=_nested_effort
+    ),
+    "together": _served("https://api.together.xyz/v1", "TOGETHER", thinking=_reasoning_switch),
+    "groq": _served("https://api.groq.com/openai/v1", "GROQ", thinking=_effort_switch("default")),
+    "bedrock": CompatibleProvider(
+        "https://bedrock-runtime.{AWS_REGION}.amazonaws.com/openai/v1", ("AWS_BEARER_TOKEN_BEDROCK",),
+        "BEDROCK_BASE_URL",
+    ),
+    "vllm": _local(
+        8000, "VLLM", "vllm serve <model>", thinking=_template_switch,
+        choices=lambda choices: {"structured_outputs": {"choice": choices}},
+    ),
+    "sglang": _local(30000, "SGLANG", "python -m sglang.launch_server --model-path <model>", thinking=_template_switch),
+    "ollama": _local(11434, "OLLAMA", "ollama serve", thinking=_effort_switch("medium")),
+    "lmstudio": _local(1234, "LMSTUDIO", "lms server start"),
+}  # fmt: skip
+
+
+def any_provider(name: str) -> CompatibleProvider:
+    """Return the provider of `openai-api/<name>/<model>`."""
+    prefix = name.upper().replace("-", "_")
+    return CompatibleProvider("", (f"{prefix}_API_KEY",), f"{prefix}_BASE_URL", needs_key=False)
+
+
+def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[str]:
+    """Return the base URLs of a provider; several are separated by commas.
+
+    Raises:
+        UsageError: A variable that the URL needs is not set.
+    """
+    listed = environ.get(provider.base, "")
+    urls = list(dict.fromkeys(url.strip() for url in listed.split(",") if url.strip()))
+    if provider.path:
+        urls = [url if "/openai/" in f"{url}/" else f"{url.rstrip('/')}/{provider.path}" for url in urls]
+    if urls or not provider.url:
+        if not urls:
+            raise UsageError(f"{provider.base} is not set. Set it to the server's URL, e.g. http://host:8000/v1.")
+        return urls
+    region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or ""
+    if "{AWS_REGION}" in provider.url and not region:
+        raise UsageError("AWS_REGION is not set. Set it to the region of the model, e.g. us-east-1.")
+    return [provider.url.replace("{AWS_REGION}", region)]

@@ -1,0 +1,109 @@
+"""Learn from a server's rejections which parameters a model accepts.
+
+A request is first sent as the options say. If the server rejects a parameter, it is left out, renamed or set, or the
+response is streamed, and every later request of the model is sent that way. Parameters that the user has set for the
+server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because leaving them out
+would evaluate something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ragbed.models.failures import REJECTED, Failure
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+# Parameters that may be left out, in this order if a message names several of them.
+_OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
+_THINKING = re.compile(r"enable[ _]thinking")
+_STREAM = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+class Negotiation:
+    """What was learned about one model.
+
+    Args:
+        fixed: Names of the parameters that the user has set for the server.
+
+    Attributes:
+        learned: What was learned, by parameter: `None` if it is left out, `{"as": name}` if it is renamed, and
+            `{"set": value}` if it is set.
+    """
+
+    def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
+        self._fixed = fixed
+        self.learned: dict[str, dict[str, Any] | None] = {}
+
+    def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the body of a request as the server accepts it."""
+        adjusted = dict(body)
+        for name, change in self.learned.items():
+            if change is None:
+                adjusted.pop(name, None)
+            elif "as" in change:
+                if name in adjusted:
+                    adjusted[change["as"]] = adjusted.pop(name)
+            else:
+                adjusted[name] = change["set"]
+        return adjusted
+
+    def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
+        """Learn from a rejected request; return whether there is something to change.
+
+        The caller does not send a body again that was rejected before.
+
+        Args:
+            failure: The rejection.
+            sent: The body of the request.
+        """
+        if failure.kind not in REJECTED or failure.error is None:
+            return False
+        message, param = failure.error.message.lower(), failure.error.param
+        if _THINKING.search(message) or param == "enable_thinking":
+            return self._learn_thinking(message, sent)
+        named = [param] if param in sent else [name for name in sent if _names(message, name)]
+        for limit, other in (_LIMITS, _LIMITS[::-1]):
+            if limit in named and (_names(message, other) or _is_unknown(failure)):
+                return self._change(limit, {"as": other})
+        for name in _OPTIONAL:
+            if name in named:
+                return self._change(name, None)
+        return False
+
+    def describe(self) -> str:
+        """Return what was learned, in words."""
+        return ", ".join(_describe(name, change) for name, change in self.learned.items())
+
+    def _learn_thinking(self, message: str, sent: Mapping[str, Any]) -> bool:
+        """Stream if the server requires it for thoughts; otherwise turn them off."""
+        if "stream" in message and not sent.get("stream") and "stream" not in self._fixed:
+            self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
+            return True
+        return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
+
+    def _change(self, name: str, change: dict[str, Any] | None) -> bool:
+        if name in self._fixed or name in self.learned:
+            return False
+        former = None if change is None else change.get("as")
+        if former in self.learned:  # the server has changed: it accepts the former name now
+            del self.learned[former]
+        else:
+            self.learned[name] = change
+        return True
+
+
+def _names(message: str, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message) is not None
+
+
+def _is_unknown(failure: Failure) -> bool:
+    codes = frozenset() if failure.error is None else failure.error.codes
+    return not codes.isdisjoint({"unsupported_parameter", "unknown_parameter", "extra_forbidden"})
+
+
+def _describe(name: str, change: dict[str, Any] | None) -> str:
+    if change is None:
+        return f"{name} is left out"
+    return f"{name} is sent as {change['as']}" if "as" in change else f"{name} is set to {change['set']}"

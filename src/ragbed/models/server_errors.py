@@ -1,0 +1,119 @@
+"""Read the error of a server: its codes, the parameter it names, its message and the pause it asks for.
+
+| Server | Body |
+|---|---|
+| OpenAI, Azure, DeepSeek, Groq, vLLM | `{"error": {"message", "type", "param", "code"}}`, also without `error` |
+| Anthropic | `{"type": "error", "error": {"type", "message"}}` |
+| Gemini | `{"error": {"code", "status", "message", "details": [{"@type", …}]}}`, also as the only item of a list |
+| DashScope, SiliconFlow, Bedrock | `{"code", "message"}` |
+| Mistral, FastAPI | `{"detail": [{"type", "loc", "msg"}]}` |
+| OpenRouter | `{"error": {"code", "message", "metadata": {"raw", "reasons", "provider_name"}}}` |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON
+
+_CODE_FIELDS = ("code", "type", "status", "reason", "__type")
+_MESSAGE_FIELDS = ("message", "msg", "detail", "raw")
+_NESTED = (
+    "error",
+    "innererror",
+    "inner_error",
+    "metadata",
+    "detail",
+    "details",
+    "errors",
+    "violations",
+    "raw",
+    "message",
+)
+_MAX_DEPTH = 10
+_MAX_PARTS = 100
+_DURATION = re.compile(r"([\d.]{1,12})s")
+
+
+@dataclass(frozen=True)
+class ServerError:
+    """An error as the server reports it.
+
+    Attributes:
+        codes: Codes, types and statuses, in lower case.
+        param: The parameter that the error is about.
+        message: All messages, from the outermost to the innermost.
+        wait_s: The pause that the server asks for.
+        is_daily: Whether a quota for a day is used up.
+        is_flagged: Whether a moderation lists reasons.
+    """
+
+    codes: frozenset[str] = frozenset()
+    param: str | None = None
+    message: str = ""
+    wait_s: float | None = None
+    is_daily: bool = False
+    is_flagged: bool = False
+
+
+def read_error(body: str) -> ServerError:
+    """Return the error in the body of a response; a body that is not JSON is its message."""
+    try:
+        content = msgspec.json.decode(body.encode("utf-8", "replace"))
+    except MALFORMED_JSON:
+        return ServerError(message=body)
+    parts = [part for part, _ in zip(_parts(content, _MAX_DEPTH), range(_MAX_PARTS), strict=False)]
+    values = [value for part in parts for value in map(part.get, _CODE_FIELDS) if isinstance(value, str | int)]
+    texts = [value for part in parts for value in map(part.get, _MESSAGE_FIELDS) if isinstance(value, str)]
+    params = [param for part in parts if (param := _param(part)) is not None]
+    waits = [wait for part in parts if (wait := _wait(part)) is not None]
+    return ServerError(
+        codes=frozenset(str(value).rpartition("#")[2].lower() for value in values),
+        param=params[0] if params else None,
+        message=" ".join(dict.fromkeys(texts)) or body,
+        wait_s=max(waits, default=None),
+        is_daily=any("perday" in str(value).lower() for part in parts for value in part.values()),
+        is_flagged=any(part.get("reasons") and "flagged_input" in part for part in parts),
+    )
+
+
+def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON
+    """Yield the objects of an error, also those that a proxy has put into a text."""
+    if isinstance(content, str) and content.lstrip()[:1] in ("{", "["):
+        try:
+            content = msgspec.json.decode(content.encode("utf-8", "replace"))
+        except MALFORMED_JSON:
+            return
+    if depth == 0:
+        return
+    if isinstance(content, dict):
+        yield content
+        for name in _NESTED:
+            yield from _parts(content.get(name), depth - 1)
+    elif isinstance(content, list):
+        for part in content[:10]:
+            yield from _parts(part, depth - 1)
+
+
+def _param(part: dict[str, Any]) -> str | None:
+    """Return the last name of `param`, or of the path of a validation error."""
+    param, path = part.get("param"), part.get("loc")
+    if isinstance(param, str) and param:
+        return param.rpartition(".")[2]
+    names = [name for name in path if isinstance(name, str)] if isinstance(path, list) else []
+    return names[-1] if names and names[-1] != "body" else None
+
+
+def _wait(part: dict[str, Any]) -> float | None:
+    """Return the seconds of a `retryDelay`, e.g. "1.2s"."""
+    delay = part.get("retryDelay")
+    found = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
+    try:
+        return None if found is None else float(found[1])
+    except ValueError:
+        return None

@@ -1,0 +1,44 @@
+"""Suggest the model string that a user may have meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+# The beginning of a model's name, and the provider that serves such models.
+_FAMILIES = (
+    (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
+    (r"claude", "anthropic"),
+    (r"gemini", "gemini"),
+    (r"deepseek", "deepseek"),
+    (r"qw[eq]n?", "dashscope"),
+    (r"(chat)?glm", "zhipu"),
+    (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
+)
+_COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
+_LIKENESS = 0.7  # minimum similarity of a mistyped provider to a known one, from 0 to 1
+
+
+def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
+    """Return the model string that a user may have meant with one whose provider is unknown."""
+    if spec.endswith(".gguf"):
+        return f"llamacpp/{spec}"
+    first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
+    if rest and (provider := _nearest_provider(first.lower(), providers)):
+        return f"{provider}/{rest}"
+    if separator == "/":
+        return f"hf/{spec}" if first and rest else None  # a repository of Hugging Face
+    if separator == ":":
+        return f"ollama/{spec}"  # a model with a tag, e.g. qwen2.5:7b
+    for pattern, provider in _FAMILIES:
+        if re.match(pattern, spec.lower()):
+            return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"
+    return None
+
+
+def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
+    company = _COMPANIES.get(name)
+    if company in providers:
+        return company
+    return next(iter(get_close_matches(name, providers, n=1, cutoff=_LIKENESS)), None)

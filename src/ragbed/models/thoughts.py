@@ -1,0 +1,231 @@
+"""Separate the thought of a reasoning model from its answer, in the layouts that models and servers use.
+
+`split_segments` cuts a response into segments whose concatenation is the response, so nothing is lost or invented.
+Layouts:
+
+* a pair of tags: `<think>…</think>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>…<|end_of_thought|>`, `<思考>…</思考>`;
+* a closing tag alone, because the chat template puts the opening one into the prompt;
+* an opening tag alone, because the response ended while the model was thinking;
+* the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
+* introductory sentences: `Here is my thought process: … Here is my response: …`.
+
+A tag inside a sentence of an answer is text. So a pair of tags counts only at the start of the response, after another
+thought, or at the start of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["thought", "answer", "marker"]
+
+
+class Segment(NamedTuple):
+    """A part of a response; markers are tags and the white space around them."""
+
+    kind: Kind
+    text: str
+
+
+class SplitResponse(NamedTuple):
+    """A response in two parts; it is not complete if it ended inside a thought."""
+
+    thought: str | None
+    answer: str
+    is_complete: bool
+
+
+_WORD = r"think(?:ing)?|thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue|thought_process|analysis"
+_WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
+_NAME = rf"(?:[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
+_LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
+_PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}})?(?P<right>{_RIGHT})"
+_BEGIN = rf"(?P<left2>[<\[]\|?)(?:begin|start)(?P<of>[_ ](?:of[_ ])?(?:{_WORD}|working_out))(?P<right2>\|?[>\]])"
+_AFTER = rf"(?P<left3>[<\[]\|?)(?P<name3>{_WORD})[_ ](?:begin|start)(?P<right3>\|?[>\]])"
+_OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)"
+_OPEN = re.compile(f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}", re.IGNORECASE)
+_CLOSE = re.compile(
+    rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
+    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>",
+    re.IGNORECASE,
+)
+# Tags around the answer, which are removed only after a thought: without one they may be part of the answer.
+_ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
+_ANSWER_OPEN = re.compile(
+    rf"\s*(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
+    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])",
+    re.IGNORECASE,
+)
+_ANSWER_CLOSE = re.compile(
+    rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
+    rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z",
+    re.IGNORECASE,
+)
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
+)
+_CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
+# The same channels after a tokenizer has removed the special tokens.
+_BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
+_SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain no such character, and are not searched for tags
+_MAX_THOUGHTS = 1_000  # in one response; a response with more of them is not from a model
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+def split_response(text: str) -> SplitResponse:
+    """Return the thought and the answer of a response, without tags and without the white space around them."""
+    segments = split_segments(text)
+    thoughts = [segment.text for segment in segments if segment.kind == "thought"]
+    answer = "".join(segment.text for segment in segments if segment.kind == "answer")
+    last = max((at for at, segment in enumerate(segments) if segment.kind != "marker"), default=-1)
+    ends_in_thought = last >= 0 and last == len(segments) - 1 and segments[last].kind == "thought"
+    rest = "".join(segment.text for segment in segments[last + 1 :])
+    return SplitResponse("\n\n".join(thoughts) or None, answer, not (ends_in_thought or _ends_open(rest)))
+
+
+def split_segments(text: str) -> list[Segment]:
+    """Return the segments of a response; their texts joined are the response."""
+    for layout in (_split_sentences, _split_channels, _split_tags):
+        segments = list(layout(text))
+        if segments:
+            return _tidy(segments)
+    return [Segment("answer", text)] if text else []
+
+
+def _ends_open(marker: str) -> bool:
+    """Return whether the last tag of a marker opens a thought that has no text."""
+    opened = [found.start() for found in _OPEN.finditer(marker)]
+    closed = [found.start() for found in _CLOSE.finditer(marker)]
+    return bool(opened) and (not closed or closed[-1] < opened[-1])
+
+
+def _tidy(segments: list[Segment]) -> list[Segment]:
+    """Move white space around thoughts, before the answer and before a last marker into markers."""
+    answers = [at for at, segment in enumerate(segments) if segment.kind == "answer" and segment.text.strip()]
+    tidied: list[Segment] = []
+    for at, (kind, text) in enumerate(segments):
+        core = text
+        if kind == "thought" or (kind == "answer" and at in answers[-1:] and at < len(segments) - 1):
+            core = core.rstrip()
+        tail = text[len(core) :]
+        if kind == "thought" or (kind == "answer" and at in answers[:1]) or not core.strip():
+            core = core.lstrip()
+        head = text[: len(text) - len(tail) - len(core)]
+        tidied += [Segment("marker", head), Segment(kind, core), Segment("marker", tail)]
+    return [segment for segment in tidied if segment.text]
+
+
+def _split_sentences(text: str) -> Iterator[Segment]:
+    """Split a thought and an answer that fixed words introduce."""
+    found = _SENTENCES.match(text) or _BARE_CHANNELS.match(text)
+    if found is not None:
+        head, thought, border = found.groups()
+        yield from (Segment("marker", head), Segment("thought", thought), Segment("marker", border))
+        yield Segment("answer", text[found.end() :])
+
+
+def _split_channels(text: str) -> Iterator[Segment]:
+    """Split the harmony format: the channel `final` is the answer, all others are thoughts."""
+    at = _skip_space(text, 0)
+    head = _CHANNEL.match(text, at)
+    if head is not None:
+        yield Segment("marker", text[:at])
+    while head is not None:
+        following = _CHANNEL.search(text, head.end())
+        end = len(text) if following is None else following.start()
+        stop = _CHANNEL_END.search(text, head.end(), end)
+        body = end if stop is None else stop.start()
+        yield Segment("marker", head[0])
+        yield Segment("answer" if head["name"] == "final" else "thought", text[head.end() : body])
+        yield Segment("marker", text[body:end])
+        head = following
+
+
+def _split_tags(text: str) -> Iterator[Segment]:
+    """Split thoughts between tags, one after the other, and the answers between them."""
+    at, has_thought = 0, False
+    if _MARK.search(text) is None:
+        return
+    for _ in range(_MAX_THOUGHTS):
+        opening = _find_opening(text, at, has_thought=has_thought)
+        closing = _CLOSE.search(text, at)
+        if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
+            if _OPEN.search(text, at, closing.start()) is not None:
+                return  # both tags are in a sentence of the answer
+            yield Segment("thought", text[at : closing.start()])
+            yield Segment("marker", closing[0])
+            at, has_thought = closing.end(), True
+        elif opening is not None:
+            yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
+            end, after = _find_end(text, opening)
+            yield Segment("marker", opening[0])
+            yield Segment("thought", text[opening.end() : end])
+            yield Segment("marker", text[end:after])
+            at, has_thought = after, True
+        else:
+            break
+    if has_thought:
+        yield from _unwrap(text[at:], has_thought=True)
+
+
+def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | None:
+    """Return the next opening tag that starts a thought; see the rule at the top of this module."""
+    first = _OPEN.match(text, _skip_space(text, at))
+    if first is not None:
+        return first
+    last = max((found.start() for found in _CLOSE.finditer(text, at)), default=-1)
+    for found in _OPEN.finditer(text, at):
+        starts_line = text[max(at, found.start() - 9) : found.start()].rstrip(" \t").endswith("\n")
+        if starts_line and (has_thought or found.end() <= last):
+            return found
+    return None
+
+
+def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
+    """Return the first tag that closes an opening one: of the same name if there is one."""
+    name = opening["name"] or opening["name3"]
+    if name is not None:
+        same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
+        found = re.compile(same, re.IGNORECASE).search(text, opening.end())
+        if found is not None:
+            return found
+    return _CLOSE.search(text, opening.end())
+
+
+def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
+    """Return where a thought ends and where its closing tag ends: both the end of the text if it has none.
+
+    A thought that repeats its opening tag ends at the matching closing tag, if the tags are balanced.
+    """
+    closing = _closing_of(text, opening)
+    if closing is None:
+        return len(text), len(text)
+    inner = len(re.findall(re.escape(opening[0]), text[opening.end() : closing.start()]))
+    last = closing
+    for _ in range(inner):
+        following = re.compile(re.escape(closing[0])).search(text, last.end())
+        if following is None:
+            return closing.start(), closing.end()
+        last = following
+    return last.start(), last.end()
+
+
+def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
+    """Yield an answer; tags around all of it become markers if it follows a thought."""
+    opening = _ANSWER_OPEN.match(text) if has_thought else None
+    if opening is None:
+        yield Segment("answer", text)
+        return
+    closing = _ANSWER_CLOSE.search(text, opening.end())
+    end = len(text) if closing is None else closing.start()
+    yield Segment("marker", text[: opening.end()])
+    yield Segment("answer", text[opening.end() : end])
+    yield Segment("marker", text[end:])

@@ -1,0 +1,33 @@
+"""Texts of the error table, the same for the terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ragbed.analysis.diagnosis.examples import ErrorRow
+from ragbed.analysis.locale import Locale
+
+_LONGEST = 160  # Characters of a question or response; the case browser shows all.
+
+
+def error_columns(words: Locale) -> tuple[str, ...]:
+    """Return the headings of the rows of `tell_errors`."""
+    names = ("table", "model", "data", "type", "share", "wrong", "question", "answer", "reply", "why")
+    return tuple(words(f"error_table.{name}") for name in names)
+
+
+def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]]:
+    """Return one row per error type, with an example."""
+    names = words.section("errors")
+    shown: list[tuple[str, ...]] = []
+    for row in rows:
+        value, low, high = (f"{100 * bound:.1f}" for bound in row.share)
+        kind = names[row.type] if row.type == "none" else f"{row.type} {names[row.type]}"
+        example = (_clip(row.question), _clip(row.answer), _clip(row.reply), _clip(row.why[words.lang] or "–"))
+        shown.append((str(row.table), row.model, row.data, kind, f"{value} [{low}, {high}]", str(row.wrong), *example))
+    return shown
+
+
+def _clip(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"

@@ -1,0 +1,315 @@
+"""The calls of a model in provider batches.
+
+A batch is stored before it is submitted, with a key that the provider keeps. After a kill at any step, the batch is
+found again by its key, so no batch is created twice. Each case still has its own result, cache entry and cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import msgspec
+
+from ragbed.models.base import Batching
+from ragbed.models.failures import Failure, failed
+from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
+from ragbed.runs.cache import key_of
+from ragbed.runs.call_loop import CallLoop
+from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.multi_call import Called
+from ragbed.runs.store import BATCH, SAVE_BATCH, CallRequest, StoredBatch
+from ragbed.schema import Completion
+
+_FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
+_MAX_EXPIRED = 3  # batches in which a case may expire; then the case has an error
+_MAX_CREATIONS = 3  # attempts to create a batch that is not found at the provider
+_DOWNLOADS = 3  # of results that lack lines
+_FIRST_MONITORED = 64  # requests of the first batch of a monitored run, which looks at its results between batches
+_BYTES_PER_TOKEN = 3  # of a prompt, for the largest cost that a batch may have
+_DEFAULT_MAX_TOKENS = 4_096
+
+
+@dataclass
+class _OpenBatch:
+    """A batch in progress, with its requests in the order of their IDs."""
+
+    stored: StoredBatch
+    requests: list[CallRequest]
+    remote: RemoteBatch | None = None
+    reserved: list[dict[str, int]] = field(default_factory=list)
+
+
+@dataclass
+class BatchLoop(CallLoop):
+    """The calls of one model in batches; `tell` gets messages for the user."""
+
+    tell: Callable[[str], None] = print
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._batching = cast("Batching", self.model)
+        self._service = self._batching.open_batches()
+        self._max_lines = self._service.max_lines
+        self._open: list[_OpenBatch] = []
+        self._expired: Counter[tuple[int, int]] = Counter()
+        self._ended: set[tuple[int, int]] = set()
+        self._refused: str | None = None
+
+    async def run(self) -> None:
+        """Collect the batches of earlier sessions, then submit all pending cases and collect their results.
+
+        Raises:
+            CircuitOpen: The provider refused a batch, or cannot be reached; batches in progress are collected later.
+        """
+        if self.session.rule is not None:
+            self._read_pending()  # the order that the rule needs
+            self.session.rule.begin(self.session.store, self.number)
+        try:
+            for stored in self.session.store.batches(self.number):
+                await self._resume(stored)
+            while True:
+                await self._submit_all()
+                if not self._open:
+                    break
+                await self._collect(await self._wait_for_one())
+        except Failure as failure:
+            raise CircuitOpen(
+                f"the batches of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
+                "progress continue at the provider. Rerun the same command with the same output folder to resume."
+            ) from None
+        if self._refused is not None:
+            raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
+
+    # Submitting.
+
+    def _read_pending(self) -> Iterator[CallRequest]:
+        rule = self.session.rule
+        return self.session.store.pending(self.number, self.session.repeats, by_question=rule is not None)
+
+    async def _submit_all(self) -> None:
+        while self._refused is None and not (self.session.rule is not None and self._open):
+            batch = await self._next_batch()
+            if batch is None:
+                return
+            await self._save(batch, "intended")
+            await self._create(batch)
+
+    async def _next_batch(self) -> _OpenBatch | None:
+        """Return the next requests, up to the limits of the provider and of the budget; store cached responses."""
+        busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
+        requests: list[CallRequest] = []
+        reserved: list[dict[str, int]] = []
+        size = 0
+        for request in self._read_pending():
+            rule, call = self.session.rule, (request.number, request.repeat)
+            if len(requests) >= self._most_lines() or (rule is not None and rule.is_over(self.model.name)):
+                break
+            if call in busy or call in self._ended or await self._use_cache(request):
+                continue
+            body = self.model.request(request.case)
+            usage = _largest_usage(body)
+            is_full = size + len(body) + 1_000 > self._service.max_bytes
+            if is_full or not self._reserve(usage, is_first=not requests and not self._open):
+                break
+            requests.append(request)
+            reserved.append(usage)
+            size += len(body) + 1_000
+        if not requests:
+            return None
+        key = secrets.token_hex(8)
+        calls = [(request.number, request.repeat) for request in requests]
+        return _OpenBatch(StoredBatch(key, self.number, time.time(), len(calls), calls), requests, None, reserved)
+
+    def _most_lines(self) -> int:
+        if self.session.rule is None:
+            return self._max_lines
+        return min(self._max_lines, max(_FIRST_MONITORED, self.progress.done // 2))
+
+    def _reserve(self, usage: dict[str, int], *, is_first: bool) -> bool:
+        budget = self.session.budget
+        return budget is None or budget.reserve(self.model.name, usage, is_last_chance=is_first)
+
+    async def _use_cache(self, request: CallRequest) -> bool:
+        key = key_of(self.model.name, self.identity, self.model.request(request.case), request.repeat)
+        found = self._cache.find(key) if self._cache is not None else None
+        if found is None:
+            return False
+        await self._finish(request, Called(found, key, cached=True))
+        return True
+
+    async def _save(self, batch: _OpenBatch, state: str) -> None:
+        batch.stored = msgspec.structs.replace(batch.stored, state=state)
+        row = (f"{BATCH}{batch.stored.key}", msgspec.json.encode(batch.stored).decode())
+        await self.session.writer.put(SAVE_BATCH, row)
+
+    async def _create(self, batch: _OpenBatch) -> None:
+        """Create a batch; if it is unknown whether it was created, look it up before another attempt."""
+        stored = batch.stored
+        lines = [
+            BatchLine(f"{stored.key}-{place}", self.model.request(request.case))
+            for place, request in enumerate(batch.requests)
+        ]
+        for attempt in range(_MAX_CREATIONS):
+            try:
+                remote: str | None = await self._service.create(stored.key, lines)
+            except Failure as failure:
+                if not failure.again:
+                    await self._refuse(batch, failure)
+                    return
+                if attempt + 1 == _MAX_CREATIONS:
+                    raise
+                await asyncio.sleep(_FIRST_POLL_S * 2**attempt)
+                remote = await self._find(stored)
+            if remote is not None:
+                await self._adopt(batch, remote)
+                return
+
+    async def _adopt(self, batch: _OpenBatch, remote: str) -> None:
+        batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
+        await self._save(batch, "submitted")
+        self._open.append(batch)
+        self.tell(f"{self.model.name}: {len(batch.requests):,} requests are in batch {remote}.")
+
+    async def _find(self, stored: StoredBatch) -> str | None:
+        known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
+        return await self._service.find(stored.key, stored.created, stored.count, known)
+
+    async def _refuse(self, batch: _OpenBatch, failure: Failure) -> None:
+        """Give all cases of a refused batch an error; no further batch is submitted."""
+        self._refused = str(failure)
+        for request in batch.requests:
+            if (request.number, request.repeat) not in self._ended:
+                await self._finish(request, self._called(request, failed(failure)))
+        await self._close(batch)
+
+    async def _resume(self, stored: StoredBatch) -> None:
+        """Open a batch of an earlier session again; one that was never created is created now."""
+        requests = []
+        for number, repeat in stored.calls:
+            found = next(self.session.store.cases_after(number - 1, 1), None)
+            if found is None or found[0] != number:
+                raise self.session.store.damaged(f"batch {stored.key}")
+            requests.append(CallRequest(self.number, number, repeat, found[1]))
+            if self.session.store.has_response(self.number, number, repeat):  # stored before the session ended
+                self._ended.add((number, repeat))
+        batch = _OpenBatch(stored, requests)
+        if self.session.budget is not None:
+            batch.reserved = [_largest_usage(self.model.request(request.case)) for request in requests]
+            for usage in batch.reserved:
+                self.session.budget.reserve(self.model.name, usage, is_forced=True)
+        if stored.remote is not None:
+            self._open.append(batch)
+            return
+        self.tell(f"{self.model.name}: looking for a batch of {stored.count:,} requests that was not confirmed.")
+        remote = await self._find(stored)
+        if remote is None:
+            await self._create(batch)
+        else:
+            await self._adopt(batch, remote)
+
+    # Collecting.
+
+    async def _wait_for_one(self) -> _OpenBatch:
+        """Poll all batches until one is over."""
+        pause, shown = _FIRST_POLL_S, -1
+        while True:
+            for batch in self._open:
+                batch.remote = await self._service.look(batch.stored.remote or "")
+                if batch.remote.is_over:
+                    return batch
+            done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
+            if done > shown:
+                total = sum(len(batch.requests) for batch in self._open)
+                self.tell(f"{self.model.name}: {done:,} of {total:,} requests in batches are done.")
+                shown = done
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_POLL_S, 1.5 * pause)
+
+    async def _collect(self, batch: _OpenBatch) -> None:
+        """Store the result of every request of a batch; expired ones stay pending."""
+        remote = await self._service.look(batch.stored.remote or "")
+        if remote.problem is not None:
+            self._open.remove(batch)
+            if "token_limit" in remote.problem and self._open:  # too much is enqueued; smaller batches come later
+                self._max_lines = max(1, len(batch.requests) // 2)
+                await self._close(batch)
+            else:
+                await self._refuse(batch, Failure("request", f"the batch failed: {remote.problem}"))
+            return
+        results = await self._download(batch, remote)
+        for place, request in enumerate(batch.requests):
+            if (request.number, request.repeat) in self._ended:
+                continue
+            completion = self._read(request, results.get(f"{batch.stored.key}-{place}"))
+            if completion is not None:
+                await self._finish(request, self._called(request, completion))
+        self._open.remove(batch)
+        await self._close(batch)
+
+    async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
+        """Return the results by ID; download again if lines are missing, because files may be incomplete at first."""
+        expected = {f"{batch.stored.key}-{place}" for place in range(len(batch.requests))}
+        for attempt in range(_DOWNLOADS):
+            lines = await self._service.results(remote)
+            found: dict[str, LineResult] = {}
+            for line in lines:
+                found.setdefault(line.id, line)
+            if expected <= found.keys() or attempt + 1 == _DOWNLOADS:
+                break
+            await asyncio.sleep(_FIRST_POLL_S)
+            remote = await self._service.look(remote.id)
+        foreign, double = len(found.keys() - expected), len(lines) - len(found)
+        if foreign or double:
+            self.tell(
+                f"{self.model.name}: batch {remote.id} has {foreign:,} results of unknown requests and {double:,} "
+                "repeated ones, which are ignored."
+            )
+        return found
+
+    def _read(self, request: CallRequest, result: LineResult | None) -> Completion | None:
+        """Return the outcome of a line; None if it expired and is sent again."""
+        if result is None:
+            return failed(Failure("protocol", "the results of the batch have no line for this case", again=True))
+        if result.is_expired:
+            key = (request.number, request.repeat)
+            self._expired[key] += 1
+            if self._expired[key] < _MAX_EXPIRED:
+                return None
+            return failed(Failure("timeout", f"the case expired in {_MAX_EXPIRED} batches"))
+        if result.body is None:
+            return failed(result.failure or Failure("server", "the batch has no response"))
+        try:
+            completion = self._batching.parse(result.body, request.case)
+        except Failure as failure:
+            return failed(failure, 1, Counter({**(failure.usage or {}), "batch": 1}) if failure.usage else None)
+        usage = None if completion.usage is None else {**completion.usage, "batch": 1}
+        return msgspec.structs.replace(completion, usage=usage)
+
+    def _called(self, request: CallRequest, completion: Completion) -> Called:
+        key = key_of(self.model.name, self.identity, self.model.request(request.case), request.repeat)
+        return Called(self._account(key, completion), key)
+
+    async def _finish(self, request: CallRequest, called: Called) -> None:
+        self._ended.add((request.number, request.repeat))
+        await self._settle(self._store(request, called))
+
+    async def _close(self, batch: _OpenBatch) -> None:
+        if self.session.budget is not None:
+            for usage in batch.reserved:
+                self.session.budget.release(self.model.name, usage)
+        batch.stored = msgspec.structs.replace(batch.stored, calls=[])
+        await self._save(batch, "collected")
+
+
+def _largest_usage(body: bytes) -> dict[str, int]:
+    """Return the most tokens that a request can have, approximately."""
+    fields = msgspec.json.decode(body, type=dict[str, object])
+    limits: Sequence[object] = [fields.get(name) for name in ("max_completion_tokens", "max_tokens")]
+    most = next((limit for limit in limits if isinstance(limit, int)), _DEFAULT_MAX_TOKENS)
+    return {"in": len(body) // _BYTES_PER_TOKEN + 1, "out": most, "batch": 1}

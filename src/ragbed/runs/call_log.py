@@ -1,0 +1,57 @@
+"""Record what was sent to the server of a model, and which model it served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ragbed.models.base import Model
+from ragbed.runs.store import NOTE, RunStore
+from ragbed.runs.writer import Writer
+from ragbed.schema import Completion
+
+_MAX_SERVED = 50  # names that are recorded for one model; a server that reports a new one each time is not useful
+
+
+class CallLog:
+    """The record of one model in its run.
+
+    Args:
+        store: The run.
+        writer: Its writer.
+        model: The model; one with `sent` and `negotiated` is called over HTTP.
+        tell: Called with messages for the user.
+    """
+
+    def __init__(self, store: RunStore, writer: Writer, model: Model, tell: Callable[[str], None]) -> None:
+        self._writer, self._model, self._tell = writer, model, tell
+        self._served = store.served().get(model.name, [])
+        self._sent: Mapping[str, Any] = {}
+        self._negotiated = ""
+
+    def add(self, completion: Completion) -> None:
+        """Record what is new in a response."""
+        served = None if completion.served is None else completion.served.model
+        if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
+            self._served = [*self._served, served]
+            self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
+            if len(self._served) > 1:
+                self._tell(
+                    f"Warning: the server of {self._model.name} now serves {served}, but served {self._served[-2]} "
+                    "before. The tables show the responses of each separately."
+                )
+        sent: Mapping[str, Any] = getattr(self._model, "sent", {})
+        if sent is not self._sent and sent != self._sent:
+            self._sent = sent
+            record = {"body": sent, "negotiated": self._negotiate()}
+            self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
+
+    def _negotiate(self) -> str:
+        """Return what was learned about the server, and report it if it is new."""
+        negotiated: str = getattr(self._model, "negotiated", "")
+        if negotiated != self._negotiated:
+            self._negotiated = negotiated
+            self._tell(f"The server of {self._model.name} rejects some parameters. In all its requests, {negotiated}.")
+        return negotiated

@@ -1,0 +1,44 @@
+"""Score the citations of a response to the prompting strategy `cite` with the known labels of its documents.
+
+These values belong to no track. docs/reference/metrics.md defines them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragbed.schema import Case, Completion
+from ragbed.scoring.value import Value
+from ragbed.testbeds.prompts.citation_marks import parse_citations
+from ragbed.testbeds.prompts.strategies import MARK
+
+CITATION_SCORES = ("citation_precision", "citation_recall", "citation_f1", "fabricated_citations", "uncited_sentences")
+
+
+def score_citations(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
+    """Return the values by name; none for other prompts and for refusals, which need no citation.
+
+    Recall is the share of the answer's parts with a cited document that supports them. Precision is the share of
+    citations that name a supporting document; a response without citations has none.
+    """
+    is_cited = case.profile.endswith(f"{MARK}cite") and completion.outcome == "ok" and completion.steps
+    sentences = parse_citations(completion.steps[-1].reply or "") if is_cited and not refused else []
+    if not sentences:
+        return {}
+    uncited = sum(not sentence.numbers for sentence in sentences) / len(sentences)
+    cited = [number for sentence in sentences for number in dict.fromkeys(sentence.numbers)]
+    return {"uncited_sentences": uncited} | _against_labels(case, cited)
+
+
+def _against_labels(case: Case, cited: Sequence[int]) -> dict[str, Value]:
+    known = [case.documents[number - 1] for number in cited if 1 <= number <= len(case.documents)]
+    supporting = [document for document in known if document.stance == "supports"]
+    parts = {document.part for document in supporting}
+    has_parts = len(case.answer) > 1 and None not in parts
+    recall = len(parts) / len(case.answer) if has_parts else float(bool(supporting))
+    values: dict[str, Value] = {"citation_recall": recall, "citation_f1": 0.0}
+    if cited:
+        precision = len(supporting) / len(cited)
+        values |= {"citation_precision": precision, "fabricated_citations": 1 - len(known) / len(cited)}
+        values["citation_f1"] = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return values

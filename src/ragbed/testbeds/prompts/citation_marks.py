@@ -1,0 +1,65 @@
+"""Citation marks in a response, e.g. `[2]`: find, remove and read them.
+
+docs/reference/metrics.md lists the accepted forms.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ragbed.text import split_sentences
+
+_PREFIX = r"(?:(?:documents?|docs?|sources?|no\.?)\s*|(?:文档|资料|来源|文献)\s*)?"
+_NUMBERS = rf"{_PREFIX}\d{{1,9}}(?:\s*(?:[-–—~至到]|[,;，、；]|and|&|和)\s*{_PREFIX}\d{{1,9}})*"
+_SQUARE = re.compile(rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]", re.IGNORECASE)
+# Round brackets also enumerate, so they are citations only at the end of a clause.
+_ROUND = re.compile(
+    rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))", re.IGNORECASE | re.MULTILINE
+)
+_RANGE = re.compile(r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?")
+_WORD = re.compile(r"\w")
+_MAX_RANGE = 200  # the largest number of documents; a longer range is one fabricated citation
+
+
+class CitedSentence(NamedTuple):
+    """A sentence without its citation marks, and the document numbers that it cites, from 1."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+def strip_citations(reply: str) -> str:
+    """Return a response without its citation marks, so that their numbers are not read as answers."""
+    return _marks(reply).sub("", reply).strip()
+
+
+def parse_citations(reply: str) -> list[CitedSentence]:
+    """Split a response into sentences with their citations.
+
+    A mark after the full stop belongs to the sentence before it.
+    """
+    marks = _marks(reply)
+    # Move such marks before the full stop, where the sentence splitter expects the end of a sentence.
+    moved = re.sub(rf"([.!?。！？…]+)((?:{marks.pattern})+)", r"\2\1", reply, flags=marks.flags)
+    found = []
+    for start, end in split_sentences(moved):
+        sentence = moved[start:end]
+        text = marks.sub("", sentence).strip()
+        if _WORD.search(text):
+            numbers = (number for mark in marks.finditer(sentence) for number in _numbers_in(mark[1]))
+            found.append(CitedSentence(text, tuple(numbers)))
+    return found
+
+
+def _marks(reply: str) -> re.Pattern[str]:
+    """Return the pattern of the response's citation marks: round brackets only if it has no square ones."""
+    return _SQUARE if _SQUARE.search(reply) else _ROUND
+
+
+def _numbers_in(mark: str) -> Iterator[int]:
+    for found in _RANGE.finditer(unicodedata.normalize("NFKC", mark)):
+        first, last = int(found[1]), int(found[2] or found[1])
+        yield from range(first, last + 1) if 0 <= last - first < _MAX_RANGE else (first, last)

@@ -1,0 +1,45 @@
+"""Every metric that a report can contain is defined, in both languages and in the reference."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import ragbed.analysis.metrics as metrics
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics.retrieval import _SHARES
+from ragbed.analysis.metrics.strategies import COSTS
+
+_REFERENCE = Path(__file__).parents[3] / "docs/reference/metrics.md"
+_BUILDERS = ("rate", "difference", "number", "cell", "share", "resampled")
+
+
+def _literals(node: ast.expr) -> list[str]:
+    values = node.elts if isinstance(node, ast.List) else [node]
+    return [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+
+
+def _named() -> set[str]:
+    """Return the names of metrics that the modules of this package write out."""
+    names = {*_SHARES, "drop_p", "decline_p", "same_p", "refusal_precision", "detection_precision"}
+    for path in Path(metrics.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _BUILDERS:
+                names.update(name for argument in node.args[:1] for name in _literals(argument))
+    return names
+
+
+def test_the_metrics_are_found() -> None:
+    assert {"falls_p", "misled_at_all", "wrong_without_evidence", "accuracy_band", "integration_tax"} <= _named()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_metric_has_a_definition(lang: str) -> None:
+    assert _named() - read_words(lang).section("definitions").keys() == set()
+
+
+def test_every_metric_is_in_the_reference() -> None:
+    reference = _REFERENCE.read_text("utf-8")
+    assert [name for name in sorted(_named() | set(COSTS)) if f"`{name}`" not in reference] == []

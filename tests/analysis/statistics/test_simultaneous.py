@@ -1,0 +1,37 @@
+"""Bands of curves hold for all points together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.simultaneous import clustered_bands
+
+
+def _band_widths(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float]:
+    rows = np.column_stack([scores, np.ones_like(scores)])
+    return [band.high - band.low for band in clustered_bands(rows, [1] * len(rows))]
+
+
+def test_equal_points_need_no_wider_bands_and_independent_ones_do() -> None:
+    rng = np.random.default_rng(0)
+    column = (rng.random((80, 1)) < 0.6).astype(float)
+    single = clustered_wilson(column[:, 0].tolist(), [1] * 80)
+    assert _band_widths(np.repeat(column, 5, axis=1)) == pytest.approx([single.high - single.low] * 5, rel=0.02)
+    independent = _band_widths((rng.random((80, 5)) < 0.6).astype(float))
+    assert min(independent) > 1.2 * (single.high - single.low)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_points_without_variation_have_bounds(score: float) -> None:
+    for band in clustered_bands([[score, score, 1, 1]] * 20, [1] * 20):
+        assert band.value == score
+        assert 0 <= band.low < band.high <= 1
+
+
+def test_counts_stand_for_equal_questions() -> None:
+    rows = [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 1, 1]]
+    many = [row for row, count in zip(rows, (9, 5, 7), strict=True) for _ in range(count)]
+    for band, same in zip(clustered_bands(rows, [9, 5, 7]), clustered_bands(many, [1] * 21), strict=True):
+        assert band == pytest.approx(same)

@@ -1,0 +1,63 @@
+"""The cost table of a report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import ragbed
+from ragbed.models.base import Model
+from ragbed.runs.forecast import forecast
+from tests.runs.harness import TalkingModel
+
+DATA = "ragbed-mini-en_base"
+_PRICED = "openai/gpt-4o-mini"
+_CALL = (1000 * Decimal("0.15") + 100 * Decimal("0.6")) / 1_000_000
+
+
+def _model(name: str = _PRICED, out: int = 100) -> Model:
+    def answer(case: ragbed.Case) -> ragbed.Completion:
+        reply = case.answer[0][0] if case.noise == 0 else "I do not know."
+        return ragbed.Completion(outcome="ok", reply=reply, usage={"in": 1000, "out": out}, latency_s=0.1)
+
+    return TalkingModel(answer, name)
+
+
+def test_a_report_has_the_cost_per_model_per_case_and_per_correct_answer(tmp_path: Path) -> None:
+    run = ragbed.run(_model(), DATA, testbeds="noise", noise=[0, 0.4], limit=10, out=tmp_path / "r", progress=False)
+    (row,) = run.table("cost")
+    assert (row["n"], row["cost, $"]) == (20, float(20 * _CALL))
+    assert row["$ per case"] == float(_CALL)
+    assert row["$ per correct answer"] == float(2 * _CALL)
+    text = ragbed.report(run, format="md").text or ""
+    assert "| $ per case | $ per correct answer |" in text
+    assert "0.00021" in text
+    page = ragbed.report(run, format="html", out=tmp_path / "r.html").paths[0].read_text()
+    assert "Cost of the responses, in dollars" in page
+    assert "回答的费用（美元）" in page
+    assert {cell["metric"] for cell in json.loads(ragbed.report(run, format="json").text or "")} >= {"cost_per_case"}
+
+
+def test_models_without_a_price_have_no_cost(tmp_path: Path) -> None:
+    run = ragbed.run(_model("test/free"), DATA, testbeds="noise", noise=0, limit=3, out=tmp_path / "r", progress=False)
+    assert "cost" not in run.tables()
+
+
+def test_a_forecast_has_an_interval_of_the_cost() -> None:
+    rows = ragbed.forecast(_model(), DATA, testbeds="noise", noise=0.4, limit=20, progress=False)
+    (row,) = rows
+    assert row["dollars_low"] <= row["dollars"] <= row["dollars_high"]
+    assert row["dollars"] == pytest.approx(float(20 * _CALL), rel=0.3)
+
+
+def test_a_forecast_of_batches_has_half_the_cost() -> None:
+    cases = list(
+        ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data=DATA, testbeds="noise", limit=10)).cases()
+    )
+    direct, batch = (asyncio.run(forecast(_model(), cases, 1, batch=batch)).dollars for batch in (False, True))
+    assert batch is not None
+    assert direct == pytest.approx(2 * batch)

@@ -1,0 +1,224 @@
+"""Runs that stop when their conditions are decided."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.errors import UsageError
+from ragbed.runs.store import open_store
+from tests.cli.typed import type_command
+
+DATA = "ragbed-mini-en_base"
+OTHER = "ragbed-mini-zh_base"
+
+
+class Slow:
+    """A model that makes one call at a time and counts them; it refuses, or says what a function says."""
+
+    concurrency = 2
+    advice = ""
+
+    def __init__(self, name: str = "test/slow") -> None:
+        self.name, self.calls = name, 0
+
+    async def identity(self) -> str:
+        return "1"
+
+    def request(self, case: ragbed.Case) -> bytes:
+        return json.dumps([message.content for message in case.messages]).encode()
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        self.calls += 1
+        await asyncio.sleep(0)
+        return ragbed.Completion(outcome="ok", reply="I can not answer the question.")
+
+    async def close(self) -> None:
+        pass
+
+
+def _run(out: Path, model: Any = None, data: str = DATA, **options: Any) -> ragbed.Run:
+    settings: dict[str, Any] = {"testbeds": "noise", "noise": 0.4, "no_cache": True, "progress": False}
+    return ragbed.run(model or Slow(), data, **{**settings, "out": out, **options})
+
+
+def test_a_run_stops_when_its_interval_is_narrow_enough_and_resumes_without_a_call(tmp_path: Path) -> None:
+    model = Slow()
+    run = _run(tmp_path / "r", model, until="noise.accuracy@0.4 +- 15")
+    assert model.calls < 60
+    assert run.outcomes["pending"] == 60 - model.calls
+    (condition,) = run.conditions
+    assert condition["state"] == "decided"
+    assert "within ± 15 points" in condition["message"]
+    (cell,) = (row for row in run.metrics() if row["metric"] == "accuracy")
+    assert 0 < cell["high"] - cell["low"] <= 0.3
+    again = Slow()
+    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 +- 15")
+    assert again.calls == 0
+    assert resumed.conditions[0]["state"] == "decided"
+
+
+def test_other_conditions_need_another_folder(tmp_path: Path) -> None:
+    _run(tmp_path / "r", until="noise.accuracy ± 20")
+    with pytest.raises(UsageError, match=r"was created with until=noise\.accuracy ± 20"):
+        _run(tmp_path / "r", until="noise.accuracy ± 15")
+
+
+def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", noise=[0, 0.4], until="noise.accuracy@0.4 ± 20")
+    rows = {row["metric"]: row for row in run.metrics() if row["noise"] in (None, 0.4)}
+    assert "drop_p" not in rows
+    assert rows["auc"]["low"] is None
+    assert rows["accuracy"]["high"] > 0.1  # an ordinary interval of 0 of 30 ends at 0.11, and here it depends on n
+    report = ragbed.report(run, format="md").text
+    assert report is not None
+    assert "valid at any stopping time" in report
+    assert ragbed.report(run, format="csv").text
+    assert "valid at any stopping time" in (ragbed.report(run, format="latex").text or "")
+    page = ragbed.report(run, format="html", out=tmp_path / "report.html").paths[0]
+    assert "valid at any stopping time" in page.read_text()
+    typed = type_command("report", str(run.folder))
+    assert "valid at any stopping time" in typed.err
+    sums = tmp_path / "sums.jsonl"
+    ragbed.score(run, sums=sums, progress=False)
+    added = ragbed.report(sums, format="md")
+    assert "valid at any stopping time" in (added.text or "")
+    assert [row["high"] for row in added.records() if row["metric"] == "accuracy"] == [
+        row["high"] for row in ragbed.report(run).records() if row["metric"] == "accuracy"
+    ]
+
+
+def test_a_comparison_is_decided_by_paired_questions(tmp_path: Path) -> None:
+    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+    model = Slow()
+    worse = _run(tmp_path / "worse", model, until=f"compare:{base.folder}:drop 20%")
+    assert model.calls < 30
+    assert worse.conditions[0]["message"].endswith(f"worse than {base.folder}")
+    (row,) = ragbed.compare(base, worse).records()
+    assert row["high"] < 0
+    assert row["p"] < 0.05
+    same = ragbed.run(
+        "scripted/oracle",
+        DATA,
+        testbeds="noise",
+        noise=0.4,
+        out=tmp_path / "same",
+        until=f"compare:{base.folder}:drop 40%",
+        progress=False,
+    )
+    assert "a drop of 40 points is excluded" in same.conditions[0]["message"]
+
+
+def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
+    model = Slow()
+    run = _run(tmp_path / "r", model, fail_under="noise.accuracy@0.4=0.6", until="decided")
+    assert model.calls < 40
+    assert run.gates[0]["state"] == "failed"
+    assert "below the minimum of 60 %" in run.conditions[0]["message"]
+
+
+def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> None:
+    run = ragbed.run(
+        "baseline/lexical", DATA, testbeds="noise", noise=0.4, until="noise.accuracy ± 10", out=tmp_path, progress=False
+    )
+    assert run.conditions[0]["state"] == "inconclusive"
+    assert run.conditions[0]["message"].endswith("the run has no more questions")
+    assert "pending" not in run.outcomes
+
+
+def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> None:
+    words = ("run", "-m", "scripted/refuser", "-d", DATA, "--testbeds", "noise", "--out", str(tmp_path / "r"))
+    typed = type_command(*words, "--until", "noise.accuracy@0.4 ± 20", "--until", "noise.accuracy@0.8 ± 20")
+    assert typed.code == 0
+    assert typed.err.count("until decided: noise.accuracy") == 2
+
+
+@pytest.mark.parametrize(
+    ("until", "message"),
+    [
+        ("noise.acuracy ± 3", "Did you mean 'accuracy'"),
+        ("nosie.accuracy ± 3", "Did you mean 'noise'"),
+        ("noise.accuracy@0.4 ± 1", r"needs at least [\d,]+ questions, but the run has 54"),
+        ("noise.accuracy@0.4 ± 0.03", "percentage points"),
+        ("noise.accuracy@0.3 ± 30", "no case of this run measures it"),
+        ("noise.auc ± 3", "no interval that can be monitored"),
+        ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
+        ("noise.accuracy@0.4", "write"),
+        ("accurate enough", "write"),
+        ("decided", "set `fail_under`"),
+        ("compare:nowhere:drop 5%", "nowhere"),
+        ("compare:runs/base:drop 0%", "more than 0"),
+    ],
+)
+def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, tmp_path: Path) -> None:
+    model = Slow()
+    with pytest.raises(UsageError, match=message):
+        _run(tmp_path / "r", model, noise=[0, 0.4], until=until)
+    assert model.calls == 0
+
+
+def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: Path) -> None:
+    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+    model = Slow()
+    with pytest.raises(UsageError, match=f"was evaluated on other data .{DATA}. than this run .{OTHER}"):
+        _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
+    with pytest.raises(UsageError, match=r"needs at least \d+ questions, but the run has 54"):
+        _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")
+    with pytest.raises(UsageError, match="no question in common"):
+        _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
+    with pytest.raises(UsageError, match="needs at least"):
+        _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
+    with pytest.raises(UsageError, match="omit `shard`"):
+        _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
+    assert model.calls == 0
+
+
+def test_each_model_stops_on_its_own(tmp_path: Path) -> None:
+    models = [Slow("test/one"), Slow("test/two")]
+    run = _run(tmp_path / "r", models, until="noise.accuracy ± 15")
+    assert [row["model"] for row in run.conditions] == ["test/one", "test/two"]
+    assert all(model.calls < 60 for model in models)
+
+
+def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all_their_cases(tmp_path: Path) -> None:
+    orders: list[list[tuple[ragbed.Case, int]]] = []
+    for seed in (0, 0, 1):
+        out = tmp_path / str(len(orders))
+        data = [DATA, "ragbed-mini-en_int"]
+        out.mkdir()
+        job = ragbed.plan_run(
+            ragbed.RunSpec(model="scripted/oracle", data=data, testbeds="noise,integration", seed=seed, out=out)
+        )
+        with open_store(out, create=True) as store:
+            store.plan(job.settings, job.cases())
+            calls = list(store.pending(1, 2, by_question=True))
+            assert [(call.case.case, call.repeat) for call in calls] == list(store.question_order(1))
+        job.close()
+        orders.append([(call.case, call.repeat) for call in calls])
+    first, same, other = ([case.case for case, _ in order] for order in orders)
+    assert first == same
+    assert first != other
+    questions = list(dict.fromkeys((case.data, case.event or case.item) for case, _ in orders[0]))
+    runs = [key for key, after in zip(questions, [*questions[1:], None], strict=True) if key != after]
+    assert len(runs) == len(set(runs)), "all cases of a question follow each other"
+    part = [case for case, repeat in orders[0] if repeat == 0][: len(first) // 4]
+    by_data = Counter(case.data for case in part)
+    assert min(by_data.values()) > 0.2 * max(by_data.values())
+    noise = Counter(case.noise for case in part if case.testbed == "noise")
+    assert max(noise.values()) - min(noise.values()) <= 3
+    slots = Counter(case.slots[0] for case in part if case.testbed == "noise" and case.noise == 0.8)
+    assert max(slots.values()) - min(slots.values()) <= 4
+
+
+def test_repeats_of_a_question_are_made_together(tmp_path: Path) -> None:
+    model = Slow()
+    run = _run(tmp_path / "r", model, repeats=2, until="noise.accuracy ± 20")
+    made = Counter(trial["item"] for trial in run.trials())
+    assert set(made.values()) <= {1, 2, 4}
+    assert run.conditions[0]["state"] == "decided"

@@ -1,0 +1,117 @@
+"""Options of requests: contradictions and wrong values are refused before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.errors import UsageError
+from tests.servers.function_model import ModelRequest, function_model
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "off and an effort": ({"thinking": "off", "reasoning_effort": "high"}, "contradict each other"),
+    "on and no effort": ({"thinking": "on", "reasoning_effort": "none"}, "contradict each other"),
+    "an unknown switch": ({"thinking": "maybe"}, "write on, off or budget=N"),
+    "a budget of nothing": ({"thinking": "budget=0"}, "write on, off or budget=N"),
+    "an effort of two words": ({"reasoning_effort": "very high"}, "write a level"),
+    "a list as the body": ({"extra_body": "[1]"}, "is not a JSON object"),
+    "no JSON": ({"extra_body": "{top_k: 1}"}, "is not JSON"),
+    "messages": ({"extra_body": {"messages": []}}, "must not contain 'messages'"),
+    "a temperature in the body": ({"extra_body": {"temperature": 1}}, "use `temperature`"),
+    "thinking twice": ({"thinking": "on", "extra_body": {"enable_thinking": False}}, "set the same thing"),
+    "a header with a line break": ({"header": "X-A: 1\r\nX-B: 2"}, "line break"),
+    "a header without a colon": ({"header": "X-A"}, "Name: value"),
+    "a header of the connection": ({"header": ["Content-Length: 3"]}, "belongs to the connection"),
+    "no tokens": ({"max_tokens": 0}, "use 'auto' or an integer"),
+    "many tokens": ({"max_tokens": "many"}, "use 'auto' or an integer"),
+    "a warm temperature": ({"temperature": "warm"}, "use 'none' or a number"),
+    "a negative temperature": ({"temperature": -1}, "use 'none' or a number"),
+    "a seed of a half": ({"seed_model": 0.5}, "is not an integer"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, reason = REFUSED[name]
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> str:
+        received.append(request)
+        return "Paris"
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        with pytest.raises(UsageError, match=reason):
+            ragbed.run("openai-api/t/m", "ragbed-mini-en_base", limit=1, progress=False, **options)
+    assert not received
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "reason"),
+    [
+        ("scripted/oracle", {"thinking": "off"}, "`thinking` has no effect on scripted/oracle"),
+        ("baseline/lexical", {"header": "X-A: 1"}, "`header` has no effect"),
+        ("openai-api/t/m", {"thinking": "off"}, "thinking=off has no known parameter"),
+        ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known parameter"),
+        ("anthropic/claude", {"seed_model": 1}, "the API has no seed"),
+        ("anthropic/claude", {"thinking": "budget=9"}, "needs at least 1,024"),
+        ("nobody/m", {}, "unknown"),
+    ],
+)
+def test_an_option_without_effect_and_an_unknown_provider_are_refused(
+    model: str, options: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "key-of-the-test-0001")
+    monkeypatch.setenv("T_BASE_URL", "http://127.0.0.1:9")
+    with pytest.raises(UsageError, match=reason):
+        ragbed.run(model, "ragbed-mini-en_base", limit=1, progress=False, **options)
+
+
+SENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "deepseek": ({"thinking": "off"}, {"thinking": {"type": "disabled"}}),
+    "zhipu": ({"thinking": "on"}, {"thinking": {"type": "enabled"}}),
+    "dashscope": ({"thinking": "budget=64"}, {"enable_thinking": True, "thinking_budget": 64}),
+    "siliconflow": ({"thinking": "off"}, {"enable_thinking": False}),
+    "vllm": ({"thinking": "off"}, {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}}),
+    "openrouter": ({"thinking": "on", "reasoning_effort": "low"}, {"reasoning": {"enabled": True, "effort": "low"}}),
+    "groq": ({"thinking": "off"}, {"reasoning_effort": "none"}),
+    "gemini": (
+        {"thinking": "budget=9"},
+        {"extra_body": {"google": {"thinking_config": {"include_thoughts": True, "thinking_budget": 9}}}},
+    ),
+    "mistral": ({"seed_model": 3}, {"random_seed": 3}),
+    "together": ({"extra_body": '{"top_k": 20}', "seed_model": 3}, {"top_k": 20, "seed": 3}),
+}
+
+
+@pytest.mark.parametrize("provider", SENT)
+def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, expected = SENT[provider]
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> str:
+        received.append(request)
+        return "Paris"
+
+    with function_model(respond) as url:
+        monkeypatch.setenv(f"{provider.upper()}_BASE_URL", url)
+        monkeypatch.setenv(f"{provider.upper()}_API_KEY", "key-of-the-test-0001")
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "temperature": "none"}
+        run = ragbed.run(
+            f"{provider}/m",
+            "ragbed-mini-en_base",
+            progress=False,
+            no_cache=True,
+            header="X-Team: rag",
+            **chosen,
+            **options,
+        )
+    body = received[0].body
+    assert {name: body[name] for name in body if name not in ("messages", "model", "max_tokens", "top_p")} == expected
+    assert received[0].headers["X-Team"] == "rag"
+    (status,) = run.status().models
+    assert status.sent is not None
+    assert status.sent["body"] == {name: body[name] for name in body if name != "messages"}

@@ -1,0 +1,44 @@
+"""What a build will find in a folder and need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
+from ragbed.builder.survey import forecast_build, survey_folder
+
+
+def make_folder(folder: Path) -> None:
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.md").write_text("The harbour was opened in 1931 and the town grew with it for many years. " * 9)
+    (folder / "deep" / "b.txt").write_text("港口于1931年开放，此后城市随之发展了许多年，居民越来越多。" * 9)
+    (folder / "empty.txt").write_text("")
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8")
+    (folder / ".hidden.txt").write_text("hidden")
+
+
+def make_recipe(generator: str) -> Recipe:
+    source = RecipeSource(kind="folder", place=".")
+    return Recipe(name="n", generator=generator, sources=(source,), langs=("en",), wanted=RecipeCounts(base=2))
+
+
+def test_a_folder_is_counted_by_what_can_be_read(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    survey = survey_folder(tmp_path)
+    assert (survey.documents, survey.skipped) == (2, {"empty": 1, ".jpg": 1})
+    assert survey.langs == {"en": 0.5, "zh": 0.5}
+    assert survey.tokens > 100
+
+
+def test_rules_need_no_calls(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    forecast = forecast_build(make_recipe("rules"), survey_folder(tmp_path))
+    assert (forecast.calls, forecast.dollars) == (0, 0)
+
+
+def test_a_model_needs_calls_and_an_unknown_price_is_none(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    forecast = forecast_build(make_recipe("scripted/echo"), survey_folder(tmp_path))
+    assert forecast.calls > 0
+    assert forecast.tokens_in > forecast.tokens_out > 0
+    assert forecast.dollars is None

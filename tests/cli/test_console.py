@@ -1,0 +1,65 @@
+"""Messages of the Python API name parameters; the command line shows options in their place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import ragbed
+from ragbed.cli.console import with_options
+from tests.cli.typed import type_command
+
+_SOURCE = Path(ragbed.__file__).parent
+_OPTION = re.compile(r"(?<![\w-])--[a-z]")
+# Commands that a user can run, and CSS.
+_SHELL = re.compile(r"ragbed |pip install|ray start|var\(|gcs-address|--sums FILE")
+
+
+@click.command()
+@click.option("--num-docs", "-n")
+@click.option("--from", "from_")
+@click.argument("data")
+def _command() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("num_docs=0 is not allowed", "--num-docs 0 is not allowed"),
+        ("use `num_docs`, or leave out `from_` (from_=rgb)", "use --num-docs, or leave out --from (--from rgb)"),
+        ("data=x.jsonl: name `data`", "DATA x.jsonl: name DATA"),
+        ("case en/1/noise@k=5,num_docs=5: no `answer`", "case en/1/noise@k=5,num_docs=5: no `answer`"),
+        ("`ragbed run` writes num_docs = 5", "`ragbed run` writes num_docs = 5"),
+    ],
+)
+def test_parameters_are_shown_as_options_of_the_command(message: str, shown: str) -> None:
+    assert with_options(message, _command) == shown
+    assert with_options(message) == message
+
+
+def test_the_same_mistake_names_the_parameter_in_python_and_the_option_on_the_command_line() -> None:
+    with pytest.raises(ragbed.UsageError, match=r"^num_docs=0 is not .* use testbeds=closed-book\.$"):
+        ragbed.run("scripted/oracle", "figure1", num_docs=0)
+    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "0")
+    assert done.err.startswith("ragbed: --num-docs 0 is not ")
+    assert done.err.endswith(" use --testbeds closed-book.\n")
+
+
+def test_no_message_below_the_command_line_names_an_option() -> None:
+    found = []
+    for path in _SOURCE.rglob("*.py"):
+        if "cli" in path.relative_to(_SOURCE).parts or path.name == "harness_tasks.py":  # commands of the harnesses
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        documented = {id(part.value) for part in ast.walk(tree) if isinstance(part, ast.Expr)}
+        texts = [
+            part.value
+            for part in ast.walk(tree)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in documented
+        ]
+        found += [f"{path.name}: {text}" for text in texts if _OPTION.search(text) and not _SHELL.search(text)]
+    assert found == []

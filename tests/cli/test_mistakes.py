@@ -1,0 +1,677 @@
+"""Every error that a user can reach by mistyping a model, dataset, option, file, URL or key, with its complete message.
+
+A message states the problem with the value, the cause, and the fix.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+import ragbed
+from ragbed.data.catalog import dataset_names
+from ragbed.models import PROVIDERS
+from ragbed.models.suggestions import suggest_model
+from tests.cli.typed import type_command
+
+
+class Mistake(NamedTuple):
+    """A mistyped command, and the last line that it must print to stderr.
+
+    In commands, `DATA` is a bundled dataset and `RUN` a valid `ragbed run` command. In messages, `<providers>` and
+    `<datasets>` are the lists of known names, and `<any>` is text that depends on libraries and installed packages.
+    """
+
+    typed: str
+    message: str
+    env: Mapping[str, str] = MappingProxyType({})
+    code: int = 2
+
+
+_DATA = "ragbed-mini-en_base"
+_RUN = "run -m scripted/oracle -d DATA --limit 3"
+
+MODELS = [
+    Mistake(
+        "run -d DATA -m gpt-4o",
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m o3-mini",
+        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m claude-sonnet-4-5",
+        "--model claude-sonnet-4-5: 'claude-sonnet-4-5' is not a known provider. Did you mean "
+        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m qwen2.5:7b",
+        "--model qwen2.5:7b: 'qwen2.5:7b' is not a known provider. Did you mean ollama/qwen2.5:7b? A model string "
+        "is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m openai:gpt-4o",
+        "--model openai:gpt-4o: 'openai:gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model "
+        "string is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m OpenAI/gpt-4o",
+        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m opnai/gpt-4o",
+        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m antropic/claude-sonnet-4-5",
+        "--model antropic/claude-sonnet-4-5: 'antropic' is not a known provider. Did you mean "
+        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m Qwen/Qwen2.5-7B-Instruct",
+        "--model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. Did you mean "
+        "hf/Qwen/Qwen2.5-7B-Instruct? A model string is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m models/qwen.gguf",
+        "--model models/qwen.gguf: 'models' is not a known provider. Did you mean llamacpp/models/qwen.gguf? A "
+        "model string is provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m something",
+        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m openai",
+        "--model openai: the name of the model is missing after the provider. Write openai/<model>.",
+    ),
+    Mistake(
+        "run -d DATA -m openai/",
+        "--model openai/: the name of the model is missing after the provider. Write openai/<model>.",
+    ),
+    Mistake(
+        "run -d DATA -m mine=something",
+        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "are <providers>.",
+    ),
+    Mistake(
+        "run -d DATA -m 'my name=openai/gpt-4o'",
+        "--model my name=openai/gpt-4o: the name 'my name' before '=' may only contain letters, digits, '.', '_' "
+        "and '-'.",
+    ),
+    Mistake(
+        "run -d DATA -m https://host/ask",
+        "--model https://host/ask: the model string of a system at a URL starts with its provider: write http/https://host/ask",
+    ),
+    Mistake(
+        "run -d DATA -m openai-api/myserver",
+        "openai-api/myserver: the name of the server or of the model is missing. Write openai-api/<name>/<model>.",
+    ),
+    Mistake(
+        "run -d DATA -m scripted/orakle",
+        "unknown scripted model 'orakle'. Did you mean 'oracle'? Known: oracle, refuser, <any>",
+    ),
+    Mistake("run -d DATA -m baseline/lex", "unknown baseline 'lex'. Did you mean 'lexical'? Known: lexical."),
+    Mistake("run -d DATA -m bundled/smollm", "unknown bundled model 'smollm'. Did you mean 'smollm2'? Known: smollm2."),
+    Mistake(
+        "run -d DATA -m llamacpp/none.gguf",
+        "llamacpp/none.gguf: no such file. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.",
+    ),
+    Mistake(
+        "run -d DATA -m llamacpp/text", "text is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format."
+    ),
+    Mistake("run -d DATA -m cassette/none", "none: no such file. Check the path."),
+    Mistake(
+        "run -d DATA -m cassette/text", "text is not a cassette (`ragbed export RUN --to cassette` writes one)", code=1
+    ),
+    Mistake(
+        "run -d DATA -m python/my_rag",
+        "python/my_rag: the module or the function is missing. Write python/<module>:<function>, e.g. "
+        "python/my_rag:answer.",
+    ),
+    Mistake(
+        "run -d DATA -m python/my_rag.py:answer",
+        "python/my_rag.py:answer: a module is named without .py; write python/my_rag:answer",
+    ),
+    Mistake(
+        "run -d DATA -m python/my_rga:answer",
+        "python/my_rga:answer: No module named 'my_rga' in this folder or in the installed packages. Check the "
+        "name, or change to the folder of the module.",
+    ),
+    Mistake(
+        "run -d DATA -m python/my_rag:answr", "python/my_rag:answr: my_rag has no function 'answr'. Check the name."
+    ),
+    Mistake(
+        "judge good -m gpt-4o",
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+    Mistake(
+        "demo -m gpt-4o",
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "provider/model; the providers are <providers>.",
+    ),
+]
+KEYS_AND_URLS = [
+    Mistake(
+        "run -d DATA -m openai/gpt-4o",
+        "gpt-4o needs an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
+        "OPENAI_API_KEY=<your key>",
+    ),
+    Mistake(
+        "run -d DATA -m anthropic/claude-sonnet-4-5",
+        "claude-sonnet-4-5 needs an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
+        "e.g. export ANTHROPIC_API_KEY=<your key>",
+    ),
+    Mistake(
+        "run -d DATA -m openai/gpt-4o",
+        "OPENAI_API_KEY contains characters that are not allowed in an API key. Copy the key again.",
+        env={"OPENAI_API_KEY": "ключ"},
+    ),
+    Mistake(
+        "run -d DATA -m openai-api/myserver/mymodel",
+        "MYSERVER_BASE_URL is not set. Set it to the server's URL, e.g. http://host:8000/v1.",
+    ),
+    Mistake(
+        "run -d DATA -m openai-api/myserver/mymodel",
+        "the URL of openai-api/myserver/mymodel is not valid: http:// or https:// or the host is missing. Correct "
+        "the model string or the variable with the base URL, e.g. http://host:8000/v1.",
+        env={"MYSERVER_BASE_URL": "localhost:8000"},
+    ),
+    Mistake(
+        "run -d DATA -m openai/gpt-4o",
+        "the URL of openai/gpt-4o is not valid: http:// or https:// or the host is missing. Correct the model "
+        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+        env={"OPENAI_BASE_URL": "host/v1"},
+    ),
+    Mistake(
+        "run -d DATA -m http/:nowhere",
+        "the URL of http/:nowhere is not valid: http:// or https:// or the host is missing. Correct the model "
+        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+    ),
+    Mistake(
+        "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",
+        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the connection.",
+        code=1,
+    ),
+    Mistake(
+        "run -d htp://host/x.jsonl -m scripted/oracle",
+        "htp://host/x.jsonl: Protocol not known: htp; known schemes: <any>",
+    ),
+    Mistake(
+        "run -d s3://bucket/x.jsonl -m scripted/oracle",
+        "s3://bucket/x.jsonl: s3:// needs a package that is not installed: pip install s3fs",
+    ),
+    Mistake(
+        "data get rgb --mirror hf-mirror",
+        "--mirror hf-mirror does not have rgb, only smollm2. Use --mirror jsdelivr.",
+    ),
+    Mistake(
+        "data get rgb --mirror mirror",
+        "unknown mirror 'mirror'. Did you mean 'hf-mirror'? Known: hf-mirror, jsdelivr, or a URL (https://…).",
+    ),
+]
+DATASETS = [
+    Mistake(
+        "run -m scripted/oracle -d mmlu",
+        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d en_refin",
+        "no file and no dataset is called en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
+        "<datasets>.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d data/mine.jsonl",
+        "no file and no dataset is called data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d rgb",
+        "rgb is a set of datasets. Choose one of them: en, en_refine, en_int, en_fact, zh, zh_refine, zh_int, zh_fact.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d smollm2",
+        "smollm2 is a model, not a dataset. Choose a dataset: <datasets>, or a file.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d en_refine", "en_refine is not downloaded yet; download it with: ragbed data get rgb"
+    ),
+    Mistake(
+        "run -m scripted/oracle -d bad.jsonl",
+        "bad.jsonl:1: JSON is malformed: invalid character (byte 4); each line must be one JSON object in UTF-8",
+        code=1,
+    ),
+    Mistake(
+        "run -m scripted/oracle -d other.jsonl",
+        "other.jsonl:1: has an unknown format: a record needs the field 'question' (native) or 'query' (rgb); its "
+        "fields are: a",
+        code=1,
+    ),
+    Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
+    Mistake(
+        "run -m scripted/oracle -d empty",
+        "empty is a folder without dataset files (.jsonl, .json, .ndjson, .parquet). Check the path.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d files",
+        "files is a folder, but not a sharded dataset (it has no shards.json). Choose a file: files/a.jsonl.",
+    ),
+    Mistake(
+        "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
+    ),
+    Mistake(
+        "run -m scripted/oracle -d DATA -d DATA",
+        "2 datasets have the name 'ragbed-mini-en_base'; rename one with NAME=PATH.",
+    ),
+    Mistake("cases mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("lint mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake(
+        "export mmlu --to native -o x.jsonl",
+        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+    ),
+    Mistake(
+        "data get rbg", "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2."
+    ),
+    Mistake(
+        "data path rbg",
+        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2.",
+    ),
+    Mistake("data path rgb", "rgb is not downloaded. Download it with: ragbed data get rgb", code=1),
+]
+NO_CASES = [
+    Mistake(
+        "RUN --noise 0.5",
+        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
+        "`ragbed cases` counts the feasible cases.",
+    ),
+    Mistake(
+        "RUN --noise 0.5 --testbeds noise",
+        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
+        "`ragbed cases` counts the feasible cases.",
+    ),
+    Mistake(
+        "RUN --num-docs 50",
+        "No case can be constructed. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
+        "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
+        "the feasible cases.",
+    ),
+    Mistake(
+        "RUN --testbeds counterfactual",
+        "--testbeds counterfactual: ragbed-mini-en_base has no counterfactual item in en or zh among the first 3. "
+        "Found: 60 base items in en (testbeds noise, rejection, closed-book). Change --testbeds, --limit or "
+        "--lang, or use another dataset.",
+    ),
+    Mistake(
+        "RUN --lang zh",
+        "ragbed-mini-en_base has no item for these testbeds in zh among the first 3. Found: 60 base items in en "
+        "(testbeds noise, rejection, closed-book). Change --testbeds, --limit or --lang, or use another dataset.",
+    ),
+    Mistake(
+        "RUN --noise 1 --testbeds noise", "--noise 1: noise accepts ratios below 1. Choose another ratio or testbed."
+    ),
+    Mistake(
+        "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
+        "No case can be constructed. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
+        "of documents. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
+        "dataset; `ragbed cases` counts the feasible cases.",
+    ),
+    Mistake(
+        "cases DATA --limit 3 --noise 0.5 --testbeds noise",
+        "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+        "--true-ratio or --distractors, or another dataset.",
+    ),
+    Mistake(
+        "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
+        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
+        "`ragbed cases` counts the feasible cases.",
+    ),
+]
+OPTIONS = [
+    Mistake("rn", "Error: No such command 'rn'. (Did you mean one of: 'rank', 'run'?)"),
+    Mistake("run -m scripted/oracle", "Error: Missing option '--data' / '-d'."),
+    Mistake("run -d DATA --model", "Error: Option '--model' requires an argument."),
+    Mistake("RUN --nois 0.2", "Error: No such option '--nois'. Did you mean '--noise'?"),
+    Mistake("RUN extra", "Error: Got unexpected extra argument (extra)"),
+    Mistake(
+        "RUN --testbeds nois",
+        "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, rejection, integration, counterfactual, "
+        "closed-book, <any>.",
+    ),
+    Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
+    Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),
+    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' has an empty part; separate values by single commas."),
+    Mistake("RUN --num-docs five", "Error: Invalid value for '--num-docs': 'five' is not allowed. Use an integer."),
+    Mistake(
+        "RUN --num-docs 0", "--num-docs 0 is not between 1 and 10,000; for no documents use --testbeds closed-book."
+    ),
+    Mistake(
+        "run -m scripted/oracle -d DATA --limit 0",
+        "--limit '0' is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
+    ),
+    Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
+    Mistake(
+        "RUN --profile robst",
+        "unknown profile 'robst'. Did you mean 'robust'? Known: paper, code-2023, code-2024, robust.",
+    ),
+    Mistake("RUN --positions al", "unknown value of --positions 'al'. Did you mean 'all'? Known: balanced, all."),
+    Mistake(
+        "RUN --distractors relatd",
+        "unknown distractor condition 'relatd'. Did you mean 'related'? Known: related, random, fixed.",
+    ),
+    Mistake(
+        "RUN --strategies quot",
+        "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
+    ),
+    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number of at least 0."),
+    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number of at least 0."),
+    Mistake(
+        "RUN --top-p 2",
+        "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
+    ),
+    Mistake(
+        "RUN --repeats 0", "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1."
+    ),
+    Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range: use 'auto' or an integer of at least 1."),
+    Mistake(
+        "RUN --max-connections 9999",
+        "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and at "
+        "most 4,096.",
+    ),
+    Mistake(
+        "RUN --timeout 0", "Error: Invalid value for '--timeout': '0' is not allowed. Use a number greater than 0."
+    ),
+    Mistake(
+        "RUN --budget -1", "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0."
+    ),
+    Mistake("RUN --budget 1", "--budget: the price of scripted/oracle is unknown. <any>"),
+    Mistake(
+        "RUN --preset vicuna",
+        "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'? Known: chatgpt, chatglm-6b, chatglm2-6b, "
+        "vicuna-7b-v1.3, qwen-7b-chat, belle-7b-2m.",
+    ),
+    Mistake("RUN --engine slurm", "unknown engine 'slurm'. Known: local, ray."),
+    Mistake(
+        "RUN --cluster head:6379", "--cluster head:6379 needs a Ray cluster. Add --engine ray, or remove --cluster."
+    ),
+    Mistake("RUN --replicas 2", "--replicas 2 needs a Ray cluster. Add --engine ray, or remove --replicas."),
+    Mistake("RUN --shard 3/2", "--shard '3/2' is not I/N with I from 1 to N, e.g. 2/8."),
+    Mistake(
+        "RUN --fail-under noise",
+        "--fail-under noise: write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
+    ),
+    Mistake("RUN --fail-under noise.acc=0.5", "unknown metric 'acc'. Did you mean 'accuracy'? Known: accuracy, <any>"),
+    Mistake(
+        "RUN --fail-under nois.accuracy=0.5",
+        "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, position, rejection, integration, "
+        "counterfactual, closed-book, <any>",
+    ),
+    Mistake(
+        "RUN --fail-under noise.accuracy=2",
+        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or 0% and 100%.",
+    ),
+    Mistake("RUN --docs 5", "--docs is now --num-docs."),
+    Mistake(
+        "RUN -o https://host/run",
+        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but a local file or folder is needed "
+        "here; `ragbed export` and `ragbed score --sums` write to URLs.",
+    ),
+    Mistake("RUN -o text", "text is a file, but a run is a folder. Choose another --out."),
+    Mistake(
+        "RUN -o good --seed 1",
+        "good was created with --seed 0, but this command uses --seed 1. Use the same settings, or choose another "
+        "--out.",
+    ),
+    Mistake(
+        "RUN --prompt none",
+        "--prompt none: the folder does not contain instructions. Create at least one of en/system.md, en/user.md, "
+        "en/closed-book.system.md, en/closed-book.user.md, or the same for zh.",
+    ),
+    Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
+    Mistake("RUN --config bad.toml", "--config bad.toml is not TOML: <any>"),
+    Mistake(
+        "RUN --config wrong.toml",
+        "--config wrong.toml: 'nois' is not an option of this command. Did you mean 'noise'? `ragbed run --help` "
+        "lists them.",
+    ),
+    Mistake(
+        "report good -f docx",
+        "Error: Invalid value for '--format' / '-f': 'docx' is not one of 'text', 'md', 'html', 'latex', 'csv', "
+        "'json', 'svg', 'png', 'pdf'.",
+    ),
+    Mistake("report good --track robst", "unknown track 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
+    Mistake("compare good", "Error: Missing argument 'B'."),
+    Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
+    Mistake(
+        "compare good good --fail-if-worse lots",
+        "Error: Invalid value for '--fail-if-worse': 'lots' is not a share between 0 and 1; write e.g. 0.03 or 3%.",
+    ),
+    Mistake(
+        "view good --port 99999",
+        "Error: Invalid value for '--port': '99999' is not allowed. Use an integer of at least 0 and at most 65,535.",
+    ),
+    Mistake(
+        "diagnose good --show E99",
+        "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, "
+        "E13, unclassified.",
+    ),
+    Mistake("judge good", "Error: Missing option '--model' / '-m'."),
+    Mistake(
+        "judge good -m scripted/oracle --criteria refused",
+        "unknown criterion 'refused'. Did you mean 'refusal'? Known: refusal, flag, correct, sufficient, "
+        "supported, code.rej_star, code.ed_star.",
+    ),
+    Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
+    Mistake(
+        "score good --disagreements robust",
+        "Error: Invalid value for '--disagreements': 'robust' is not one of 'code', 'paper'.",
+    ),
+    Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
+    Mistake("synth", "Error: Missing option '--out' / '-o'."),
+    Mistake(
+        "synth -o news --items 0",
+        "--items, --integration and --counterfactual are all 0, so there is nothing to write. Set at least one of "
+        "them.",
+    ),
+    Mistake("synth -o news --lang fr", "unknown language 'fr'. Known: en, zh."),
+    Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use a number from 60 to 1500."),
+    Mistake(
+        "synth -o news --perturbations hedges",
+        "unknown perturbation 'hedges'. Did you mean 'hedge'? Known: mix, none, distance, hedge, sibling, "
+        "outdated, partial, contradiction, agreement, random, refusal, overlap, length.",
+    ),
+    Mistake(
+        "export DATA --to nativ -o x.jsonl",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, corpus, withheld-corpus, parquet, "
+        "records, jsonl, ragas, ragchecker, inspect, lm-eval, hf.",
+    ),
+    Mistake(
+        "export good --to native -o x.jsonl",
+        "unknown run format 'native'. Known: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.",
+    ),
+    Mistake(
+        "import text --from rbg -d DATA -o new",
+        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, cassette.",
+    ),
+    Mistake(
+        "import text --from jsonl -d DATA -o new",
+        "--from jsonl needs the name of the model that produced the answers. Add --model NAME.",
+    ),
+    Mistake("cache prune", "Use either --older-than AGE or --all."),
+    Mistake("cache prune --older-than month", "--older-than 'month': write a number and h, d or w, e.g. 30d."),
+    Mistake("power --drop lots", "--drop 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
+    Mistake(
+        "power --items 1",
+        "Error: Invalid value for '--items': '1' is not allowed. Use an integer of at least 2 and at most 100,000.",
+    ),
+    Mistake("build ini", "Error: No such command 'ini'. Did you mean 'init'?"),
+    Mistake("board runs", "`ragbed board` is now `ragbed leaderboard`."),
+]
+FILES = [
+    Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake(
+        "status empty",
+        "empty contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).",
+    ),
+    Mistake(
+        "status broken",
+        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a copy",
+        code=1,
+    ),
+    Mistake(
+        "status text",
+        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums.",
+    ),
+    Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake(
+        "leaderboard none -o site", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."
+    ),
+    Mistake("view none", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."),
+    Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
+    Mistake(
+        "judge good -m scripted/oracle --labels text",
+        "text:1: not a label: JSON is malformed: invalid character (byte 0)",
+        code=1,
+    ),
+    Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
+    Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
+    Mistake("build run none.toml", "none.toml does not exist; `ragbed build init BRIEF DIR` writes a recipe."),
+    Mistake("build run text", "text is not TOML: <any>", code=1),
+    Mistake(
+        'build init "10 English questions" none', "none does not exist; give the folder or file with the documents."
+    ),
+    Mistake("review none", "none does not exist. Choose the folder of a build, or a dataset (*.jsonl)."),
+    Mistake("review empty", "empty contains no dataset (*.jsonl). Choose the folder of a build, or a dataset."),
+    Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
+    Mistake(
+        "import text --from rgb -d DATA -o new",
+        "text does not have the name of a result file of the original code. Rename it to "
+        "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
+    ),
+    Mistake(
+        "import text --from cassette -o new",
+        "text is not a cassette (`ragbed export RUN --to cassette` writes one)",
+        code=1,
+    ),
+    Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
+    Mistake("merge none -o new", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
+    Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
+    Mistake(
+        "merge good text -o new",
+        "text is a file of sums, but good is a run. Use only files of sums or only runs; this command writes the "
+        "sums of a run: ragbed score good --sums FILE",
+    ),
+]
+
+_ALL = [*MODELS, *KEYS_AND_URLS, *DATASETS, *NO_CASES, *OPTIONS, *FILES]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, and with files and folders of the wrong kind."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    ragbed.run("scripted/oracle", _DATA, limit=3, testbeds="noise", out=folder / "good", progress=False)
+    files = {
+        "bad.jsonl": "not json\n",
+        "other.jsonl": '{"a": 1}\n',
+        "empty.jsonl": "",
+        "files/a.jsonl": "{}\n",
+        "bad.toml": "[x",
+        "wrong.toml": "nois = 1\n",
+        "text": "x\n",
+        "broken/run.sqlite": "junk",
+        "my_rag.py": 'def answer(question, documents, lang):\n    return ""\n',
+    }
+    (folder / "empty").mkdir()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def _pattern(message: str) -> str:
+    lists = {"<providers>": ", ".join(PROVIDERS), "<datasets>": ", ".join(dataset_names())}
+    for mark, text in lists.items():
+        message = message.replace(mark, text)
+    start = "" if message.startswith("Error: ") else "ragbed: "
+    return start + ".+".join(map(re.escape, message.split("<any>")))
+
+
+@pytest.mark.parametrize("mistake", _ALL, ids=[f"{mistake.typed} {dict(mistake.env) or ''}" for mistake in _ALL])
+def test_a_mistake_is_answered_with_problem_cause_and_fix(
+    folder: Path, mistake: Mistake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(folder)
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    command = re.sub(r"\bDATA\b", _DATA, re.sub(r"^RUN\b", _RUN, mistake.typed))
+    before = sorted(path.name for path in folder.iterdir())
+    done = type_command(*shlex.split(command), env={"RAGBED_DATA_DIR": str(tmp_path), **mistake.env})
+    assert done.code == mistake.code
+    last = done.err.rstrip("\n").rpartition("\n")[2]
+    assert re.fullmatch(_pattern(mistake.message), last), last
+    assert "Traceback" not in done.err
+    left = {path.name for path in folder.iterdir()} - {*before, "runs", "__pycache__"}
+    assert not left  # a refused command writes nothing
+    assert not any((folder / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("gemini-2.5-pro", "gemini/gemini-2.5-pro"),
+        ("google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
+        ("deepseek-chat", "deepseek/deepseek-chat"),
+        ("qwen-max", "dashscope/qwen-max"),
+        ("qwq-plus", "dashscope/qwq-plus"),
+        ("glm-4-plus", "zhipu/glm-4-plus"),
+        ("mistral-large-latest", "mistral/mistral-large-latest"),
+        ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
+        ("Claude/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("deepsek/deepseek-chat", "deepseek/deepseek-chat"),
+        ("meta-llama/Llama-3.1-8B", "hf/meta-llama/Llama-3.1-8B"),
+        ("/etc/model", None),
+        ("llama", None),
+    ],
+)
+def test_the_model_string_that_was_meant_is_suggested(typed: str, meant: str | None) -> None:
+    providers = ["openai", "anthropic", "gemini", "deepseek", "dashscope", "zhipu", "mistral", "hf", "ollama"]
+    assert suggest_model(typed, providers) == meant
+
+
+def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
+    assert suggest_model("deepseek-chat", ["openai", "openai-api"]) == "openai-api/deepseek/deepseek-chat"
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "options", "message"),
+    [
+        ("gpt-4o", _DATA, {}, "Did you mean openai/gpt-4o?"),
+        ("scripted/oracle", "mmlu", {}, "no file and no dataset is called mmlu"),
+        ("scripted/oracle", _DATA, {"noise": 0.5}, "noise 0.5 of 5 documents is 2.5 documents; use 0.4 or 0.6"),
+        ("scripted/oracle", _DATA, {"testbeds": "counterfactual"}, "has no counterfactual item in en or zh"),
+        ("scripted/oracle", _DATA, {"lang": "zh"}, "has no item for these testbeds in zh"),
+    ],
+)
+def test_the_python_api_raises_the_same_errors(
+    model: str, data: str, options: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ragbed.UsageError, match=re.escape(message)):
+        ragbed.run(model, data, out=tmp_path / "run", progress=False, **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,149 @@
+"""Parameters that a server rejects are learned once; those of the user are never changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.errors import RagbedError
+from ragbed.models.failures import from_status
+from ragbed.models.providers.negotiation import Negotiation
+from tests.servers.function_model import ModelRequest, function_model
+
+BODY: dict[str, Any] = {"model": "m", "messages": [], "temperature": 0.0, "top_p": 1.0, "max_tokens": 256}
+_OPENAI = '{{"error": {{"message": "{}", "type": "invalid_request_error", "param": {}, "code": {}}}}}'
+# Messages of providers, with what is left of the body.
+REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
+    "OpenAI, max_tokens": (
+        400,
+        _OPENAI.format(
+            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+            '"max_tokens"',
+            '"unsupported_parameter"',
+        ),
+        {"temperature": 0.0, "top_p": 1.0, "max_completion_tokens": 256},
+    ),
+    "OpenAI, temperature": (
+        400,
+        _OPENAI.format("Unsupported value: 'temperature' does not support 0.", '"temperature"', '"unsupported_value"'),
+        {"top_p": 1.0, "max_tokens": 256},
+    ),
+    "Anthropic, temperature": (
+        400,
+        '{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` is deprecated."}}',
+        {"top_p": 1.0, "max_tokens": 256},
+    ),
+    "Anthropic, both": (
+        400,
+        '{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` and `top_p` cannot both be '
+        'specified for this model. Please use only one."}}',
+        {"temperature": 0.0, "max_tokens": 256},
+    ),
+    "FastAPI, an unknown field": (
+        422,
+        '{"detail":[{"type":"extra_forbidden","loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]}',
+        {"temperature": 0.0, "max_tokens": 256},
+    ),
+    "DashScope": (
+        400,
+        _OPENAI.format("parameter.enable_thinking must be set to false for non-streaming calls", "null",
+                       '"invalid_parameter_error"'),
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
+    "ModelScope": (
+        400,
+        '{"errors":{"message":"enable thinking can not be support when `stream=False`"},"request_id":"1"}',
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_a_rejected_parameter_is_left_out_renamed_or_set(name: str) -> None:
+    status, message, expected = REJECTED[name]
+    negotiation = Negotiation()
+    assert negotiation.apply(BODY) == BODY
+    assert negotiation.learn(from_status(status, message), BODY)
+    sent = negotiation.apply(BODY)
+    assert {key: sent[key] for key in sent if key not in ("model", "messages")} == {
+        key: expected[key] for key in expected if key not in ("model", "messages")
+    }
+    assert negotiation.describe()
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, '{"error":{"message":"messages: text content blocks must be non-empty","type":"invalid_request_error"}}'),
+        (400, '{"error":{"message":"max_tokens is too large: 9. The model supports at most 8.","param":"max_tokens"}}'),
+        (401, '{"error":{"message":"temperature of the key is wrong","code":"invalid_api_key"}}'),
+        (429, '{"error":{"message":"temperature","code":"rate_limit_exceeded"}}'),
+        (500, '{"error":{"message":"temperature"}}'),
+    ],
+)
+def test_other_failures_change_nothing(status: int, message: str) -> None:
+    negotiation = Negotiation()
+    assert not negotiation.learn(from_status(status, message), BODY)
+    assert negotiation.apply(BODY) == BODY
+
+
+def test_a_parameter_that_the_user_set_for_the_server_is_never_changed() -> None:
+    negotiation = Negotiation(frozenset({"temperature"}))
+    assert not negotiation.learn(from_status(*REJECTED["OpenAI, temperature"][:2]), BODY)
+
+
+def test_a_server_that_goes_back_to_the_former_name_is_followed() -> None:
+    negotiation = Negotiation()
+    assert negotiation.learn(from_status(*REJECTED["OpenAI, max_tokens"][:2]), BODY)
+    unknown = _OPENAI.format("Unknown parameter", '"max_completion_tokens"', '"unknown_parameter"')
+    assert negotiation.learn(from_status(400, unknown), negotiation.apply(BODY))
+    assert negotiation.apply(BODY) == BODY
+
+
+def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request.body)
+        name = "max_tokens" if "max_tokens" in request.body else "max_completion_tokens"
+        return 400, {"error": {"message": "Unknown", "param": name, "code": "unknown_parameter"}}
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        monkeypatch.setenv("T_API_KEY", "key-of-the-test-0001")
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 9, "no_cache": True}
+        with pytest.raises(RagbedError, match="rejects every request"):
+            ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
+    bodies = [json.dumps(body, sort_keys=True) for body in received]
+    assert len(set(bodies)) == len(bodies)
+
+
+def test_a_server_that_changes_its_dialect_during_a_run_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[dict[str, Any]] = []
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        received.append(request.body)
+        wrong = "max_tokens" if len(received) < 20 else "max_completion_tokens"
+        if wrong in request.body:
+            return 400, {"error": {"message": "Unknown", "param": wrong, "code": "unknown_parameter"}}
+        return "<think>Paris</think>Lyon" if len(received) % 2 else "Lyon"
+
+    with function_model(respond) as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        chosen: dict[str, Any] = {"testbeds": "noise", "limit": 9, "max_connections": 4, "no_cache": True}
+        run = ragbed.run("openai-api/t/m", "ragbed-mini-en_base", progress=False, **chosen)
+    assert sum(run.outcomes.values()) == 45
+    assert run.outcomes["ok"] >= 41  # a call whose both names were rejected ends as an error
+    assert {trial["reply"] for trial in run.trials()} <= {"Lyon", None}
+
+
+def test_a_server_that_still_refuses_to_think_is_told_not_to() -> None:
+    negotiation = Negotiation()
+    rejection = from_status(*REJECTED["DashScope"][:2])
+    assert negotiation.learn(rejection, BODY)
+    assert negotiation.learn(rejection, negotiation.apply(BODY))
+    assert negotiation.apply(BODY)["enable_thinking"] is False
+    assert not negotiation.learn(rejection, negotiation.apply(BODY))

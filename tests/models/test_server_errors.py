@@ -1,0 +1,86 @@
+"""Errors of servers are told apart by their codes (src/ragbed/models/server_errors.py)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ragbed.models.failures import from_status
+
+_RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.2s"}
+_PER_DAY = {
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}],
+}
+_PER_MINUTE = {
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}],
+}
+
+
+def _gemini(*details: object) -> object:
+    message = "You exceeded your current quota, please check your plan and billing details. Please retry in 1.2s."
+    return [{"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", "details": list(details)}}]
+
+
+def _openai(message: str, code: str | None, type_: str = "invalid_request_error") -> object:
+    return {"error": {"message": message, "type": type_, "param": None, "code": code}}
+
+
+ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
+    "Gemini, a minute": (429, _gemini(_PER_MINUTE, _RETRY), "rate", True, 1.2),
+    "Gemini, a day": (429, _gemini(_PER_DAY, _RETRY), "quota", False, None),
+    "Gemini without details": (429, _gemini(), "rate", True, None),
+    "Gemini in the message of a proxy": (
+        429, {"error": {"message": json.dumps(_gemini(_RETRY)), "code": 429}}, "rate", True, 1.2
+    ),
+    "OpenAI, a rate": (429, _openai("Rate limit reached", "rate_limit_exceeded", "requests"), "rate", True, None),
+    "OpenAI, no credit": (
+        429, _openai("You exceeded your current quota", "insufficient_quota"), "quota", False, None
+    ),
+    "Azure, a filter": (
+        400,
+        {"error": {"message": "The response was filtered", "code": "content_filter",
+                   "innererror": {"code": "ResponsibleAIPolicyViolation"}}},
+        "filter", False, None,
+    ),
+    "DashScope, a filter": (
+        400, _openai("Output data may contain inappropriate content.", "data_inspection_failed"), "filter", False, None
+    ),
+    "DashScope, no credit": (400, {"code": "Arrearage", "message": "Access denied"}, "quota", False, None),
+    "Zhipu, a filter": (400, {"error": {"code": "1301", "message": "输入可能包含敏感内容"}}, "filter", False, None),
+    "Zhipu, no credit": (429, {"error": {"code": "1113", "message": "您的账户已欠费"}}, "quota", False, None),
+    "OpenRouter, a filter": (
+        403,
+        {"error": {"code": 403, "message": "Input flagged", "metadata": {"reasons": ["x"], "flagged_input": "y"}}},
+        "filter", False, None,
+    ),
+    "OpenRouter, no credit": (402, {"error": {"code": 402, "message": "Insufficient credits"}}, "quota", False, None),
+    "Anthropic, a rate": (429, {"type": "error", "error": {"type": "rate_limit_error"}}, "rate", True, None),
+    "Anthropic, overloaded": (529, {"type": "error", "error": {"type": "overloaded_error"}}, "server", True, None),
+    "Anthropic, too long": (
+        400, {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
+        "too-long", False, None,
+    ),
+    "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
+    "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
+    "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",
+                                False, None),
+    "not JSON": (503, "<html>busy</html>", "server", True, None),
+    "deep JSON": (400, json.loads("[" * 50 + "]" * 50), "request", False, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_has_the_kind_of_its_code(name: str) -> None:
+    status, body, kind, again, wait_s = ERRORS[name]
+    failure = from_status(status, body if isinstance(body, str) else json.dumps(body, ensure_ascii=False))
+    assert (failure.kind, failure.again, failure.wait_s) == (kind, again, wait_s)
+
+
+def test_the_longer_of_two_pauses_counts() -> None:
+    body = json.dumps(_gemini(_RETRY))
+    assert from_status(429, body, 5.0).wait_s == 5.0
+    assert from_status(429, body, 0.1).wait_s == 1.2

@@ -1,0 +1,155 @@
+"""Thoughts are kept apart from answers in the layouts of models and servers (src/ragbed/models/thoughts.py)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragbed.models.thoughts import split_response, split_segments
+
+_HARMONY = "<|channel|>analysis<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}<|return|>"
+PAIRED = {
+    "think": "<think>{0}</think>{1}",
+    "think on lines": "<think>\n{0}\n</think>\n\n{1}",
+    "think after a line": "\n<think>{0}</think>\n{1}",
+    "capital letters": "<THINK>{0}</THINK>{1}",
+    "thinking": "<thinking>{0}</thinking>{1}",
+    "thought": "<thought>{0}</thought>{1}",
+    "thoughts": "<thoughts>\n{0}\n</thoughts>\n{1}",
+    "reasoning": "<reasoning>{0}</reasoning>{1}",
+    "reflection": "<reflection>{0}</reflection>{1}",
+    "scratchpad": "<scratchpad>{0}</scratchpad>\n{1}",
+    "attributes": '<think type="deep">{0}</think>{1}',
+    "seed": "<seed:think>{0}</seed:think>{1}",
+    "longcat": "<longcat_think>\n{0}\n</longcat_think>{1}",
+    "brackets": "[THINK]{0}[/THINK]{1}",
+    "brackets on lines": "[THINK]\n{0}\n[/THINK]\n{1}",
+    "triangles": "◁think▷{0}◁/think▷{1}",
+    "bars": "<|thinking|>{0}<|/thinking|>{1}",
+    "begin and end": "<|begin_of_thought|>\n\n{0}\n\n<|end_of_thought|>\n\n{1}",
+    "a solution": "<|begin_of_thought|>{0}<|end_of_thought|><|begin_of_solution|>{1}<|end_of_solution|>",
+    "start and end": "<|START_THINKING|>{0}<|END_THINKING|><|START_RESPONSE|>{1}<|END_RESPONSE|>",
+    "working out": "<start_working_out>{0}<end_working_out><SOLUTION>{1}</SOLUTION>",
+    "think start": "<think_start>{0}<think_end>{1}",
+    "unused tokens": "<unused94>thought\n{0}<unused95>{1}",
+    "a channel of Gemma": "<|channel>thought\n{0}<channel|>{1}",
+    "an answer tag": "<think>{0}</think>\n<answer>{1}</answer>",
+    "a response tag": "<think>\n{0}\n</think>\n\n<response>\n{1}\n</response>",
+    "a final response": "<think>{0}</think>[BEGIN FINAL RESPONSE]{1}[END FINAL RESPONSE]",
+    "an answer tag without an end": "<think>{0}</think><answer>{1}",
+    "sentences": "Here is my thought process:\n\n{0}\n\nHere is my response:\n\n{1}",
+    "harmony": _HARMONY,
+    "harmony without an end": _HARMONY.removesuffix("<|return|>"),
+    "harmony with a start": "<|start|>assistant" + _HARMONY,
+    "harmony commentary": "<|channel|>commentary<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}",
+    "harmony without special tokens": "analysis{0}assistantfinal{1}",
+    "a closing tag alone": "{0}</think>{1}",
+    "a closing tag alone on a line": "{0}\n</think>\n\n{1}",
+    "a closing bracket alone": "{0}[/THINK]{1}",
+    "a closing seed tag alone": "{0}</seed:think>{1}",
+    "a preface": "\n\n<think>{0}</think>\n\n{1}",
+    "Chinese tags": "<思考>{0}</思考>{1}",
+    "Chinese brackets": "【思考】{0}【/思考】{1}",
+    "Chinese process": "<思考过程>\n{0}\n</思考过程>\n{1}",
+    "Chinese reasoning": "【推理】\n{0}\n【/推理】\n{1}",
+    "full-width tags": "＜think＞{0}＜／think＞{1}",
+    "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
+}
+TEXTS = {
+    "en": ("The question is where.\nDocument 2 says Paris.", "It is Paris, 75000 (France)."),
+    "zh": ("问题是哪座城市。\n文档2说是巴黎。", "答案是巴黎（法国）。"),
+}
+
+
+@pytest.mark.parametrize("lang", TEXTS)
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_layout_is_split_exactly(name: str, lang: str) -> None:
+    thought, answer = TEXTS[lang]
+    assert split_response(PAIRED[name].format(thought, answer)) == (thought, answer, True)
+
+
+OPEN = {
+    "an opening tag alone": "<think>{0}",
+    "an opening tag on a line": "<think>\n{0}",
+    "an opening bracket alone": "[THINK]{0}",
+    "an open channel": "<|channel|>analysis<|message|>{0}",
+    "an open Chinese tag": "<思考>\n{0}",
+    "an open begin": "<|begin_of_thought|>{0}",
+}
+
+
+@pytest.mark.parametrize("lang", TEXTS)
+@pytest.mark.parametrize("name", OPEN)
+def test_a_thought_without_an_end_is_not_an_answer(name: str, lang: str) -> None:
+    thought, _ = TEXTS[lang]
+    assert split_response(OPEN[name].format(thought)) == (thought, "", False)
+
+
+@pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
+def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
+    assert split_response(tag) == (None, "", False)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Write <think> and </think> around it.",
+        "It is <b>Paris</b>.",
+        "The list [1, 2] and [THINKING] are names.",
+        "Analysis: it is Paris.",
+        "analysis of the documents gives Paris",
+        "【巴黎】",
+        "  \n",
+        "",
+        "I think </b> it is Paris.",
+    ],
+)
+def test_an_answer_without_a_thought_is_unchanged(answer: str) -> None:
+    assert split_response(answer) == (None, answer, True)
+
+
+def test_an_empty_thought_is_none() -> None:
+    assert split_response("<think>\n\n</think>\n\nParis") == (None, "Paris", True)
+
+
+def test_several_thoughts_are_all_kept_apart() -> None:
+    found = split_response("<think>a</think>One.\n<think>b</think>\nTwo.")
+    assert found == ("a\n\nb", "One.\n\nTwo.", True)
+
+
+def test_a_thought_inside_a_thought_belongs_to_it() -> None:
+    assert split_response("<think>a <think>b</think> c</think>Paris") == ("a <think>b</think> c", "Paris", True)
+
+
+def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
+    assert split_response("Sure.\n<think>\nHm\n</think>\nParis") == ("Hm", "Sure.\n\nParis", True)
+
+
+_PIECES = st.sampled_from(
+    ["<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>", "final", "analysis", "<|message|>", "<|end|>", "\n",
+     " ", "<answer>", "</answer>", "assistantfinal", "巴黎", "Paris", "<思考>", "</思考>", "◁think▷",
+     "Here is my thought process:", "Here is my response:",
+     "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>"]
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)))
+def test_a_split_never_loses_or_invents_a_character(text: str) -> None:
+    segments = split_segments(text)
+    assert "".join(segment.text for segment in segments) == text
+    thought, answer, _ = split_response(text)
+    assert answer == "".join(segment.text for segment in segments if segment.kind == "answer")
+    assert (thought or "") == "\n\n".join(segment.text for segment in segments if segment.kind == "thought")
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "<think></think>", "\n<think>", "a <think> </think>", "<|channel|>x<|message|>"]
+)
+def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:
+    started = time.monotonic()
+    split_response(piece * (1_000_000 // len(piece)))
+    assert time.monotonic() - started < 10

@@ -1,0 +1,188 @@
+"""Runs in provider batches: the same results as direct calls, whatever the provider and the clock do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+import ragbed
+from ragbed.errors import RagbedError, UsageError
+from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.runs.execution import Job
+from ragbed.runs.prices import cost_of, find_price
+from ragbed.runs.status import read_status
+from ragbed.runs.store import open_store
+from tests.runs.harness import canonical
+from tests.servers.mock_batches import BatchBehaviour, mock_batches
+
+DATA = "ragbed-mini-en_base"
+MODELS = ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
+_OPTIONS: dict[str, Any] = {"testbeds": "noise", "noise": [0, 0.4], "limit": 15, "no_cache": True, "progress": False}
+CASES = 30
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
+
+
+def _serve(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+
+
+def _stats(url: str) -> dict[str, Any]:
+    with urlopen(f"{url}/stats") as page:
+        found: dict[str, Any] = json.load(page)
+        return found
+
+
+def _run(model: str, out: Path, **options: Any) -> ragbed.Run:
+    return ragbed.run(model, DATA, out=out, **{**_OPTIONS, **options})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_run_in_batches_equals_a_direct_run(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    behaviour = BatchBehaviour(expired=0.2, failed=0.1, refused_polls=0.3)
+    with mock_batches(behaviour) as url:
+        _serve(monkeypatch, url)
+        _run(model, tmp_path / "direct")
+        calls = _stats(url)["calls"]
+        run = _run(model, tmp_path / "batch", batch=True)
+        stats = _stats(url)
+    assert stats["calls"] == calls
+    assert stats["keys"] == 1
+    assert canonical(tmp_path / "batch") == canonical(tmp_path / "direct")
+    assert sum(run.outcomes.values()) == CASES
+    assert run.outcomes["error"] > 0
+    assert read_status(tmp_path / "batch").batches == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("damage", ["foreign", "duplicate", "truncated"])
+def test_each_case_has_one_outcome_if_results_are_damaged(
+    model: str, damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(damage=damage, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True)
+    assert sum(run.outcomes.values()) == CASES
+    assert run.outcomes.get("error", 0) == (1 if damage == "truncated" else 0)
+    assert not any("It was" in (trial["reply"] or "") for trial in run.trials())
+    if damage == "truncated":
+        assert "no line for this case" in run.errors[0]["message"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_creation_without_a_response_is_looked_up(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(lost_answers=1)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True)
+        assert _stats(url)["batches"] == 1
+    assert run.outcomes == {"ok": CASES}
+
+
+def test_a_refused_batch_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, behaviour in {
+        "refused": BatchBehaviour(refuses=True),
+        "invalid": BatchBehaviour(invalid=True, delay_s=0),
+    }.items():
+        with mock_batches(behaviour) as url:
+            _serve(monkeypatch, url)
+            with pytest.raises(RagbedError, match="the provider refused a batch"):
+                _run(MODELS[0], tmp_path / name, batch=True)
+        status = read_status(tmp_path / name)
+        assert (status.models[0].error, status.batches) == (CASES, [])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True, budget=5)
+        price = find_price(model)
+        assert price is not None
+        with open_store(tmp_path / "run", create=False) as store:
+            spent = sum(((cost_of(result.completion, price) or Decimal(0)) for result in store.results()), Decimal(0))
+        assert 2 * spent == CASES * price({"in": 700, "out": 12})
+        assert run.outcomes == {"ok": CASES}
+        limit = float(spent) / 3
+        with pytest.raises(RagbedError, match="budget"):
+            _run(model, tmp_path / "small", batch=True, budget=limit)
+        with open_store(tmp_path / "small", create=False) as store:
+            paid = sum(((cost_of(result.completion, price) or Decimal(0)) for result in store.results()), Decimal(0))
+        assert paid <= Decimal(str(limit))
+
+
+def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenAIBatches, "max_lines", 8)
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
+        assert _stats(url)["batches"] == 4
+
+
+def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
+        _run(MODELS[0], tmp_path / "one", batch=True, no_cache=False)
+        _run(MODELS[0], tmp_path / "two", batch=True, no_cache=False)
+        assert _stats(url)["batches"] == 1
+    assert canonical(tmp_path / "one") == canonical(tmp_path / "two")
+
+
+def test_a_monitored_run_looks_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(
+            MODELS[0], tmp_path / "run", batch=True, noise=[0, 0.2, 0.4, 0.6], limit=60, until="noise.accuracy ± 25"
+        )
+    assert run.conditions[0]["state"] == "decided"
+    assert 0 < run.outcomes["ok"] < 240
+
+
+def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        _run(MODELS[0], tmp_path / "run", batch=True)
+        with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
+            ((key, value),) = connection.execute("SELECT key, value FROM meta WHERE key LIKE 'batch.%'").fetchall()
+            open_batch = {**json.loads(value), "state": "submitted", "calls": [[1, 0], [2, 0]]}
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", (json.dumps(open_batch), key))
+        connection.close()
+        (batch,) = read_status(tmp_path / "run").batches
+        assert (batch.model, batch.requests) == (MODELS[0], CASES)
+        with pytest.raises(UsageError, match="Set `batch`"):
+            _run(MODELS[0], tmp_path / "run")
+        before = canonical(tmp_path / "run")
+        _run(MODELS[0], tmp_path / "run", batch=True)
+        assert canonical(tmp_path / "run") == before
+        assert read_status(tmp_path / "run").batches == []
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("scripted/oracle", {}, "scripted/oracle has no batches"),
+        (MODELS[0], {"strategies": "quote"}, "omit `strategies`"),
+    ],
+)
+def test_batches_need_a_provider_and_single_calls(
+    model: str, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        _run(model, tmp_path / "run", batch=True, **options)
+
+
+def test_a_job_has_no_batches_by_default() -> None:
+    assert Job.batch is False

@@ -1,0 +1,168 @@
+"""Outcomes of cases: older runs and cassettes are converted, served models are told apart, rejections stop a run."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.run_cells import read_report_cells
+from ragbed.errors import DataError
+from ragbed.io.cassette import CassetteWriter, read_cassette
+from ragbed.runs import database
+from ragbed.runs.checksum import seal_of
+from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.display_names import read_names
+from ragbed.runs.execution import run
+from ragbed.runs.status import read_status
+from ragbed.runs.store import open_store
+from ragbed.schema import Case, Completion, Served
+from tests.cli.typed import type_command
+from tests.runs.harness import TalkingModel, ask_nobody, make_job
+from tests.servers.function_model import ModelRequest, function_model
+
+OLD = (
+    (b'{"outcome":"ok","reply":"It is gold-0."}', "ok"),
+    (b'{"outcome":"ok","reply":"It is gold-1 and","finish":"length"}', "truncated"),
+    (b'{"outcome":"ok","reply":"It is gold-2 and","finish":"max_tokens"}', "truncated"),
+    (b'{"outcome":"refused","finish":"content_filter"}', "filtered"),
+    (b'{"outcome":"error","error":"timeout: no"}', "error"),
+    (b'{"outcome":"ok","reply":"\\"outcome\\":\\"refused\\" \\"finish\\":\\"length\\""}', "ok"),
+)
+
+
+@pytest.fixture
+def old_run(tmp_path: Path) -> Path:
+    """A run as schema 1 stored it."""
+    folder = tmp_path / "old"
+    run(make_job(folder, len(OLD), TalkingModel(lambda _: Completion(outcome="ok", reply="x"))), ask_nobody)
+    with closing(sqlite3.connect(folder / "run.sqlite")) as connection:
+        for item, (completion, _) in enumerate(OLD, 1):
+            outcome = msgspec.json.decode(completion)["outcome"]
+            query = "SELECT model, item, repeat, session, request, outcome, cached FROM results WHERE item = ?"
+            *fields, _, cached = connection.execute(query, (item,)).fetchone()
+            seal = seal_of(completion, *fields, outcome, cached)
+            change = "UPDATE results SET outcome = ?, seal = ?, completion = ? WHERE item = ?"
+            connection.execute(change, (outcome, seal, completion, item))
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+    return folder
+
+
+def test_an_older_run_has_the_new_outcomes_and_is_not_changed_by_reading(old_run: Path) -> None:
+    before = (old_run / "run.sqlite").read_bytes()
+    with open_store(old_run, create=False) as store:
+        results = list(store.results())
+    assert [result.completion.outcome for result in results] == [outcome for _, outcome in OLD]
+    assert results[-1].completion.reply == '"outcome":"refused" "finish":"length"'
+    (status,) = read_status(old_run).models
+    assert (status.ok, status.truncated, status.filtered, status.error) == (2, 2, 1, 1)
+    assert (old_run / "run.sqlite").read_bytes() == before
+
+
+def test_an_older_run_is_migrated_when_it_is_written(old_run: Path) -> None:
+    with open_store(old_run, create=True):
+        pass
+    with closing(sqlite3.connect(old_run / "run.sqlite")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (database.SCHEMA_VERSION,)
+        outcomes = [outcome for (outcome,) in connection.execute("SELECT outcome FROM results ORDER BY item")]
+    assert outcomes == [outcome for _, outcome in OLD]
+
+
+def test_a_damaged_result_of_an_older_run_stays_damaged(old_run: Path) -> None:
+    with closing(sqlite3.connect(old_run / "run.sqlite")) as connection:
+        connection.execute("UPDATE results SET completion = replace(completion, 'gold-1', 'gold-9') WHERE item = 2")
+        connection.commit()
+    with open_store(old_run, create=False) as store, pytest.raises(DataError, match="is damaged"):
+        list(store.results())
+
+
+def test_an_older_cassette_has_the_new_outcomes(tmp_path: Path) -> None:
+    path = tmp_path / "old.cassette"
+    with open(path, "wb") as sink:
+        writer = CassetteWriter(sink)
+        writer.write(b'{"cassette":1,"ragbed":"0.1"}')
+        for completion, _ in OLD:
+            head = b'{"part":"result","model":0,"case":0,"repeat":0,"request":"","completion":'
+            writer.write(head + completion + b"}")
+        writer.close()
+    _, *lines = read_cassette(path)
+    assert [msgspec.json.decode(line)["completion"]["outcome"] for line in lines] == [outcome for _, outcome in OLD]
+
+
+def test_a_truncated_response_is_scored_by_the_original_tracks_only(tmp_path: Path) -> None:
+    def say(case: Case) -> Completion:
+        return Completion(outcome="truncated", reply=f"It is gold-{case.item}.", finish="length")
+
+    run(make_job(tmp_path, 5, TalkingModel(say)), ask_nobody)
+    (row,) = tabulate_run(tmp_path)
+    assert (row.asked, row.ok, row.truncated, row.error) == (5, 0, 5, 0)
+    assert (row.rate("correct"), row.rate("code.correct"), row.rate("paper.correct")) == (0.0, 1.0, 1.0)
+    cells = [cell.estimate for cell in read_report_cells([tmp_path], ["robust"]) if cell.table == "noise"]
+    assert {(cell.n, cell.errors, cell.truncated) for cell in cells if cell.metric == "accuracy"} == {(5, 0, 5)}
+
+
+def _served_by(change: int) -> Callable[[Case], Completion]:
+    def say(case: Case) -> Completion:
+        model = "m-1" if int(case.item) < change else "m-2"
+        return Completion(outcome="ok", reply=f"It is gold-{case.item}.", served=Served(model=model, id=case.item))
+
+    return say
+
+
+def test_a_change_of_the_served_model_is_reported_and_splits_the_tables(tmp_path: Path) -> None:
+    told: list[str] = []
+    run(make_job(tmp_path, 10, TalkingModel(_served_by(6)), tell=told.append), ask_nobody)
+    assert any("now serves m-2, but served m-1 before" in message for message in told)
+    rows = {row.condition.model: row.asked for row in tabulate_run(tmp_path)}
+    assert rows == {"test/talking (m-1)": 6, "test/talking (m-2)": 4}
+    cells = read_report_cells([tmp_path], ["robust"])
+    assert {cell.key.model for cell in cells} == rows.keys()
+    assert rows.keys() <= read_names([tmp_path]).keys()
+    assert read_status(tmp_path).models[0].served == ["m-1", "m-2"]
+
+
+def test_one_served_model_changes_nothing(tmp_path: Path) -> None:
+    told: list[str] = []
+    run(make_job(tmp_path, 4, TalkingModel(_served_by(9)), tell=told.append), ask_nobody)
+    assert not told
+    assert [row.condition.model for row in tabulate_run(tmp_path)] == ["test/talking"]
+
+
+def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fix(tmp_path: Path) -> None:
+    received: list[ModelRequest] = []
+
+    def respond(request: ModelRequest) -> tuple[int, object]:
+        received.append(request)
+        error = {"message": f"Tenant not allowed (request {len(received)})", "type": "invalid_request_error"}
+        return 400, {"error": error}
+
+    words = ("run", "-m", "openai-api/t/m", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0")
+    with function_model(respond) as url:
+        done = type_command(
+            *words, "--no-cache", "--out", str(tmp_path / "run"), env={"T_BASE_URL": url, "T_API_KEY": "k"}
+        )
+    assert done.code == 1
+    assert "Tenant not allowed" in done.err
+    assert "the same command would fail again" in done.err
+    assert len(received) <= 4
+
+
+def test_requests_that_are_rejected_for_different_reasons_do_not_stop_a_run(tmp_path: Path) -> None:
+    def say(case: Case) -> Completion:
+        return Completion(outcome="error", error=f"request: HTTP 400: {'ab'[int(case.item) % 2]} is not allowed")
+
+    run(make_job(tmp_path, 20, TalkingModel(say)), ask_nobody)
+    assert read_status(tmp_path).models[0].error == 20
+
+
+def test_requests_that_are_rejected_for_the_same_reason_stop_a_run(tmp_path: Path) -> None:
+    model = TalkingModel(lambda _: Completion(outcome="error", error="request: HTTP 400: no (req-12a)"))
+    with pytest.raises(CircuitOpen, match="rejects every request"):
+        run(make_job(tmp_path, 100, model), ask_nobody)
+    assert len(model.asked) <= 3 + model.concurrency
