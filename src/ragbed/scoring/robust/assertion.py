@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
@@ -174,6 +174,17 @@ def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
     at = bisect_left(stops, mention.end)
     stop = min(stops[at] if at < len(stops) else len(text), mention.end + _REACH)
     return text[start : mention.start], text[mention.end : stop]
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences."""
+    starts, stops = _sentence_bounds(text)
+    yield from zip(starts, [*stops, len(text)], strict=True)
+
+
+def is_contradicted(text: str, mention: Mention) -> bool:
+    """Return whether the text after a quoted answer says that it is wrong."""
+    return _CONTRADICTED.search(text[mention.end : mention.end + _REACH]) is not None
 
 
 @lru_cache(maxsize=4)  # all mentions of a response are examined one after the other

@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
+from ragbed.scoring.robust.assertion import is_contradicted, is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.dates import Date
 from ragbed.scoring.robust.gold import Gold
+from ragbed.scoring.robust.lead import find_lead
 from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
@@ -36,6 +37,8 @@ _POINTER = re.compile(
 )
 
 
+# Words after 'the answer is' that introduce its evidence.
+_EVIDENCE = re.compile(r"(?:supported|confirmed|based|found|provided|stated|consistent|correct|given|derived|in|on)\b")
 _CONTRASTS = words("but however though although yet instead 但 却 而 过")
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
 # Words after an answer that introduce its evidence.
@@ -57,12 +60,14 @@ class Assertions(NamedTuple):
     Attributes:
         evidence: All mentions with their status.
         is_contested: Whether another candidate is as likely to be the response's answer.
+        is_answered: Whether the first sentence answers the question, so that a later refusal concerns something else.
     """
 
     true: list[list[Mention]]
     false: list[Mention]
     evidence: list[Mention]
     is_contested: bool = False
+    is_answered: bool = False
 
 
 class ResponseReader:
@@ -86,7 +91,18 @@ class ResponseReader:
         self.evidence: list[Mention] = []
 
     def read(self) -> Assertions:
-        """Return the assertions."""
+        """Return the assertions of the first sentence if it answers the question, or those of the whole response."""
+        if len(self.gold.slots) == 1 and (end := find_lead(self.text, self.asked, self.gold.lang)) is not None:
+            response = FoldedResponse(self.text[:end], self.response.context)
+            lead = ResponseReader(self.gold, self.asked, response, self.original).read_all()
+            if lead.evidence or lead.is_contested:
+                return lead._replace(is_answered=bool(lead.false or lead.true[0]))
+            if any(True for _ in find_candidates(self.gold.slots[0], self.gold, response, self.asked, [])):
+                return lead._replace(is_answered=True)
+        return self.read_all()
+
+    def read_all(self) -> Assertions:
+        """Return the assertions of the text."""
         gold, slots = self.gold, len(self.gold.slots)
         by_answer = [find_mentions(slot, gold, self.response) for slot in (*gold.slots, *gold.fakes)]
         if not any(by_answer):
@@ -125,7 +141,7 @@ class ResponseReader:
             if status == "asserted":
                 self.roles.setdefault(mention, _UNREAD)
                 kept.append(mention)
-            elif answer == "fake" and status in {"wrong", "quoted"}:
+            elif answer == "fake" and (status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))):
                 self.evidence.append(mention._replace(rule="flag.fake"))
         return kept
 
@@ -168,7 +184,8 @@ class ResponseReader:
         """Keep only the final answer that a response announces, whether or not it is the true one."""
         if self.response.terms.isdisjoint(_FINAL_TERMS):
             return asserted
-        markers = list(islice(_FINAL.finditer(self.text), MAX_MENTIONS))
+        found = islice(_FINAL.finditer(self.text), MAX_MENTIONS)
+        markers = [marker for marker in found if not _EVIDENCE.match(self.text, marker.end())]
         if not markers:
             return asserted
         mentions = list(chain(asserted.false, *asserted.true))

@@ -105,7 +105,10 @@ def _conclude(case: Case, gold: Gold, text: str, asserted: Assertions, evidence:
     answered = sum(map(bool, asserted.true))
     misled = bool(asserted.false)
     refusals = [mention for mention in evidence if mention.rule.startswith("refusal")]
-    refused = bool(refusals) and not answered and not misled and not is_withdrawn(text, refusals)
+    has_answer = bool(answered) or misled or asserted.is_answered
+    refused = bool(refusals) and not has_answer and not is_withdrawn(text, refusals)
+    if misled:  # a response that gives the false answer does not call it wrong
+        evidence = [mention for mention in evidence if mention.rule != "flag.fake"]
     flags = [mention for mention in evidence if mention.rule.startswith("flag")]
     if not _is_usable(gold):
         evidence.append(Mention(0, len(text), "gold.unusable"))
