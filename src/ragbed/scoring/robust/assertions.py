@@ -8,7 +8,14 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ragbed.scoring.robust.assertion import is_contradicted, is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
+from ragbed.scoring.robust.assertion import (
+    is_contradicted,
+    is_correcting,
+    is_only_reported,
+    is_plain,
+    judge_mention,
+    sentence_around,
+)
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.dates import Date
 from ragbed.scoring.robust.gold import Gold
@@ -141,7 +148,9 @@ class ResponseReader:
             if status == "asserted":
                 self.roles.setdefault(mention, _UNREAD)
                 kept.append(mention)
-            elif answer == "fake" and (status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))):
+            elif answer == "fake" and (
+                status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))
+            ):
                 self.evidence.append(mention._replace(rule="flag.fake"))
         return kept
 

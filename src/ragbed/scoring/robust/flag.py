@@ -31,6 +31,10 @@ _DOUBTED_TEXTS = any_of(
     r"excerpts? they this it "
     r"that which"
 )
+_REPORTS = any_of(
+    "documents? docs? passages? texts? sources? articles? reports? match_reports? papers? materials? excerpts?"
+)
+_REPORTS_ZH = any_of("文档 文章 资料 材料 报道 文中 两篇 几篇 二者 三者 两者 说法 信息 描述 表述 记载")
 _TEXTS_ZH = any_of("文档 文中 文章 资料 材料 上文 原文 描述 说法 信息 内容 记载 报道 段落")
 _MADE_WRONG_ZH = any_of(
     "写错 弄错 搞错 说错 记错 出错 搞混 张冠李戴 有问题 不可信 不可靠 站不住脚 有出入 有偏差 不靠谱 失真 "
@@ -118,6 +122,57 @@ _RULES: tuple[PhraseRule, ...] = (
         ),
     ),
     (
+        "flag.contradiction",
+        words(
+            "conflict conflicts conflicting contradict contradicts contradictory contradicting inconsistent incompatible "
+            "disagree disagrees differ discrepant both vary varies match agree together all mutually different"
+        ),
+        lazy(
+            rf"\bconflicting (?:\w+ ){{0,2}}?(?:{_CLAIMS}|{_REPORTS}|answers?|dates?|names?|figures?|numbers?|accounts?)\b"
+            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts|numbers)\b[^.\n]{{0,60}}?\b(?:contradict|conflict|disagree"
+            r"|differ)s?\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
+            rf"|\b(?:{_REPORTS}|they|these|dates|figures)\b[^.\n]{{0,60}}?\b(?:inconsistent|incompatible|contradictory)\b"
+            rf"|\b(?:inconsistent|contradictory|incompatible) (?:{_REPORTS}|{_CLAIMS})\b"
+            rf"|\b(?:{_REPORTS}|they|these|two|figures|dates)\b[^.\n]{{0,40}}?(?:do not|don't|doesn't|does not|cannot|can't) "
+            r"(?:\w+ )?(?:match|agree|tally|add up|go together|both be|all be)\b"
+            r"|(?:\bcannot|\bcan't|\bcan not) (?:both|all) be (?:right|true|correct|accurate)\b|\bboth (?:cannot|can't) be\b"
+            r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
+            r"|\bone of (?:these|them|the two|the \w+) (?:is|must be) (?:wrong|false|mistaken|incorrect|in error)\b"
+            rf"|\b(?:mention|name|give|report|state)s? different\b(?= \w+ (?:of|for|as)\b)"
+        ),
+    ),
+    (
+        "flag.unreliable",
+        words(
+            "typo typos misprint misprints misprinted transposed tampered doctored caution unfounded baseless believe "
+            "trust misdates misdate misleads misspells mixes mixed muddles swapped outdated date correct mistaken false "
+            "wrong whatever zero suspect impossible updated altered invented true"
+        ),
+        lazy(
+            r"\b(?:typos?|misprint(?:s|ed)?|transposed|tampered with|doctored|misdat\w+|muddles?|mixes \w+ up)\b"
+            rf"|\b(?:treat|take|use|read)\b[^.\n]{{0,30}}?\b(?:{_REPORTS})\b[^.\n]{{0,20}}?\b(?:caution|salt|care)\b"
+            rf"|\b(?:{_REPORTS}|claims?|statements?|figures?)\b[^.\n]{{0,60}}?\b(?:unfounded|baseless|out of date|impossible"
+            r"|no longer true|no longer correct|should be updated|has been (?:altered|changed|replaced))\b"
+            rf"|\b(?:don't|do not|wouldn't|would not|cannot|can't) (?:believe|trust) (?:the|this|these|that|your) (?:\w+ )?(?:{_REPORTS})\b"
+            rf"|\b(?:have to|must|should|need to|let me|i'd like to) correct (?:the|this|these|that|your) (?:\w+ )?(?:{_REPORTS})\b"
+            rf"|\b(?:one|some|which|at least one)(?: of (?:them|these))? must be (?:mistaken|wrong|false|incorrect)\b"
+            rf"|\bwhatever the (?:{_REPORTS}) (?:says?|claims?)\b"
+            r"|\b(?:added|dropped|missed|misplaced) a (?:zero|digit)\b|\b(?:can't|cannot) (?:possibly )?be right\b"
+            r"|\bthink that can be right\b"
+        ),
+    ),
+    (
+        "flag.矛盾",
+        frozenset("冲对执一虚存非混伤真左戴颠错能疑悖"),
+        lazy(
+            rf"{_REPORTS_ZH}[^。\n]{{0,24}}?(?:冲突|对不上|各执一词|不一致|不一(?=[:,。;])|各不相同|前后矛盾|矛盾|混淆|搞混|混为一谈"
+            r"|有硬伤|存疑|可能有错|不能全信|不可全信|自相|互相打架|打架|与史实相左|造假|编造)"
+            r"|(?:虚假|伪造|失实|错误)(?:的)?(?:信息|内容|陈述|说法)|不能同时(?:为真|成立|正确)|所言(?:非实|不实|有误)"
+            r"|说法(?:前后)?(?:不一|矛盾|冲突)|各执一词|张冠李戴|(?:疑似|应为)(?:颠倒|笔误|误植|印错)|笔误|(?:显然|明显)是?(?:写|印|记|弄|搞)错"
+            r"|有个?矛盾|与(?:史实|事实|实际)相左|(?:文档|材料|文中|资料)[^。\n]{0,30}?(?:这|绝)(?:绝|是)?不可能"
+        ),
+    ),
+    (
         "flag.错误",
         frozenset("错误问题信靠站出偏失悖冠同"),
         lazy(
@@ -130,7 +185,7 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.错误",
         frozenset("错误失实谬确属真矛对符悖"),
         lazy(
-            r"错误|有误|失实|不实|谬误|不准确|不正确|不属实|不真实|相互矛盾|误导|不对的?(?=[,。;\n]|地方|$)"
+            r"错误|有误|失实|不实|谬误|不准确|不正确|不属实|不真实|相互矛盾|误导|(?<![?.呃啊哦,])不对的?(?=[,。;\n]|地方|$)"
             rf"|不符合?{_FACTS_ZH}|与{_FACTS_ZH}[^,。;]{{0,6}}(?:不符|相悖|矛盾|不一致)"
         ),
     ),

@@ -24,6 +24,7 @@ _WHERE = re.compile(
 _ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict"
     r"|misinformation)"
+    r"|\b(?:disprov|refut|debunk|overturn|recall|fault|flaw|outdated|defect)|推翻|辟谣|有问题|澄清|漏洞|缺陷|召回|假说|承认"
     r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾"
 )
 _DOCUMENTS = re.compile(

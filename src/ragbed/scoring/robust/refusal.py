@@ -174,6 +174,31 @@ _RULES: tuple[PhraseRule, ...] = (
         ),
     ),
     (
+        "refusal.open",
+        words(
+            "decide resolve pin clue dark telling position elsewhere answerable info number numbers figure figures date "
+            "name present helpful derived commit conclude conclusion neither left cut stop stops need pick help don't "
+            "not here depends doubt"
+        ),
+        lazy(
+            r"(?:can't|cannot|can not|unable to|not able to|couldn't) (?:\w+ )?(?:decide|resolve|pin|settle|choose|pick|conclude"
+            r"|work out|make out|see (?:images|it)|derive|be derived|be given|be established|be named)\b"
+            r"|\bno (?:clue|telling|idea|info|such \w+|(?:\w+ )?(?:date|number|figure|name|count|year|value)s?) (?:\w+ )?(?:is|are|was|can|could"
+            r"|has|have|attached|given|here|about|on|for|at all)\b"
+            r"|\bthere(?:'s| is| are) no (?:\w+ )?(?:date|number|figure|name|count|year|value|info|telling|way)s?\b|\bnot a clue\b"
+            r"|\bin the dark\b|\bnot in a position to\b|\blook elsewhere\b|\b(?:not|un)(?: |-)?answerable\b|\bnot (?:present|helpful)\b"
+            r"|\bnone of (?:them|these) (?:says?|names?|tells?|gives?|mentions?|helps?|does|do)\b"
+            r"|\bdon't think (?:i|we|anyone) can (?:answer|say|tell|know)\b|\bneither confirm nor\b|\bneither \w+ nor rule\b"
+            r"|\b(?:is|was|were|are|been) (?:left out|cut off|kept from)\b|\bstops? before\b"
+            rf"|\b(?:{_TEXTS}) (?:don't|do not|doesn't|does not)\.?$"
+            rf"|\b(?:i|we|you)(?:'d| would) (?:need|have to see|have to look|have to ask)\b|\bwon't commit to\b"
+            r"|(?:isn't|is not|aren't|are not) (?:\w+ )?(?:in here|here|there|described|answered|covered|in (?:the|these|any))\b"
+            r"|(?:doesn't|does not|don't|do not), [^.,\n]{1,40}, (?:give|say|mention|state|name|tell)\b"
+            r"|\bnot (?:possible|feasible) (?:for \w+ )?to (?:say|tell|answer|know|determine)\b|\bnot seeing (?:a|an|any|the)\b"
+            r"|\b(?:it|that) depends on (?:who|what)m?\b|\bi (?:would|could) not call\b|\btake your pick\b"
+        ),
+    ),
+    (
         "refusal.unknown",
         words("unknown unclear none not /"),
         lazy(rf"\A\W*(?:unknown|unclear|n/a|none(?= ?[.,!\n]| ?$)|not (?:sure|applicable|{_TOLD}))\b"),
@@ -254,6 +279,17 @@ _RULES: tuple[PhraseRule, ...] = (
         "refusal.insufficient",
         (frozenset("足够"), frozenset("不")),
         lazy("(?:依据|证据|线索|信息|资料)[尚还仍]?不[足够]"),
+    ),
+    (
+        "refusal.unable",
+        _ZH_NOT | frozenset("超爱"),
+        lazy(
+            r"(?:没|未)(?:能)?(?:看到|见到|检索到|搜到|读到|发现|查到|找到|看见|见)(?!任何?错)"
+            r"|(?:没有|无|未有)[^。,;\n]{0,12}?(?:内容|信息|资料|线索|记载|数据|定论|结论|官方消息)"
+            r"|无解|(?:不支持|不足以支持)(?:我|本人)?(?:回答|作答|得出|指向)|不足以(?:指向|说明|判断|确定|得出)|超出[^。,;\n]{0,12}?范围"
+            r"|爱莫能助|不便(?:推测|妄|下|作|做)|(?:无法|没法|不能)(?:证实|统一|告诉|给你|断定|下结论|得出|定论|分辨|核对)|不敢说|(?:一概|都|均|全)没有(?=[,。;\n]|$)"
+            r"|没法(?:拿来|告诉|说)|还没(?:有)?(?:公布|官方|定|开奖|揭晓)"
+        ),
     ),
     (
         "refusal.unknown",
