@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -46,6 +47,13 @@ _POINTER = re.compile(
 
 # Words after 'the answer is' that introduce its evidence.
 _EVIDENCE = re.compile(r"(?:supported|confirmed|based|found|provided|stated|consistent|correct|given|derived|in|on)\b")
+# The start of what one document says, in a list of all.
+_LABEL = re.compile(
+    r"(?:^|\n|[.;。:] ?) ?-? ?(?:\[[0-9]\]|[0-9][.)、](?![0-9])|(?:in )?(?:doc(?:ument)?|passage|source|article) \[?(?:[0-9]|[a-d]\b)\]?"
+    r"|文档\[?[0-9a-d一二三四五]\]?|[a-d]文档|第[一二三四五]段)"
+)
+_CHOICE = re.compile(r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此")
+_JOIN = re.compile(r" ?(?:,|、|或者?|和|与|\band\b|\bor\b|, (?:and|or)\b) ?")
 _CONTRASTS = words("but however though although yet instead 但 却 而 过")
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
 # Words after an answer that introduce its evidence.
@@ -178,7 +186,7 @@ class ResponseReader:
                 return "part"
         is_alone = self.text[mention.end : mention.end + 1] in _ENDS and not self.text[: mention.start].strip(_QUOTES)
         role = _ALONE if is_alone else read_role(self.text, mention, self.asked, self.gold.lang)
-        if role.status == "bounded" and self._is_bounded_in_documents(mention):
+        if role.status == "bounded" and (self.asked.asks_limit or self._is_bounded_in_documents(mention)):
             role = role._replace(status="")
         self.roles[mention] = role
         return role.status if role.status and not role.weak else "asserted"
@@ -202,7 +210,9 @@ class ResponseReader:
         end = next((value.end for value in self._values() if start <= value.start <= start + 2), None)
         if end is None:
             if not any(start <= mention.start <= start + _FINAL_REACH for mention in mentions):
-                return asserted._replace(true=[[] for _ in asserted.true], false=[]) if self._binds(start) else asserted
+                if not self._binds(start):
+                    return asserted
+                return asserted._replace(true=[[] for _ in asserted.true], false=[], is_answered=True)
             end = len(self.text)
         first = min((mention for mention in mentions if start <= mention.start < end), default=None)
         if first is not None and len(self.gold.slots) == 1:  # what follows the sentence of the answer explains it
@@ -232,6 +242,8 @@ class ResponseReader:
         if (led := self._lead(asserted)) is not None:
             return led
         own = asserted.true[0]
+        if self._is_listed(own):
+            return self._displace(asserted, [])
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
         is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
@@ -246,6 +258,27 @@ class ResponseReader:
         if asserted.false and best < strength:
             return asserted._replace(false=[])
         return self._contest(asserted, rivals, strength if is_contrasted else DIRECT)
+
+    def _is_listed(self, own: Sequence[Mention]) -> bool:
+        """Return whether the answer is one of several that a response lists, by document or without a choice."""
+        labels = [match.end() for match in islice(_LABEL.finditer(self.text), MAX_MENTIONS)]
+        others = [*self._others(own)]
+        if not others:
+            return False
+        if len(labels) > 1 and all(mention.start >= labels[0] for mention in own):
+            part = {bisect_right(labels, mention.start) for mention in own}
+            if any(other.start >= labels[0] and bisect_right(labels, other.start) not in part for other in others):
+                return _CHOICE.search(self.text, labels[-1]) is None
+        near = [other for other in others if any(self._is_next(*sorted((other[:2], each[:2]))) for each in own)]
+        return len(own) == 1 and len(near) > 1
+
+    def _is_next(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+        return _JOIN.fullmatch(self.text, first[1], second[0]) is not None
+
+    def _others(self, own: Sequence[Mention]) -> list[Mention]:
+        """Return the mentions of the false answer and of other candidates."""
+        fakes = [mention for mention in self.evidence if mention.rule.startswith("fake.")]
+        return fakes or find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, own)
 
     def _contest(self, asserted: Assertions, rivals: dict[Mention, int], strength: int) -> Assertions:
         own = asserted.true[0]

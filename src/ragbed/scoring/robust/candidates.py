@@ -42,6 +42,14 @@ COMMON = words(
 _ORGANISATION = words(
     "university company foundation institute committee group ltd inc corp council prize award cup league"
 )
+# Words that often start a sentence or a heading.
+_STARTERS = words(
+    "her his their our my your one two three four five six all each every another others others' details explanation "
+    "reason reasons summary conclusion evidence statement statements source sources article articles text texts only "
+    "just even still yet once given considering looking going early late later next last several other such same "
+    "please let although whether whereas early final short official officials newspapers reports experts people someone"
+)
+_ABSTRACT = re.compile("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
 _CLAUSE = re.compile("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = re.compile(
     r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})"
@@ -108,6 +116,8 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
         while parts and parts[0] in COMMON:
             parts.pop(0)
         if not parts or (is_person and (len(parts) < 2 or not _ORGANISATION.isdisjoint(parts))):
+            continue
+        if len(parts) == 1 and (parts[0] in _STARTERS or _ABSTRACT.search(parts[0]) or "'" in parts[0]):
             continue
         name = " ".join(parts)
         start = text.find(name, at)

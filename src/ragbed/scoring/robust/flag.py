@@ -129,7 +129,7 @@ _RULES: tuple[PhraseRule, ...] = (
         ),
         lazy(
             rf"\bconflicting (?:\w+ ){{0,2}}?(?:{_CLAIMS}|{_REPORTS}|answers?|dates?|names?|figures?|numbers?|accounts?)\b"
-            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts|numbers)\b[^.\n]{{0,60}}?\b(?:contradict|conflict|disagree"
+            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts|numbers)\b[^.\n]{{0,60}}?\b(?<!not )(?<!n't )(?<!no )(?:contradict|conflict|disagree"
             r"|differ)s?\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
             rf"|\b(?:{_REPORTS}|they|these|dates|figures)\b[^.\n]{{0,60}}?\b(?:inconsistent|incompatible|contradictory)\b"
             rf"|\b(?:inconsistent|contradictory|incompatible) (?:{_REPORTS}|{_CLAIMS})\b"

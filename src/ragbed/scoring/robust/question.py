@@ -31,6 +31,10 @@ _DOCUMENTS = re.compile(
     r"\b(?:documents?|articles?|reports?|papers?|texts?|files?|records?|statements?|book|newspaper|sources?|evidence)\b"
     r"|文件|文档|文章|报道|报告|论文|记录|档案|资料|声明|报纸|证据|信息"
 )
+_LIMIT = re.compile(
+    r"\b(?:maximum|minimum|limit|cap|at least|at most|up to|how high a|allow(?:s|ed)?|permit\w*|require[ds]?|must)\b"
+    r"|最高|最低|最多|最少|至少|至多|上限|下限|不超过|罚款|门槛"
+)
 _FORMER = re.compile(r"\bused to\b|\bbefore\b|\bformer|\bpreviously\b")
 
 
@@ -47,6 +51,7 @@ class Asked(NamedTuple):
         pairs: The pairs of neighbouring characters of a Chinese question.
         about_errors: Whether it is about errors, so that an error in the answer does not criticise the documents.
         about_documents: Whether it is about texts.
+        asks_limit: Whether it asks for a limit, so that 'up to 500' is an answer.
     """
 
     text: str
@@ -61,6 +66,7 @@ class Asked(NamedTuple):
     asks_where: bool
     about_errors: bool
     about_documents: bool
+    asks_limit: bool
 
 
 @lru_cache(maxsize=16_384)
@@ -86,6 +92,7 @@ def read_question(question: str, lang: Lang) -> Asked:
         asks_where=_WHERE.search(text) is not None,
         about_errors=_ERRORS.search(text) is not None,
         about_documents=_DOCUMENTS.search(text) is not None,
+        asks_limit=_LIMIT.search(text) is not None,
     )
 
 
