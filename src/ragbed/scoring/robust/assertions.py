@@ -171,6 +171,9 @@ class ResponseReader:
         return strength == 0 and (is_before or is_only_reported(self.text, mention))
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
+        if self.text[mention.end : mention.end + 1] in _ENDS and not self.text[: mention.start].strip(_QUOTES):
+            self.roles[mention] = _ALONE
+            return "asserted"
         if mention.rule.startswith("name"):
             is_zh = self.gold.lang == "zh"
             original = self.text if is_zh else self.original
@@ -184,8 +187,7 @@ class ResponseReader:
             initials = self._initials if " " not in name else None
             if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
                 return "part"
-        is_alone = self.text[mention.end : mention.end + 1] in _ENDS and not self.text[: mention.start].strip(_QUOTES)
-        role = _ALONE if is_alone else read_role(self.text, mention, self.asked, self.gold.lang)
+        role = read_role(self.text, mention, self.asked, self.gold.lang)
         if role.status == "bounded" and (self.asked.asks_limit or self._is_bounded_in_documents(mention)):
             role = role._replace(status="")
         self.roles[mention] = role
@@ -262,15 +264,22 @@ class ResponseReader:
     def _is_listed(self, own: Sequence[Mention]) -> bool:
         """Return whether the answer is one of several that a response lists, by document or without a choice."""
         labels = [match.end() for match in islice(_LABEL.finditer(self.text), MAX_MENTIONS)]
-        others = [*self._others(own)]
-        if not others:
+        is_joined = len(own) == 1 and self._is_joined(own[0])
+        if len(labels) < 2 and not is_joined:
             return False
+        others = self._others(own)
         if len(labels) > 1 and all(mention.start >= labels[0] for mention in own):
             part = {bisect_right(labels, mention.start) for mention in own}
             if any(other.start >= labels[0] and bisect_right(labels, other.start) not in part for other in others):
                 return _CHOICE.search(self.text, labels[-1]) is None
-        near = [other for other in others if any(self._is_next(*sorted((other[:2], each[:2]))) for each in own)]
-        return len(own) == 1 and len(near) > 1
+        return is_joined and sum(self._is_next(*sorted((other[:2], own[0][:2]))) for other in others) > 1
+
+    def _is_joined(self, mention: Mention) -> bool:
+        """Return whether a mention can be in the middle of a list."""
+        before = self.text[max(0, mention.start - 6) : mention.start].rstrip()
+        return before.endswith((",", "、", "和", "与", "或", "and", "or")) and bool(
+            _JOIN.match(self.text, mention.end)
+        )
 
     def _is_next(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
         return _JOIN.fullmatch(self.text, first[1], second[0]) is not None

@@ -50,15 +50,16 @@ class PhraseRules:
         self._rules = [
             (name, *(terms if isinstance(terms, tuple) else (terms, terms)), pattern) for name, terms, pattern in rules
         ]
-        self._terms = frozenset[str]().union(*(terms for _, terms, _, _ in self._rules))
+        self._terms = frozenset[str]().union(*(first | second for _, first, second, _ in self._rules))
 
     def find(self, text: str, terms: Terms) -> list[Mention]:
         """Return the first valid match of each rule."""
         found: list[Mention] = []
-        if terms.isdisjoint(self._terms):
+        present = terms & self._terms
+        if not present:
             return found
         for rule, required, also_required, pattern in self._rules:
-            if not terms.isdisjoint(required) and not terms.isdisjoint(also_required):
+            if not present.isdisjoint(required) and not present.isdisjoint(also_required):
                 for match in pattern.finditer(text):
                     if self._is_valid(text, match):
                         found.append(Mention(*match.span(), rule))
