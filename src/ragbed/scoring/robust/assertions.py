@@ -53,6 +53,11 @@ _LABEL = re.compile(
     r"|文档\[?[0-9a-d一二三四五]\]?|[a-d]文档|第[一二三四五]段)"
 )
 _CHOICE = re.compile(r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此")
+# A change of mind after an answer that the response does not clearly give.
+_TURN = re.compile(
+    r"(?:[.;] |, )(?:but|however|yet|in fact|actually|in reality|then again|on the other hand|although)\b"
+    r"|[,。;](?:但是?|可是?(?=[^以能])|不过|然而|事实上|其实|实际上)|事实并非|却"
+)
 _JOIN = re.compile(r" ?(?:,|、|或者?|和|与|\band\b|\bor\b|, (?:and|or)\b) ?")
 _CONTRASTS = words("but however though although yet instead 但 却 而 过")
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
@@ -248,6 +253,8 @@ class ResponseReader:
             return self._displace(asserted, [])
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
+        if 0 <= strength < 2 and not asserted.false and _TURN.search(self.text, own[-1].end) is not None:
+            return asserted._replace(is_contested=True)
         is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
         if (strength >= 2 and not asserted.false and not is_contrasted) or (
             strength >= 0 and not self._may_have_rivals

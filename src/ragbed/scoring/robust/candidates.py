@@ -55,7 +55,7 @@ _FILLER = re.compile(
     r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})"
 )
 _LINKED = re.compile("[是为由给叫归:]")
-_SURNAMES = frozenset(
+SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
     "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文庞樊兰殷施陶洪翟安颜倪严牛温芦季俞章鲁葛伍韦申尤毕聂丛焦向柳邢骆"
     "岳齐梅庄辛管祝左涂谷祁时舒耿牟卜詹关苗凌费纪靳盛童欧甄项曲成游阳裴席卫查屈鲍位覃霍翁隋甘景薄单包司柏宁柯阮桂闵解强柴华车冉房边辜"
@@ -144,6 +144,6 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:
     if _FUNCTION.search(filler) or any(answer in filler for answer in answers):
         return False
-    if asked.asks_who and "·" not in filler and (filler[0] not in _SURNAMES or len(filler) > 4):
+    if asked.asks_who and "·" not in filler and (filler[0] not in SURNAMES or len(filler) > 4):
         return False
     return not any(filler[at : at + 2] in asked.text for at in range(len(filler) - 1))

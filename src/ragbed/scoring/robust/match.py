@@ -13,7 +13,7 @@ from ragbed.scoring.robust.gold import Gold, GoldSlot, Name, compiled
 from ragbed.scoring.robust.numerals import SIGNS, WORDS
 from ragbed.scoring.robust.patterns import Terms, terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
-from ragbed.scoring.robust.units import LOOSE
+from ragbed.scoring.robust.units import BASES, LOOSE, to_base
 
 MAX_MENTIONS = 64  # mentions of one answer that are examined
 
@@ -22,6 +22,7 @@ _TITLES = words(
     "The By And Is Was"
 )
 _GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
+_MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _NO_DIGIT = re.compile("[^0-9]+")
 
 
@@ -117,6 +118,8 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
     """Return whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
     terms = response.terms
+    if _is_measure(slot) and response.digits:  # 2,400 metres for 2.4 km
+        return True
     if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
         return True
     if not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits):
@@ -124,6 +127,10 @@ def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
     return not terms.isdisjoint(SIGNS) and any(
         not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits
     )
+
+
+def _is_measure(slot: GoldSlot) -> bool:
+    return any(quantity.unit in _MEASURES for quantity in slot.quantities)
 
 
 def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
@@ -180,10 +187,11 @@ def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Men
 
 def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     wanted = {(quantity.value, quantity.unit) for quantity in slot.quantities}
+    measures = {to_base(*each) for each in wanted} if _is_measure(slot) else set()
     # '3 matches and 5 goals' does not mean '3 goals'.
     counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
     for found in response.quantities:
-        if (found.value, found.unit) in wanted:
+        if (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures):
             yield Mention(found.start, found.end, "number")
         elif any(found.value == value and _are_compatible(found.unit, unit, gold) for value, unit in wanted) and (
             not found.unit or counts <= {found.value}

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ragbed.schema import Lang
-from ragbed.scoring.robust.candidates import COMMON
+from ragbed.scoring.robust.candidates import COMMON, SURNAMES
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import words
+from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import Asked
 
 _RIGHT = re.compile(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
@@ -32,6 +32,9 @@ _INSTITUTIONS = words(
 _PREFIXES = words(
     "new north south east west old fort port mount upper lower great little grand royal central san santa st"
 )
+_NAMING = frozenset("是为叫由给")
+# A character after a name that ends its clause and is not a particle.
+_LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
 _PLACES_ZH = re.compile(
     "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
     "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
@@ -65,6 +68,8 @@ def is_part_of_name(
     start, end = span
     is_single = initials is not None
     if lang == "zh":
+        if _is_part_of_title(original, start, end) or _is_part_of_person(original, start, end):
+            return True
         found = _PLACES_ZH.match(original, end)
         return found is not None and found[0] not in asked.text and found[0] not in original[start:end]
     right = _RIGHT.match(original, end)
@@ -79,6 +84,21 @@ def is_part_of_name(
     if not asked.asks_who or word in _TITLES or word in COMMON or word in asked.text:
         return False
     return word[0] not in initials
+
+
+def _is_part_of_title(text: str, start: int, end: int) -> bool:
+    """Return whether a mention is in 《…》 with other words before or after it."""
+    opening, closing = text.rfind("《", max(0, start - 30), start), text.find("》", end, end + 30)
+    if opening < 0 or closing < 0 or "》" in text[opening:start]:
+        return False
+    return (opening + 1, closing) != (start, end)
+
+
+def _is_part_of_person(text: str, start: int, end: int) -> bool:
+    """Return whether a surname with one character, e.g. 王建, is the start of a longer name: 叫王建国。"""
+    if end - start != 2 or text[start] not in SURNAMES:
+        return False
+    return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
 
 
 def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
