@@ -79,7 +79,7 @@ _CONTRADICTED = lazy(
 )
 _CORRECTING = lazy(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
-    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
+    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|(?:(?:^|[.,;] )it was))\b[^.]{0,50}$"
     r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是|[写弄搞说记]错了)[^。]{0,25}$"
 )
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")

@@ -33,9 +33,11 @@ from ragbed.scoring.robust.roles_zh import family_pattern
 
 _FINAL = re.compile(
     r"\banswer(?: to (?:this|the|your) question)?(?: is| would be| should be|:) ?:? ?|\bconclusion: ?"
+    r"|\bi(?:'d| would|'ll| will) (?:go with|answer|choose|pick|go for|say)(?: that)?:? (?=[^.\n]*\.?$)"
+    r"|我(?:倾向于|采用|选择)(?:是|的是)? ?"
     r"|答案(?:应?该?(?:是|为):?|:) ?|结论(?:是|为|:) ?"
 )
-_FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结"})
+_FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结", "i'd", "i'll", "倾", "采"})
 _FINAL_REACH = 120  # characters after 'the answer is' in which the answer is expected
 _POINTER = re.compile(
     r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained"
@@ -52,7 +54,9 @@ _LABEL = re.compile(
     r"(?:^|\n|[.;。:] ?) ?-? ?(?:\[[0-9]\]|[0-9][.)、](?![0-9])|(?:in )?(?:doc(?:ument)?|passage|source|article) \[?(?:[0-9]|[a-d]\b)\]?"
     r"|文档\[?[0-9a-d一二三四五]\]?|[a-d]文档|第[一二三四五]段)"
 )
-_CHOICE = re.compile(r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此")
+_CHOICE = re.compile(
+    r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此"
+)
 # A change of mind after an answer that the response does not clearly give.
 _TURN = re.compile(
     r"(?:[.;] |, )(?:but|however|yet|in fact|actually|in reality|then again|on the other hand|although)\b"
@@ -99,20 +103,33 @@ class ResponseReader:
         response: The folded response.
         original: The response without reasoning.
         refusals: Its refusals.
+        is_copy: Whether the response is a copy of one document, which is not an argument for its answer.
     """
 
     def __init__(
-        self, gold: Gold, asked: Asked, response: FoldedResponse, original: str, refusals: Sequence[Mention] = ()
+        self,
+        gold: Gold,
+        asked: Asked,
+        response: FoldedResponse,
+        original: str,
+        refusals: Sequence[Mention] = (),
+        *,
+        is_copy: bool = False,
     ) -> None:
         self.gold, self.asked, self.response, self.original = gold, asked, response, original
         self.text, self.refusals = response.text, refusals
         self.is_plain = is_plain(response.terms)
+        self.is_copy = is_copy
         self.roles: dict[Mention, Role] = {}
         self.evidence: list[Mention] = []
 
     def read(self) -> Assertions:
         """Return the assertions of the first sentence if it answers the question, or those of the whole response."""
-        if len(self.gold.slots) == 1 and (end := find_lead(self.text, self.asked, self.gold.lang)) is not None:
+        if (
+            len(self.gold.slots) == 1
+            and not self.is_copy
+            and (end := find_lead(self.text, self.asked, self.gold.lang)) is not None
+        ):
             response = FoldedResponse(self.text[:end], self.response.context)
             lead = ResponseReader(self.gold, self.asked, response, self.original).read_all()
             if lead.evidence or lead.is_contested:
@@ -176,6 +193,9 @@ class ResponseReader:
         return strength == 0 and (is_before or is_only_reported(self.text, mention))
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
+        if self.is_copy:
+            self.roles[mention] = _UNREAD
+            return "asserted"
         if self.text[mention.end : mention.end + 1] in _ENDS and not self.text[: mention.start].strip(_QUOTES):
             self.roles[mention] = _ALONE
             return "asserted"
@@ -244,7 +264,7 @@ class ResponseReader:
 
     def _compare(self, asserted: Assertions) -> Assertions:
         """Compare the true answer with the other candidates of the response, for a question with one answer."""
-        if len(self.gold.slots) != 1 or not asserted.true[0]:
+        if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy:
             return asserted
         if (led := self._lead(asserted)) is not None:
             return led
@@ -257,7 +277,7 @@ class ResponseReader:
             return asserted._replace(is_contested=True)
         is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
         if (strength >= 2 and not asserted.false and not is_contrasted) or (
-            strength >= 0 and not self._may_have_rivals
+            strength >= 0 and not asserted.false and not self._may_have_rivals
         ):
             return asserted
         rivals = {mention: self.roles[mention].strength for mention in asserted.false} | self._find_rivals(own)
@@ -284,9 +304,7 @@ class ResponseReader:
     def _is_joined(self, mention: Mention) -> bool:
         """Return whether a mention can be in the middle of a list."""
         before = self.text[max(0, mention.start - 6) : mention.start].rstrip()
-        return before.endswith((",", "、", "和", "与", "或", "and", "or")) and bool(
-            _JOIN.match(self.text, mention.end)
-        )
+        return before.endswith((",", "、", "和", "与", "或", "and", "or")) and bool(_JOIN.match(self.text, mention.end))
 
     def _is_next(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
         return _JOIN.fullmatch(self.text, first[1], second[0]) is not None

@@ -32,6 +32,7 @@ _NEGATIONS = words("not never no n't didn't doesn't don't wasn't isn't weren't h
 _LINKS = words("is was were are be been being by to : - as went goes became becomes remains")
 _DETERMINERS = words("the a an its his her their mr mrs ms dr professor president director author sir both only")
 _PRONOUNS = words("his her their its whose our my")
+_BELIEVING = words("believe believed think thought assume assumed say said rumoured rumored suspected expected")
 _FROM_TO = words("to into")
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
@@ -151,6 +152,8 @@ class _EnglishClause:
 
     def _before(self) -> str:
         cues, words = english(), self.before
+        if words[-1:] == ["that"] and words[-2:-1] and words[-2] in _BELIEVING:
+            words = words[:-1]
         for end in range(len(words), max(0, len(words) - _GAP - 1), -1):
             if end < len(words) and words[end] in _STOPS_BEFORE:
                 return ""

@@ -71,7 +71,8 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
-        asserted = ResponseReader(gold, asked, response, trimmed, refusals).read()
+        is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
+        asserted = ResponseReader(gold, asked, response, trimmed, refusals, is_copy=is_copy).read()
     return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
 
 
