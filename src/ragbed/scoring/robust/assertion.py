@@ -85,7 +85,8 @@ _CORRECTING = lazy(
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = lazy(
     r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
-    r"|[\"')]*(?:或者|或(?!许)|还是)"
+    r"|[\"')]*(?:或者|或(?!许)|还是)|, [^,.;]{1,24},? or (?!more|so\b|less|later|earlier)"
+    r"|[\"')》]*、[^,。;]{1,30}(?:或|和|与|等)[^,。;]{1,12}"
 )
 _CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"

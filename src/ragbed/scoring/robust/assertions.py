@@ -190,7 +190,7 @@ class ResponseReader:
         if answer == "fake":
             return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
         is_before = any(mention.end <= refusal.start for refusal in self.refusals)
-        return strength == 0 and (is_before or is_only_reported(self.text, mention))
+        return (strength < 2 and is_before) or (strength == 0 and is_only_reported(self.text, mention))
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
         if self.is_copy:
@@ -266,14 +266,14 @@ class ResponseReader:
         """Compare the true answer with the other candidates of the response, for a question with one answer."""
         if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy:
             return asserted
-        if (led := self._lead(asserted)) is not None:
-            return led
         own = asserted.true[0]
         if self._is_listed(own):
             return self._displace(asserted, [])
+        if (led := self._lead(asserted)) is not None:
+            return led
         roles = [self.roles[mention] for mention in own]
         strength = max((role.strength for role in roles if not role.status), default=-1)
-        if 0 <= strength < 2 and not asserted.false and _TURN.search(self.text, own[-1].end) is not None:
+        if 0 <= strength < 2 and not asserted.false and self._is_doubtful(own):
             return asserted._replace(is_contested=True)
         is_contrasted = strength < DIRECT and not self.response.terms.isdisjoint(_CONTRASTS)
         if (strength >= 2 and not asserted.false and not is_contrasted) or (
@@ -300,6 +300,15 @@ class ResponseReader:
             if any(other.start >= labels[0] and bisect_right(labels, other.start) not in part for other in others):
                 return _CHOICE.search(self.text, labels[-1]) is None
         return is_joined and sum(self._is_next(*sorted((other[:2], own[0][:2]))) for other in others) > 1
+
+    def _is_doubtful(self, own: Sequence[Mention]) -> bool:
+        """Return whether a response changes its mind after an answer, or has several other values of the same type."""
+        if _TURN.search(self.text, own[-1].end) is not None and self.response.terms.isdisjoint(_FINAL_TERMS):
+            return True
+        if own[0].rule.startswith("name"):
+            return False
+        values = {self.text[other.start : other.end] for other in self._others(own)}
+        return len(values) > 1
 
     def _is_joined(self, mention: Mention) -> bool:
         """Return whether a mention can be in the middle of a list."""

@@ -103,7 +103,11 @@ class _EnglishClause:
 
     def _clause(self) -> str:
         start = max(
-            (at + 1 for at, word in enumerate(self.before) if word in ",;:" or word in {"but", "and", "while"}),
+            (
+                at + 1
+                for at, word in enumerate(self.before)
+                if word in {",", ";", "but", "and", "while"} or (word == ":" and not self.before[at - 1].isdigit())
+            ),
             default=0,
         )
         end = next(
@@ -176,7 +180,7 @@ class _EnglishClause:
             return False
         if phrase in {"over", "left", "near", "outside", "under", "old", "part of"}:
             return not between and not self.is_number
-        return not (phrase in {"after", "before", "expected", "claimed"} and between)
+        return not (phrase in {"after", "before", "expected", "claimed"} and set(between) - _DETERMINERS)
 
     def _before_to(self) -> str:
         for word in self.before[-7:-1]:
@@ -189,6 +193,8 @@ class _EnglishClause:
 
     def _after(self) -> str:
         cues, words = english(), self.predicate
+        if self.after[:1] == ["until"] and not self.asked.is_reversed and "until" not in self.asked.text:
+            return "planned"  # 'they played at X until 2009'
         if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
             return ""
         for at, word in enumerate(words):

@@ -15,6 +15,8 @@ _REPEATED = 6  # pairs of characters that a clause shares with the question if i
 _CLAUSE_START = re.compile(r"[,:(\"]|但是?|然而|不过|却(?!是)|而(?!不是|非)|则|于是|后来|结果|后(?=[^面来])")
 _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
+_FROM = re.compile("[从由自][^,。;]{0,10}$")
+_TO = re.compile("(?:增长|增加|上升|提高|下降|减少|降低?|升|涨|扩大|缩小|提升)[了]?(?:到|至|为)")
 _FINAL = "。.!?;\n"
 
 
@@ -64,6 +66,8 @@ def _status(mention: Mention, asked: Asked, before: str, after: str) -> str:
             return "bounded"
         if cues.bounds_after.match(after):
             return "bounded"
+        if _FROM.search(before) and _TO.match(after):
+            return "compared"
         status = _status_of_name(asked, before, after)
         return "" if status == "related" else status
     return _status_of_name(asked, before, after)

@@ -43,7 +43,7 @@ _FORMS: Final = {
     "km2": "km2 平方公里 平方千米",
     "hectare": "hectare hectares ha 公顷",
     "acre": "acre acres 英亩",
-    "degree": "degree degrees °c c ℃ 摄氏度 度",
+    "degree": "degree degrees °c c ℃ 摄氏度",
     "second": "second seconds 秒 秒钟",
     "minute": "minute minutes min mins 分钟",
     "hour": "hour hours hr hrs 小时 个小时",

@@ -24,6 +24,7 @@ VerdictName: TypeAlias = Literal[
 MAX_LENGTH = 200_000  # characters of a response that are read, half of them from each end, to bound the time
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
+_CONTRADICTIONS = frozenset({"flag.contradiction", "flag.矛盾"})
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
@@ -73,7 +74,19 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     else:
         is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
         asserted = ResponseReader(gold, asked, response, trimmed, refusals, is_copy=is_copy).read()
+        if not asserted.is_answered and _is_undecided(text, asserted, flags):
+            asserted = asserted._replace(is_contested=True)
     return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
+
+
+def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> bool:
+    """Return whether a response only reports that documents contradict each other, and gives no answer afterwards."""
+    starts = [flag.start for flag in flags if flag.rule in _CONTRADICTIONS]
+    if not starts or len(asserted.true) != 1 or not asserted.true[0]:
+        return False
+    last = asserted.true[0][-1]
+    sentence = last.start - len(sentence_around(text, last)[0])
+    return sentence <= min(starts)
 
 
 def _is_own_flag(text: str, flag: Mention, asked: Asked) -> bool:
