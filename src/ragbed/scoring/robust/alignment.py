@@ -21,6 +21,10 @@ _ASKING = (
 # Separators of the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
 _WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
+# A question for a set of answers, which have no order.
+_SET = lazy(
+    r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
+)
 _SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
@@ -29,6 +33,8 @@ def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
     """Return for each part of the answer whether it is asserted and assigned to its sub-question."""
+    if _SET.search(question):
+        return [bool(mentions) for mentions in asserted]
     distinctive = _distinctive_words(question, lang, len(slots))
     all_mentions = sorted(mention for mentions in asserted for mention in mentions)
     aligned = []

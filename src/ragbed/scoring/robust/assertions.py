@@ -39,6 +39,7 @@ _FINAL = re.compile(
 )
 _FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结", "i'd", "i'll", "倾", "采"})
 _FINAL_REACH = 120  # characters after 'the answer is' in which the answer is expected
+_ANNOUNCED = 40  # characters between 'the answer is' and an answer
 _POINTER = re.compile(
     r"(?:in|as follows|below|above|given|clear|based|that|not|un\w*|yes|found|provided|stated|contained"
     r"|there|likely|probably"
@@ -190,7 +191,10 @@ class ResponseReader:
         if answer == "fake":
             return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
         is_before = any(mention.end <= refusal.start for refusal in self.refusals)
-        return (strength < 2 and is_before) or (strength == 0 and is_only_reported(self.text, mention))
+        if _FINAL.search(self.text, max(0, mention.start - _ANNOUNCED), mention.start):
+            return False
+        least = 2 if len(self.gold.slots) == 1 else 1
+        return (strength < least and is_before) or (strength == 0 and is_only_reported(self.text, mention))
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
         if self.is_copy:
@@ -295,7 +299,8 @@ class ResponseReader:
         if len(labels) < 2 and not is_joined:
             return False
         others = self._others(own)
-        if len(labels) > 1 and all(mention.start >= labels[0] for mention in own):
+        is_after = self.text.find("\n\n", labels[-1], own[-1].start) >= 0 if labels else False  # the list has ended
+        if len(labels) > 1 and not is_after and own[0].start >= labels[0]:
             part = {bisect_right(labels, mention.start) for mention in own}
             if any(other.start >= labels[0] and bisect_right(labels, other.start) not in part for other in others):
                 return _CHOICE.search(self.text, labels[-1]) is None
@@ -305,10 +310,21 @@ class ResponseReader:
         """Return whether a response changes its mind after an answer, or has several other values of the same type."""
         if _TURN.search(self.text, own[-1].end) is not None and self.response.terms.isdisjoint(_FINAL_TERMS):
             return True
-        if own[0].rule.startswith("name"):
+        if own[0].rule.startswith("name") or any(map(self._repeats_question, own)):
             return False
         values = {self.text[other.start : other.end] for other in self._others(own)}
         return len(values) > 1
+
+    def _repeats_question(self, mention: Mention) -> bool:
+        """Return whether the clause of a mention has words of the question."""
+        start = max((match.end() for match in _CLAUSE_END.finditer(self.text, 0, mention.start)), default=0)
+        stop = _CLAUSE_END.search(self.text, mention.end)
+        clause = self.text[start : stop.start() if stop else len(self.text)]
+        if self.gold.lang == "zh":
+            return any(
+                clause[at : at + 2] in self.asked.pairs and not clause[at].isdigit() for at in range(len(clause) - 1)
+            )
+        return any(word in self.asked.weights for word in clause.split())
 
     def _is_joined(self, mention: Mention) -> bool:
         """Return whether a mention can be in the middle of a list."""

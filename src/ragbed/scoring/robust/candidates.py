@@ -27,7 +27,7 @@ COMMON = words(
     "but so yes no not "
     "if when while after before although though however therefore thus unfortunately based according answer "
     "final question "
-    "document documents passage passages context note here there who what which where why how second third "
+    "doc docs document documents passage passages context note here there who what which where why how second third "
     "first finally "
     "gold silver bronze everyone some many most both either neither unlike despite since because until "
     "during between among "

@@ -186,7 +186,7 @@ _RULES: tuple[PhraseRule, ...] = (
             r"|\bno (?:clue|telling|idea|info|such \w+|(?:\w+ )?(?:date|number|figure|name|count|year|value)s?) (?:\w+ )?(?:is|are|was|can|could"
             r"|has|have|attached|given|here|about|on|for|at all)\b"
             r"|\bthere(?:'s| is| are) no (?:\w+ )?(?:date|number|figure|name|count|year|value|info|telling|way)s?\b|\bnot a clue\b"
-            r"|\bin the dark\b|\bnot in a position to\b|\blook elsewhere\b|\b(?:not|un)(?: |-)?answerable\b|\bnot (?:present|helpful)\b"
+            r"|\bin the dark\b|\bnot in a position to\b|\blook elsewhere\b|\b(?:not|un)(?: |-)?answerable\b|(?:information|answer|data|details?)\b[^.\n]{0,80}? not present\b|(?:is|are)(?:n't| not) helpful\b"
             r"|\bnone of (?:them|these) (?:says?|names?|tells?|gives?|mentions?|helps?|does|do)\b"
             r"|\bdon't think (?:i|we|anyone) can (?:answer|say|tell|know)\b|\bneither confirm nor\b|\bneither \w+ nor rule\b"
             r"|\b(?:is|was|were|are|been) (?:left out|cut off|kept from)\b|\bstops? before\b"

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scoring.robust.alignment import find_aligned
-from ragbed.scoring.robust.assertion import sentence_around
+from ragbed.scoring.robust.assertion import is_correcting, sentence_around
 from ragbed.scoring.robust.assertions import Assertions, ResponseReader
 from ragbed.scoring.robust.flag import FLAGS, is_about_documents
 from ragbed.scoring.robust.gold import Gold, prepare
@@ -86,7 +86,7 @@ def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> 
         return False
     last = asserted.true[0][-1]
     sentence = last.start - len(sentence_around(text, last)[0])
-    return sentence <= min(starts)
+    return sentence <= min(starts) and not is_correcting(text, last)
 
 
 def _is_own_flag(text: str, flag: Mention, asked: Asked) -> bool:
