@@ -29,7 +29,6 @@ from ragbed.scoring.robust.quantities import Quantity
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.role import DIRECT, Role
 from ragbed.scoring.robust.roles import read_role
-from ragbed.scoring.robust.roles_zh import family_pattern
 
 _FINAL = re.compile(
     r"\banswer(?: to (?:this|the|your) question)?(?: is| would be| should be|:) ?:? ?|\bconclusion: ?"
@@ -352,7 +351,7 @@ class ResponseReader:
         """Whether another candidate can be in a clause that expresses the asked relation."""
         if self.gold.lang == "en":
             return not self.response.terms.isdisjoint(self.asked.weights)
-        family = family_pattern(tuple(self.asked.weights))
+        family = self.asked.family
         return family is None or family.search(self.text) is not None
 
     def _find_rivals(self, own: Sequence[Mention]) -> dict[Mention, int]:

@@ -11,7 +11,6 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.question import Asked
-from ragbed.scoring.robust.roles_zh import family_pattern
 from ragbed.scoring.robust.units import LOOSE
 
 MAX_CANDIDATES = 8
@@ -130,7 +129,7 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:
     text, start = response.text[:4000], 0
     answers = {text[mention.start : mention.end] for mention in own}
-    family = family_pattern(tuple(asked.weights))
+    family = asked.family
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
         for pattern in (_FILLER, _LEADING) if family is None or family.search(clause) else (_FILLER,):

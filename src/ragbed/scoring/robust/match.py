@@ -51,7 +51,11 @@ class PhraseRules:
         self._rules = [
             (name, *(terms if isinstance(terms, tuple) else (terms, terms)), pattern) for name, terms, pattern in rules
         ]
-        self._terms = frozenset[str]().union(*(first | second for _, first, second, _ in self._rules))
+        self._by_term: dict[str, set[int]] = {}
+        for at, (_, first, second, _) in enumerate(self._rules):
+            for term in min(first, second, key=len):
+                self._by_term.setdefault(term, set()).add(at)
+        self._terms = frozenset(self._by_term)
 
     def find(self, text: str, terms: Terms) -> list[Mention]:
         """Return the first valid match of each rule."""
@@ -59,8 +63,9 @@ class PhraseRules:
         present = terms & self._terms
         if not present:
             return found
-        for rule, required, also_required, pattern in self._rules:
-            if not present.isdisjoint(required) and not present.isdisjoint(also_required):
+        for at in sorted(set().union(*map(self._by_term.__getitem__, present))):
+            rule, required, also_required, pattern = self._rules[at]
+            if not terms.isdisjoint(required) and not terms.isdisjoint(also_required):
                 for match in pattern.finditer(text):
                     if self._is_valid(text, match):
                         found.append(Mention(*match.span(), rule))

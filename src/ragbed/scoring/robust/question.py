@@ -52,6 +52,7 @@ class Asked(NamedTuple):
         about_errors: Whether it is about errors, so that an error in the answer does not criticise the documents.
         about_documents: Whether it is about texts.
         asks_limit: Whether it asks for a limit, so that 'up to 500' is an answer.
+        family: For Chinese, a pattern for one of the words that express the asked relation.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Asked(NamedTuple):
     about_errors: bool
     about_documents: bool
     asks_limit: bool
+    family: re.Pattern[str] | None
 
 
 @lru_cache(maxsize=16_384)
@@ -93,6 +95,7 @@ def read_question(question: str, lang: Lang) -> Asked:
         about_errors=_ERRORS.search(text) is not None,
         about_documents=_DOCUMENTS.search(text) is not None,
         asks_limit=_LIMIT.search(text) is not None,
+        family=re.compile("|".join(sorted(weights, key=len, reverse=True))) if weights and lang == "zh" else None,
     )
 
 

@@ -42,7 +42,7 @@ def _strength(asked: Asked, before: str, after: str) -> int:
     clause = before[-24:] + "\0" + after[:24]
     if sum(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1)) >= _REPEATED:
         return 2
-    pattern = family_pattern(tuple(asked.weights))
+    pattern = asked.family
     if pattern is None:
         return 1 if _LINK.search(before) else 0
     if pattern.search(after):
@@ -51,12 +51,6 @@ def _strength(asked: Asked, before: str, after: str) -> int:
     if ends and (ends[-1] == len(before) or _LINK.search(before)):
         return 2
     return 1 if _LINK.search(before) else 0
-
-
-@lru_cache(maxsize=1024)
-def family_pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern for one of the words that express the asked relation."""
-    return re.compile("|".join(sorted(words, key=len, reverse=True))) if words else None
 
 
 def _status(mention: Mention, asked: Asked, before: str, after: str) -> str:
@@ -91,7 +85,7 @@ def _status_of_name(asked: Asked, before: str, after: str) -> str:
 
 
 def _after(asked: Asked, after: str) -> str:
-    family = family_pattern(tuple(asked.weights))
+    family = asked.family
     positive = family.search(after) if family else None
     for found in chinese().after.finditer(after, 0, 24):
         if found.start() > 12 or (positive and positive.end() < found.start()):
