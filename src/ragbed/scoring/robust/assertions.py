@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -21,6 +20,7 @@ from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.dates import Date
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.lead import find_lead
+from ragbed.scoring.robust.listing import changes_mind, is_listed, repeats_question
 from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
@@ -49,20 +49,6 @@ _POINTER = re.compile(
 
 # Words after 'the answer is' that introduce its evidence.
 _EVIDENCE = re.compile(r"(?:supported|confirmed|based|found|provided|stated|consistent|correct|given|derived|in|on)\b")
-# The start of what one document says, in a list of all.
-_LABEL = re.compile(
-    r"(?:^|\n|[.;。:] ?) ?-? ?(?:\[[0-9]\]|[0-9][.)、](?![0-9])|(?:in )?(?:doc(?:ument)?|passage|source|article) \[?(?:[0-9]|[a-d]\b)\]?"
-    r"|文档\[?[0-9a-d一二三四五]\]?|[a-d]文档|第[一二三四五]段)"
-)
-_CHOICE = re.compile(
-    r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此"
-)
-# A change of mind after an answer that the response does not clearly give.
-_TURN = re.compile(
-    r"(?:[.;] |, )(?:but|however|yet|in fact|actually|in reality|then again|on the other hand|although)\b"
-    r"|[,。;](?:但是?|可是?(?=[^以能])|不过|然而|事实上|其实|实际上)|事实并非|却"
-)
-_JOIN = re.compile(r" ?(?:,|、|或者?|和|与|\band\b|\bor\b|, (?:and|or)\b) ?")
 _CONTRASTS = words("but however though although yet instead 但 却 而 过")
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
 # Words after an answer that introduce its evidence.
@@ -265,12 +251,12 @@ class ResponseReader:
             return self.response.quantities
         return self.response.dates if len(slots) == 1 and slots[0].dates else ()
 
-    def _compare(self, asserted: Assertions) -> Assertions:
+    def _compare(self, asserted: Assertions) -> Assertions:  # noqa: PLR0911 - one return per rule
         """Compare the true answer with the other candidates of the response, for a question with one answer."""
         if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy:
             return asserted
         own = asserted.true[0]
-        if self._is_listed(own):
+        if is_listed(self.text, own, self._others):
             return self._displace(asserted, [])
         if (led := self._lead(asserted)) is not None:
             return led
@@ -291,47 +277,15 @@ class ResponseReader:
             return asserted._replace(false=[])
         return self._contest(asserted, rivals, strength if is_contrasted else DIRECT)
 
-    def _is_listed(self, own: Sequence[Mention]) -> bool:
-        """Return whether the answer is one of several that a response lists, by document or without a choice."""
-        labels = [match.end() for match in islice(_LABEL.finditer(self.text), MAX_MENTIONS)]
-        is_joined = len(own) == 1 and self._is_joined(own[0])
-        if len(labels) < 2 and not is_joined:
-            return False
-        others = self._others(own)
-        is_after = self.text.find("\n\n", labels[-1], own[-1].start) >= 0 if labels else False  # the list has ended
-        if len(labels) > 1 and not is_after and own[0].start >= labels[0]:
-            part = {bisect_right(labels, mention.start) for mention in own}
-            if any(other.start >= labels[0] and bisect_right(labels, other.start) not in part for other in others):
-                return _CHOICE.search(self.text, labels[-1]) is None
-        return is_joined and sum(self._is_next(*sorted((other[:2], own[0][:2]))) for other in others) > 1
-
     def _is_doubtful(self, own: Sequence[Mention]) -> bool:
         """Return whether a response changes its mind after an answer, or has several other values of the same type."""
-        if _TURN.search(self.text, own[-1].end) is not None and self.response.terms.isdisjoint(_FINAL_TERMS):
+        if changes_mind(self.text, own[-1].end) and self.response.terms.isdisjoint(_FINAL_TERMS):
             return True
-        if own[0].rule.startswith("name") or any(map(self._repeats_question, own)):
+        if own[0].rule.startswith("name"):
             return False
-        values = {self.text[other.start : other.end] for other in self._others(own)}
-        return len(values) > 1
-
-    def _repeats_question(self, mention: Mention) -> bool:
-        """Return whether the clause of a mention has words of the question."""
-        start = max((match.end() for match in _CLAUSE_END.finditer(self.text, 0, mention.start)), default=0)
-        stop = _CLAUSE_END.search(self.text, mention.end)
-        clause = self.text[start : stop.start() if stop else len(self.text)]
-        if self.gold.lang == "zh":
-            return any(
-                clause[at : at + 2] in self.asked.pairs and not clause[at].isdigit() for at in range(len(clause) - 1)
-            )
-        return any(word in self.asked.weights for word in clause.split())
-
-    def _is_joined(self, mention: Mention) -> bool:
-        """Return whether a mention can be in the middle of a list."""
-        before = self.text[max(0, mention.start - 6) : mention.start].rstrip()
-        return before.endswith((",", "、", "和", "与", "或", "and", "or")) and bool(_JOIN.match(self.text, mention.end))
-
-    def _is_next(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-        return _JOIN.fullmatch(self.text, first[1], second[0]) is not None
+        if any(repeats_question(self.text, mention, self.asked, self.gold.lang) for mention in own):
+            return False
+        return len({self.text[other.start : other.end] for other in self._others(own)}) > 1
 
     def _others(self, own: Sequence[Mention]) -> list[Mention]:
         """Return the mentions of the false answer and of other candidates."""

@@ -124,41 +124,51 @@ _RULES: tuple[PhraseRule, ...] = (
     (
         "flag.contradiction",
         words(
-            "conflict conflicts conflicting contradict contradicts contradictory contradicting inconsistent incompatible "
+            "conflict conflicts conflicting contradict contradicts contradictory contradicting "
+            "inconsistent incompatible "
             "disagree disagrees differ discrepant both vary varies match agree together all mutually different"
         ),
         lazy(
-            rf"\bconflicting (?:\w+ ){{0,2}}?(?:{_CLAIMS}|{_REPORTS}|answers?|dates?|names?|figures?|numbers?|accounts?)\b"
-            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts|numbers)\b[^.\n]{{0,60}}?\b(?<!not )(?<!n't )(?<!no )(?:contradict|conflict|disagree"
+            rf"\b(?:\bconflicting (?:\w+ ){{0,2}}?(?:{_CLAIMS}|{_REPORTS}|answers?|dates?|names?|figures?|numbers?"
+            rf"|accounts?)\b"
+            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts"
+            rf"|numbers)\b[^.\n]{{0,60}}?\b(?<!not )(?<!n't )(?<!no )(?:contradict|conflict|disagree"
             r"|differ)s?\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
-            rf"|\b(?:{_REPORTS}|they|these|dates|figures)\b[^.\n]{{0,60}}?\b(?:inconsistent|incompatible|contradictory)\b"
+            rf"|\b(?:{_REPORTS}|they|these|dates|figures)\b[^.\n]{{0,60}}?\b(?:inconsistent|incompatible"
+            rf"|contradictory)\b"
             rf"|\b(?:inconsistent|contradictory|incompatible) (?:{_REPORTS}|{_CLAIMS})\b"
-            rf"|\b(?:{_REPORTS}|they|these|two|figures|dates)\b[^.\n]{{0,40}}?(?:do not|don't|doesn't|does not|cannot|can't) "
+            rf"|\b(?:{_REPORTS}|they|these|two|figures|dates)\b[^.\n]{{0,40}}?(?:do not|don't|doesn't|does not"
+            rf"|cannot|can't) "
             r"(?:\w+ )?(?:match|agree|tally|add up|go together|both be|all be)\b"
-            r"|(?:\bcannot|\bcan't|\bcan not) (?:both|all) be (?:right|true|correct|accurate)\b|\bboth (?:cannot|can't) be\b"
+            r"|(?:\bcannot|\bcan't|\bcan not) (?:both|all) be (?:right|true|correct|accurate)\b|\bboth (?:cannot"
+            r"|can't) be\b"
             r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
             r"|\bone of (?:these|them|the two|the \w+) (?:is|must be) (?:wrong|false|mistaken|incorrect|in error)\b"
-            rf"|\b(?:mention|name|give|report|state)s? different\b(?= \w+ (?:of|for|as)\b)"
+            rf"|\b(?:mention|name|give|report|state)s? different\b(?= \w+ (?:of|for|as)\b))"
         ),
     ),
     (
         "flag.unreliable",
         words(
             "typo typos misprint misprints misprinted transposed tampered doctored caution unfounded baseless believe "
-            "trust misdates misdate misleads misspells mixes mixed muddles swapped outdated date correct mistaken false "
+            "trust misdates misdate misleads misspells mixes mixed muddles swapped outdated date "
+            "correct mistaken false "
             "wrong whatever zero suspect impossible updated altered invented true"
         ),
         lazy(
-            r"\b(?:typos?|misprint(?:s|ed)?|transposed|tampered with|doctored|misdat\w+|muddles?|mixes \w+ up)\b"
+            r"\b(?:\b(?:typos?|misprint(?:s|ed)?|transposed|tampered with|doctored|misdat\w+|muddles?|mixes \w+ up)\b"
             rf"|\b(?:treat|take|use|read)\b[^.\n]{{0,30}}?\b(?:{_REPORTS})\b[^.\n]{{0,20}}?\b(?:caution|salt|care)\b"
-            rf"|\b(?:{_REPORTS}|claims?|statements?|figures?)\b[^.\n]{{0,60}}?\b(?:unfounded|baseless|out of date|impossible"
+            rf"|\b(?:{_REPORTS}|claims?|statements?|figures?)\b[^.\n]{{0,60}}?\b(?:unfounded|baseless|out of date"
+            rf"|impossible"
             r"|no longer true|no longer correct|should be updated|has been (?:altered|changed|replaced))\b"
-            rf"|\b(?:don't|do not|wouldn't|would not|cannot|can't) (?:believe|trust) (?:the|this|these|that|your) (?:\w+ )?(?:{_REPORTS})\b"
-            rf"|\b(?:have to|must|should|need to|let me|i'd like to) correct (?:the|this|these|that|your) (?:\w+ )?(?:{_REPORTS})\b"
+            rf"|\b(?:don't|do not|wouldn't|would not|cannot|can't) (?:believe|trust) (?:the|this|these|that"
+            rf"|your) (?:\w+ )?(?:{_REPORTS})\b"
+            rf"|\b(?:have to|must|should|need to|let me|i'd like to) correct (?:the|this|these|that"
+            rf"|your) (?:\w+ )?(?:{_REPORTS})\b"
             rf"|\b(?:one|some|which|at least one)(?: of (?:them|these))? must be (?:mistaken|wrong|false|incorrect)\b"
             rf"|\bwhatever the (?:{_REPORTS}) (?:says?|claims?)\b"
             r"|\b(?:added|dropped|missed|misplaced) a (?:zero|digit)\b|\b(?:can't|cannot) (?:possibly )?be right\b"
-            r"|\bthink that can be right\b"
+            r"|\bthink that can be right\b)"
         ),
     ),
     (
@@ -228,7 +238,8 @@ _STRICT_REFERENCE = lazy(
     r"|给出的(?:资料|材料)"
 )
 _BY_PLAYERS = lazy(
-    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admitted|unforced|spelling|fielding|critics|people|fans|bloggers)\b"
+    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admitted|unforced|spelling|fielding"
+    r"|critics|people|fans|bloggers)\b"
 )
 
 

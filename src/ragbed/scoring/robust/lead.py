@@ -12,11 +12,13 @@ _MIN_LENGTH = 160  # shorter responses are read completely
 _SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
 _OPEN = lazy(
     r"\b(?:not|no|cannot|none|neither|conflict\w*|contradict\w*|inconsisten\w*|differ\w*|unclear|unknown|question|asks?"
-    r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might|could|will|would)\b|n't\b|\?"
+    r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might"
+    r"|could|will|would)\b|n't\b|\?"
     r"|不|没|未|无法|矛盾|冲突|问题|是否|传闻|据说|可能|虽然|尽管|但|有的|有人|许多|很多|原定|原计划|[?]|以下"
 )
 _REVISES = lazy(
-    r"\b(?:actually|in fact|in reality|correction|i was wrong|on second thought|(?:final|correct|right|actual|true) answer"
+    r"\b(?:actually|in fact|in reality|correction|i was wrong|on second thought|(?:final|correct|right|actual"
+    r"|true) answer"
     r"|therefore|which is wrong|this is (?:wrong|incorrect|false|not (?:correct|true|right)))\b"
     r"|实际上|事实上|其实|更正|正确(?:的)?(?:答案|说法)|最终答案|因此|所以|综上|这是(?:错误|不正确)"
 )

@@ -68,10 +68,7 @@ def is_part_of_name(
     start, end = span
     is_single = initials is not None
     if lang == "zh":
-        if _is_part_of_title(original, start, end) or _is_part_of_person(original, start, end):
-            return True
-        found = _PLACES_ZH.match(original, end)
-        return found is not None and found[0] not in asked.text and found[0] not in original[start:end]
+        return _is_part_zh(original, start, end, asked)
     right = _RIGHT.match(original, end)
     if right and _extends(right[1], asked, is_single=is_single):
         return True
@@ -86,6 +83,13 @@ def is_part_of_name(
     return word[0] not in initials
 
 
+def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:
+    if _is_part_of_title(text, start, end) or _is_part_of_person(text, start, end):
+        return True
+    found = _PLACES_ZH.match(text, end)
+    return found is not None and found[0] not in asked.text and found[0] not in text[start:end]
+
+
 def _is_part_of_title(text: str, start: int, end: int) -> bool:
     """Return whether a mention is in 《…》 with other words before or after it."""
     opening, closing = text.rfind("《", max(0, start - 30), start), text.find("》", end, end + 30)
@@ -95,7 +99,7 @@ def _is_part_of_title(text: str, start: int, end: int) -> bool:
 
 
 def _is_part_of_person(text: str, start: int, end: int) -> bool:
-    """Return whether a surname with one character, e.g. 王建, is the start of a longer name: 叫王建国。"""
+    """Return whether a surname with one character, such as 王建, starts a longer name (王建国)."""
     if end - start != 2 or text[start] not in SURNAMES:
         return False
     return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None

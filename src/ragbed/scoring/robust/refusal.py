@@ -175,27 +175,32 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "refusal.open",
-        words(
-            "decide resolve pin clue dark telling position elsewhere answerable info number numbers figure figures date "
-            "name present helpful derived commit conclude conclusion neither left cut stop stops need pick help don't "
-            "not here depends doubt"
-        ),
+        NEGATIONS
+        | words("unable clue dark telling elsewhere position unanswerable i'd we'd you'd left cut stop stops")
+        | words("depends pick would"),
         lazy(
-            r"(?:can't|cannot|can not|unable to|not able to|couldn't) (?:\w+ )?(?:decide|resolve|pin|settle|choose|pick|conclude"
+            r"\b(?:(?:can't|cannot|can not|unable to|not able to|couldn't) (?:\w+ )?(?:decide|resolve|pin|settle|choose"
+            r"|pick|conclude"
             r"|work out|make out|see (?:images|it)|derive|be derived|be given|be established|be named)\b"
-            r"|\bno (?:clue|telling|idea|info|such \w+|(?:\w+ )?(?:date|number|figure|name|count|year|value)s?) (?:\w+ )?(?:is|are|was|can|could"
+            r"|\bno (?:clue|telling|idea|info|such \w+|(?:\w+ )?(?:date|number|figure|name|count|year"
+            r"|value)s?) (?:\w+ )?(?:is|are|was|can|could"
             r"|has|have|attached|given|here|about|on|for|at all)\b"
-            r"|\bthere(?:'s| is| are) no (?:\w+ )?(?:date|number|figure|name|count|year|value|info|telling|way)s?\b|\bnot a clue\b"
-            r"|\bin the dark\b|\bnot in a position to\b|\blook elsewhere\b|\b(?:not|un)(?: |-)?answerable\b|(?:information|answer|data|details?)\b[^.\n]{0,80}? not present\b|(?:is|are)(?:n't| not) helpful\b"
+            r"|\bthere(?:'s| is| are) no (?:\w+ )?(?:date|number|figure|name|count|year|value|info|telling|way)s?\b"
+            r"|\bnot a clue\b"
+            r"|\bin the dark\b|\bnot in a position to\b|\blook elsewhere\b|\b(?:not|un)(?: |-)?answerable\b"
+            r"|(?:information|answer|data|details?)\b[^.\n]{0,80}? not present\b|(?:is|are)(?:n't| not) helpful\b"
             r"|\bnone of (?:them|these) (?:says?|names?|tells?|gives?|mentions?|helps?|does|do)\b"
-            r"|\bdon't think (?:i|we|anyone) can (?:answer|say|tell|know)\b|\bneither confirm nor\b|\bneither \w+ nor rule\b"
+            r"|\bdon't think (?:i|we|anyone) can (?:answer|say|tell|know)\b|\bneither confirm nor\b"
+            r"|\bneither \w+ nor rule\b"
             r"|\b(?:is|was|were|are|been) (?:left out|cut off|kept from)\b|\bstops? before\b"
             rf"|\b(?:{_TEXTS}) (?:don't|do not|doesn't|does not)\.?$"
             rf"|\b(?:i|we|you)(?:'d| would) (?:need|have to see|have to look|have to ask)\b|\bwon't commit to\b"
-            r"|(?:isn't|is not|aren't|are not) (?:\w+ )?(?:in here|here|there|described|answered|covered|in (?:the|these|any))\b"
+            r"|(?:isn't|is not|aren't|are not) (?:\w+ )?(?:in here|here|there|described|answered|covered|in (?:the"
+            r"|these|any))\b"
             r"|(?:doesn't|does not|don't|do not), [^.,\n]{1,40}, (?:give|say|mention|state|name|tell)\b"
-            r"|\bnot (?:possible|feasible) (?:for \w+ )?to (?:say|tell|answer|know|determine)\b|\bnot seeing (?:a|an|any|the)\b"
-            r"|\b(?:it|that) depends on (?:who|what)m?\b|\bi (?:would|could) not call\b|\btake your pick\b"
+            r"|\bnot (?:possible|feasible) (?:for \w+ )?to (?:say|tell|answer|know|determine)\b|\bnot seeing (?:a|an"
+            r"|any|the)\b"
+            r"|\b(?:it|that) depends on (?:who|what)m?\b|\bi (?:would|could) not call\b|\btake your pick\b)"
         ),
     ),
     (
