@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from ragbed.scoring.robust.gold import Gold, GoldSlot
@@ -53,6 +54,7 @@ _CLAUSE = re.compile("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = re.compile(
     r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})"
 )
+_DOCUMENT_NAME = re.compile(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
 _LINKED = re.compile("[是为由给叫归:]")
 SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
@@ -129,6 +131,7 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:
     text, start = response.text[:4000], 0
     answers = {text[mention.start : mention.end] for mention in own}
+    yield from _names_in_documents(response, asked, answers)
     family = asked.family
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
@@ -138,6 +141,21 @@ def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):
                 yield Mention(start + match.start(1), start + match.end(1), "name")
         start = next((match.end() for match in [_CLAUSE.match(text, end)] if match), end)
+
+
+def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str]) -> Iterator[Mention]:
+    """Yield the titles and transliterated names of the documents that the response contains."""
+    for document in response.context[1:]:
+        for name in _titles_and_names(document):
+            if name in answers or name in asked.text or any(answer in name or name in answer for answer in answers):
+                continue
+            if (start := response.text.find(name)) >= 0:
+                yield Mention(start, start + len(name), "name")
+
+
+@lru_cache(maxsize=1024)  # documents recur in the cases of a question
+def _titles_and_names(document: str) -> tuple[str, ...]:
+    return tuple({fold(title or name, "zh") for title, name in _DOCUMENT_NAME.findall(document)})
 
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:
