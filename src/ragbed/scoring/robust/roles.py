@@ -54,6 +54,8 @@ def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
 
 def _is_disputed(before: str, after: str) -> bool:
     """Return whether a sentence reports that one source names the mention and another one does not."""
+    if not any(sign in before or sign in after for sign in _DISPUTE_SIGNS):
+        return False
     if second := _ANOTHER.search(before):
         return _ONE.search(before, 0, second.start()) is not None
     return _ANOTHER.search(after) is not None and _ONE.search(before) is not None
@@ -64,6 +66,8 @@ _ONE = lazy(
     r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分"
     r"|文档[0-9一二三四五])[^。]{0,20}$"
 )
+# A sentence without one of these has no match of the next pattern.
+_DISPUTE_SIGNS = ("other", "second", "document", "passage", "[", "另一", "有的", "其他", "文档")
 _ANOTHER = lazy(
     r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report"
     r"|suggest|credit)"
