@@ -1,4 +1,4 @@
-"""Benchmarks and long checks: `python -m benches NAME`, run from the root of the repository."""
+"""Benchmarks and long checks: run `python -m benches NAME` from the root of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a benchmark by its name, or list all benchmarks.
+"""Run a benchmark by name, or list all benchmarks.
 
     python -m benches NAME [--record] [OPTION …]
 
@@ -17,7 +17,7 @@ from typing import IO
 
 from benches import ROOT
 
-# Each module has a function `main`, and the first line of its docstring describes what it measures.
+# Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
     "aggregates": "benches.aggregates",
     "before_after": "benches.before_after",
@@ -62,11 +62,12 @@ MEMBERS = {
     "viewer": "benches.viewer",
 }
 RECORDS = ROOT / "docs" / "project" / "data"
-SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")  # CPU time must not depend on the cores
+# Their CPU time must not depend on the number of cores.
+SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")
 
 
 def main() -> int | None:
-    """Run the benchmark that the command line names."""
+    """Run the benchmark named on the command line."""
     name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
     record = "--record" in options
     options = [option for option in options if option != "--record"]
@@ -77,7 +78,7 @@ def main() -> int | None:
         return None
     if name not in MEMBERS:
         sys.exit(f"{name} is not a benchmark; choose from {', '.join(MEMBERS)}")
-    if name in SINGLE_THREADED:  # numpy reads it once, when it is imported
+    if name in SINGLE_THREADED:  # numpy reads this only once, when it is imported
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.argv = [f"python -m benches {name}", *options]
     try:

@@ -1,9 +1,9 @@
-"""Measure reports of ten million trials from partial sums: time and memory.
+"""Measure the time and memory of reports on ten million trials from partial sums.
 
     python -m benches aggregates [--trials 10000000] [--shards 10] [--whole 1000000]
 
-The trials are synthetic: every question has seven conditions and the same difficulty in all of them. They are summed in
-shards, like `ragbed score --sums` does. The sums are written, read, added and reported. For comparison, some of the
+The trials are synthetic: every question has seven conditions and is equally difficult in all of them. They are summed
+in shards, as `ragbed score --sums` does. The sums are written, read, added and reported. For comparison, some of the
 trials are reported directly from memory, which must give the same cells.
 """
 
@@ -54,7 +54,7 @@ def _scores(correct: bool, refused: bool, flagged: bool) -> dict[str, ScoreValue
 
 
 def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
-    """Write the sums of all shards."""
+    """Write the sums for all shards."""
     files, size = [], math.ceil(questions / shards)
     for shard in range(shards):
         start, cpu = time.monotonic(), time.process_time()

@@ -1,10 +1,10 @@
-"""Compare a 1,000-case run by the Python API with the same run by the command line.
+"""Compare a 1,000-case run through the Python API with the same run on the command line.
 
     python -m benches api_overhead [--tries N]
 
-Both are processes of their own against a mock server with fixed latency, start-up included, and take turns so that they
-meet the same machine. The command scores and prints; the API counts the outcomes. For comparison, a third process also
-reads a table with intervals, which the command does not compute.
+Both run in separate processes against a mock server with fixed latency. Start-up is included, and they take turns so
+that they run under the same conditions. The command scores and prints; the API counts the outcomes. For comparison, a
+third process also reads a table with intervals, which the command does not compute.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if sys.argv[4] == "table":
 
 
 def main() -> None:
-    """Measure both; exit code 1 if the API takes more than 5 % longer."""
+    """Measure both; exit with code 1 if the API takes more than 5 % longer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=7)
     tries = parser.parse_args().tries
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _measure(folder: Path, words: list[str]) -> tuple[float, float]:
-    """Return the seconds and the CPU seconds of a process."""
+    """Return the wall-clock and CPU seconds of a process."""
     folder.mkdir()
     words = [str(folder / "run") if word == "OUT" else word for word in words]
     with mock_model(Behaviour(LATENCY_S, SLOTS, str(folder / "calls"))) as url:

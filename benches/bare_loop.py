@@ -1,8 +1,8 @@
-"""Send prompts to a server with as little code as possible: the baseline of `benches run`.
+"""Send prompts to a server with as little code as possible, as the baseline for `benches run`.
 
     python -m benches.bare_loop URL PROMPTS.jsonl REPLIES.jsonl [--slots 64]
 
-No time limits, no retries, no store. Prints the seconds of the loop.
+There are no time limits, no retries and no store. Prints the duration of the loop in seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def send_all(url: str, prompts: TextIO, replies: TextIO, slots: int) -> No
 
 
 def main() -> None:
-    """Send the prompts and print the seconds."""
+    """Send the prompts and print the duration in seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     parser.add_argument("prompts")

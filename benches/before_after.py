@@ -33,12 +33,12 @@ from tests.servers.mock_model import Behaviour, mock_model
 
 DATA = ("ragbed-mini-en_base", "ragbed-mini-zh_base")
 LATENCY_S = 0.005
-REQUESTS = 30  # requests for pages of the case list
-FORMER_OPTIONS = {"--num-docs": "--docs"}  # options of this tree and their names in earlier commits
+REQUESTS = 30  # number of requests for pages of the case list
+FORMER_OPTIONS = {"--num-docs": "--docs"}  # options in this tree and their names in earlier commits
 
 
 class Version(NamedTuple):
-    """A source folder, the folder of its output, and the names of its options that differ from this tree."""
+    """A source folder, its output folder, and the options whose names differ from this tree."""
 
     name: str
     source: Path
@@ -66,7 +66,7 @@ Measured = dict[str, float]  # seconds by measure
 
 
 def main() -> int:
-    """Print the times and ratios of all measures."""
+    """Print the times and ratios for all measures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="baab864", help="commit to compare with")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds, after one that is not counted")
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def _prepare(folder: Path, commit: str) -> list[Version]:
-    """Extract the source of the commit, and return both versions."""
+    """Extract the commit's source, and return both versions."""
     archive = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder / "source", filter="data")
@@ -101,7 +101,7 @@ def _prepare(folder: Path, commit: str) -> list[Version]:
 
 
 def measure(version: Version, url: str, number: int, repeats: int) -> Measured:
-    """Run all commands of one version and return their times."""
+    """Run all commands with one version and return their times."""
     run = version.folder / f"run-{number}"
     data = [word for name in DATA for word in ("-d", name)]
     sampling = ("--num-docs", "5", "--repeats", str(repeats), "--no-cache")
@@ -132,7 +132,7 @@ def _time(version: Version, url: str, *words: str) -> Measured:
 
 
 def _time_viewer(version: Version, url: str, run: Path) -> Measured:
-    """Measure the time until the viewer has indexed the run, and of requests for the first page of cases."""
+    """Measure how long the viewer takes to index the run and to return the first page of cases."""
     start = time.perf_counter()
     command = version.command("view", str(run), "--port", "0")
     environment = version.environment(url)
@@ -150,13 +150,13 @@ def _time_viewer(version: Version, url: str, run: Path) -> Measured:
             seconds.append(time.perf_counter() - before)
         process.terminate()
     _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # the process was waited for above
+    process.returncode = 0  # the process was already waited for above
     cpu = usage.ru_utime + usage.ru_stime
     return {"view, until indexed": ready, "view, page of cases": median(seconds), "view, CPU": cpu}
 
 
 class _ViewerClient:
-    """Sends the requests of the viewer's page."""
+    """A client that sends the same requests as the viewer's page."""
 
     def __init__(self, address: str) -> None:
         origin, _, token = address.partition("#")
@@ -172,7 +172,7 @@ class _ViewerClient:
         return content
 
     def is_ready(self) -> bool:
-        """Tell whether all results of the run are indexed."""
+        """Return whether all results of the run are indexed."""
         (run,) = self.get("/api/progress")["runs"]
         return bool(run["results"]) and run["indexed"] == run["results"]
 

@@ -1,10 +1,10 @@
-"""Measure how often the true share of right items lies within the interval that a build states.
+"""Measure how often the true share of correct items lies within the interval that a build states.
 
     python -m benches build_promise [--builds N]
 
-The labelled items (builder/calibration.jsonl) are split at random, once per build: one half is the calibration set, and
-the items of the build are drawn from the other. Exit code 1 if the share lies within its interval in less than 90 % of
-the builds, with and without a requested precision.
+For each build, the labelled items (builder/calibration.jsonl) are split at random: one half is the calibration set, and
+the build's items are drawn from the other half. Exit code 1 if the share lies within its interval in less than 90 % of
+the builds, with or without a requested precision.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from ragbed.builder.precision import MIN_LABELS, CalibrationLabel, make_promise, read_labels
 
 TARGET = 0.9
-ITEMS = 60  # of each build
+ITEMS = 60  # number of items in each build
 
 
 def is_within(labels: Sequence[CalibrationLabel], wanted: float | None, dice: random.Random) -> bool | None:
-    """Return whether the share of a resampled build lies within its interval; None if nothing is promised."""
+    """Return whether the share in a resampled build lies within its interval, or None if no interval is stated."""
     shuffled = dice.sample(list(labels), len(labels))
     half = max(MIN_LABELS, len(labels) // 2)
     known, pool = shuffled[:half], shuffled[half:]

@@ -1,4 +1,4 @@
-"""Measure export and import of a cassette with 100,000 trials: time, memory and file size.
+"""Measure the time, memory and file size for exporting and importing a cassette with 100,000 trials.
 
 python -m benches cassette
 """
@@ -20,7 +20,7 @@ _FILLER = "A passage of some length, as documents are. " * 40
 
 
 def make_run(folder: Path, count: int) -> None:
-    """Write a run with prompts of realistic length."""
+    """Write a run whose prompts have a realistic length."""
     folder.mkdir()
     with open_store(folder, create=True) as store:
         store.plan({"repeats": "1"}, (make_case(number, filler=f"{_FILLER}{number} ") for number in range(count)))
@@ -34,7 +34,7 @@ def make_run(folder: Path, count: int) -> None:
 
 
 def measure(*words: str) -> tuple[float, float]:
-    """Return seconds and peak megabytes of a command in a separate process."""
+    """Return the seconds and peak megabytes of a command run in a separate process."""
     program = (
         "import resource, sys; from ragbed.cli import app; "
         "app(sys.argv[1:], standalone_mode=False); "

@@ -1,4 +1,4 @@
-"""Measure start-up, case generation, and validation of a very large file: the figures of the README.
+"""Measure start-up, case generation and the validation of a very large file, for the figures in the README.
 
     python -m benches core [--items 1000000]
 
@@ -38,12 +38,12 @@ def main() -> None:
 
 
 def measure_help() -> bool:
-    """Measure `ragbed --help`, warm."""
+    """Measure `ragbed --help` with a warm cache."""
     return check_figure("ragbed --help, warm", min(_run("--help")[0] for _ in range(WARM_RUNS)), 0.25, "s")
 
 
 def measure_import() -> bool:
-    """Measure `import ragbed`, warm, without the start of Python."""
+    """Measure `import ragbed` with a warm cache, excluding Python's start-up."""
     program = "import time; start = time.perf_counter(); import ragbed; print(time.perf_counter() - start)"
     words = [sys.executable, "-c", program]
     seconds = [float(subprocess.run(words, capture_output=True, check=True).stdout) for _ in range(WARM_RUNS)]
@@ -51,7 +51,7 @@ def measure_import() -> bool:
 
 
 def measure_layout(folder: Path) -> bool:
-    """Measure writing all cases of a 300-item file at five ratios, without the start of Python."""
+    """Measure writing all cases of a 300-item file at five ratios, excluding Python's start-up."""
     path = folder / "small.jsonl"
     _write_items(path, 300, documents=12)
     start = min(_run("--version")[0] for _ in range(WARM_RUNS))
@@ -71,7 +71,7 @@ def measure_validation(folder: Path, items: int) -> bool:
 
 
 def _write_items(path: Path, count: int, documents: int) -> None:
-    """Write items in the format of RGB and about as long as its Chinese ones."""
+    """Write items in RGB's format that are about as long as its Chinese ones."""
     texts = [
         f"第{n}篇：" + "据当地媒体报道，这一消息已经得到有关部门证实，" * 3 + f"共{n}人。" for n in range(documents)
     ]
@@ -83,10 +83,10 @@ def _write_items(path: Path, count: int, documents: int) -> None:
 
 
 def _run(*words: str) -> tuple[float, float]:
-    """Return the seconds and the peak memory in MB of one command, which must succeed."""
+    """Return the seconds and peak memory in MB of a command, which must succeed."""
     start = time.perf_counter()
     process = subprocess.Popen([*RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1 means findings, which generated items can have
+    if os.waitstatus_to_exitcode(status) not in (0, 1):  # exit code 1 means findings, which generated items may have
         sys.exit(f"ragbed {' '.join(words)} failed")
     return time.perf_counter() - start, usage.ru_maxrss / 1024

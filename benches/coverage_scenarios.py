@@ -1,7 +1,8 @@
-"""Scenarios of `python -m benches stats_coverage`: clustered rates, paired differences, curves and gates.
+"""Scenarios for `python -m benches stats_coverage`: clustered rates, paired differences, curves and gates.
 
-Questions differ in difficulty. A question can have several trials (positions), and an event several questions, whose
-verdicts are correlated. Every scenario gives the share of simulated runs in which the interval contains the true value.
+Questions differ in difficulty. A question can have several trials (positions), and an event can have several questions,
+whose verdicts are correlated. Every scenario gives the share of simulated runs in which the interval contains the true
+value.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
 
 class Scenario(NamedTuple):
-    """A simulated design and the share of runs in which its interval covers, or its gate fails."""
+    """A simulated design, and the share of runs in which its interval contains the true value or its gate fails."""
 
     name: str
     n: int
@@ -40,7 +41,7 @@ class Scenario(NamedTuple):
 
 
 def single_trials() -> Iterator[Scenario]:
-    """Yield rates with one trial per question: exact, from the interval of every outcome."""
+    """Yield rates with one trial per question, computed exactly from the interval for every outcome."""
     for n in SIZES:
         found = [clustered_wilson([1] * hits + [0] * (n - hits), [1] * n) for hits in range(n + 1)]
         low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
@@ -50,7 +51,7 @@ def single_trials() -> Iterator[Scenario]:
 
 
 def clustered_rates(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield rates of questions at five positions, and of events with one to five questions."""
+    """Yield rates for questions at five positions, and for events with one to five questions."""
     designs = {"5 positions": [5], "events of 1 to 5 questions": [1, 1, 2, 3, 5]}
     for n, (name, pattern), correlation, share in product(SIZES, designs.items(), CORRELATIONS, SHARES):
         sizes = np.resize(pattern, n)
@@ -70,7 +71,7 @@ def _difficulties(rng: np.random.Generator, shape: tuple[int, int], share: float
 
 
 def differences(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield paired differences of verdicts, and of means over positions or over the questions of an event."""
+    """Yield paired differences of verdicts, and of means over positions or over an event's questions."""
     flips = ((0.02, 0.02), (0.1, 0.1), (0.3, 0.3), (0.02, 0.08), (0.0, 0.1), (0.1, 0.4))
     for n, (up, down) in product(SIZES, flips):
         drawn = rng.random((runs, n))
@@ -99,7 +100,7 @@ def _logistic(values: Floats) -> Floats:
 
 
 def curve_bands(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield curves of five noise ratios: the share of runs in which all five rates are inside their bands."""
+    """Yield curves of five noise ratios, with the share of runs in which all five rates are inside their bands."""
     for n, m, spread, (base, fall) in product((20, 50, 150), (1, 3), (0.0, 1.5, 4.0), ((0.0, 1.0), (3.0, 3.0))):
         level = base - fall * _RATIOS
         extra = spread * np.random.default_rng(1).standard_normal((400_000, 1))
@@ -113,7 +114,7 @@ def curve_bands(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
 
 
 def floor_alarms(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield how often `--fail-under` fails although the true rate equals the minimum."""
+    """Yield how often `--fail-under` fails even though the true rate equals the minimum."""
     for n, size, correlation, share in product((20, 50, 150), (1, 5), CORRELATIONS, (0.5, 0.8, 0.95)):
         if size == 1 and correlation:
             continue
@@ -133,7 +134,7 @@ def _cell(hits: list[int], size: int) -> Cell:
 
 
 class PairedScenario(NamedTuple):
-    """What `compare` concludes on minimal pairs: coverage, size of the test, and false alarms of `--fail-if-worse`."""
+    """The results of `compare` on minimal pairs: coverage, test size, and false alarms of `--fail-if-worse`."""
 
     name: str
     n: int
@@ -145,7 +146,7 @@ class PairedScenario(NamedTuple):
 def minimal_pairs(rng: np.random.Generator, runs: int) -> Iterator[PairedScenario]:
     """Yield comparisons of runs with three correlated questions per event."""
     for n, flips in product((20, 60), (0.1, 0.3)):
-        loss = 0.16 * 0.8 * flips  # of B, whose events change with the probability `flips`
+        loss = 0.16 * 0.8 * flips  # for side B, whose events change with probability `flips`
         changed = [_compare(*_sides(rng, n, (0.0, flips)), loss) for _ in range(runs)]
         same = [_compare(*_sides(rng, n, (flips, flips)), loss) for _ in range(runs)]
         covered = sum(row.difference.low <= -loss <= row.difference.high for row in changed)
@@ -157,7 +158,7 @@ def minimal_pairs(rng: np.random.Generator, runs: int) -> Iterator[PairedScenari
 
 
 def _sides(rng: np.random.Generator, n: int, flips: tuple[float, float]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the verdicts of both sides on three questions of n events, with an error in every tenth verdict."""
+    """Return both sides' verdicts on three questions for each of n events, with an error in every tenth verdict."""
     ability = rng.random((n, 1)) < 0.6
     moved = [(rng.random((n, 1)) < share) & (rng.random((n, 3)) < 0.8) for share in flips]
     first, second = (ability ^ flip ^ (rng.random((n, 3)) < 0.1) for flip in moved)

@@ -1,9 +1,9 @@
-"""Measure how well and how fast errors are diagnosed, from stored responses of real models.
+"""Measure how accurately and how fast errors are diagnosed, using stored responses of real models.
 
-From real responses that are stored with the tests, it prints the precision and recall of every type against labels and
-against the perturbations of synthetic data, the agreement of the two labelling passes, and the time for 10,000 trials.
-`--run RUN --world FILE` measures minimal pairs in a run of your own: perturbed items with a wrong answer whose
-unperturbed counterpart has a right one.
+Using real responses stored with the tests, it prints the precision and recall of every type against labels and against
+the perturbations of synthetic data, the agreement between the two labelling passes, and the time for 10,000 trials.
+`--run RUN --world FILE` measures minimal pairs in your own run: perturbed items with a wrong answer whose unperturbed
+counterpart has a right one.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tests.analysis.diagnosis.trials import (
 )
 
 TRIALS = 10_000
-SECONDS = 60  # of processor time for 10,000 wrong trials
+SECONDS = 60  # maximum processor time for 10,000 wrong trials
 
 
 def main() -> None:
-    """Print all figures; exit with 1 if the diagnosis takes too long."""
+    """Print all figures; exit with code 1 if the diagnosis takes too long."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", type=Path, help="a run of minimal pairs")
     parser.add_argument("--world", type=Path, action="append", default=[], help="its data; repeatable")
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def measure_parts() -> None:
-    """Measure merging and misalignment among all integration errors with labels for them."""
+    """Measure merging and misalignment errors among all integration errors that are labelled for them."""
     lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
     kinds = frozenset({"E4", "E6"})
     print(f"\nE4 and E6, {len(lines)} integration errors")
@@ -72,7 +72,7 @@ def measure_parts() -> None:
 
 
 def measure_twins(which: str) -> None:
-    """Measure the stored minimal pairs: all, and those whose response has the planted value."""
+    """Measure the stored minimal pairs: all of them, and those whose response contains the planted value."""
     lines = read_twins(which)
     for name, some in (("all", lines), ("with the planted value", [line for line in lines if line["planted"]])):
         print(f"\nminimal pairs, {which}, {name}: {len(some)}")
@@ -100,7 +100,7 @@ def measure_run(folder: Path, worlds: Iterable[Path]) -> None:
 
 
 def measure_speed() -> bool:
-    """Measure the time for wrong trials without help from caches."""
+    """Measure the time for wrong trials without the benefit of caches."""
     lines = [line for which in TWINS for line in read_twins(which)]
     lines += [line for part in ("dev", "held", "test") for line in read_labelled(part)]
     start = time.process_time()

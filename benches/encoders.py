@@ -1,4 +1,4 @@
-"""Measure the recall and the cost of encoders, and write the tables of docs/project/encoders.md.
+"""Measure the recall and cost of encoders, and write the tables in docs/project/encoders.md.
 
     python -m benches encoders [RGB_DIR] [--write docs/project/encoders.md]
 
@@ -36,13 +36,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
 
-# The number of questions of each file: some hundred passages, which take e5 one or two minutes.
+# Number of questions from each file: a few hundred passages, which take e5 one or two minutes.
 QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
 
 SHORTLIST = 100
-# The constant of reciprocal rank fusion (Cormack et al.).
+# The constant for reciprocal rank fusion (Cormack et al.).
 FUSION = 60
-# English passages of about 260 tokens; the paper splits pages at 300.
+# Number of English passages of about 260 tokens; the paper splits pages at 300.
 TIMED_TEXTS = 24
 
 BEGIN, END = "<!-- measured by python -m benches encoders -->", "<!-- end of what is measured -->"
@@ -51,7 +51,7 @@ Score = Callable[[str], Matrix]
 
 
 class SharedWeights(E5Weights):
-    """Weights that keep the last states, so that `e5` and `e5-tokens` compute them once for a pool."""
+    """Weights that keep the last states, so that `e5` and `e5-tokens` compute them only once per pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class SharedWeights(E5Weights):
 
 @dataclass(frozen=True)
 class Row:
-    """One encoder on one pool."""
+    """The result of one encoder on one pool."""
 
     file: str
     encoder: str
@@ -145,7 +145,7 @@ def _by_tokens(pool: RecallPool, encoder: TokenEncoder, stored: type[np.floating
 
 
 def _after_shortlist(pool: RecallPool, question: str, scores: Matrix) -> Matrix:
-    """Return scores with the passages that BM25 does not select at the end, in BM25's order."""
+    """Return the scores, with the passages that BM25 does not select placed last in BM25's order."""
     left_out = shortlist(question, pool.passages, len(pool.passages))[SHORTLIST:]
     changed = scores.copy()
     changed[left_out] = -2 - np.arange(len(left_out), dtype=np.float32)
@@ -153,7 +153,7 @@ def _after_shortlist(pool: RecallPool, question: str, scores: Matrix) -> Matrix:
 
 
 def _fused(*scores: Matrix) -> Matrix:
-    """Reciprocal rank fusion (Cormack et al., 2009)."""
+    """Merge scores by reciprocal rank fusion (Cormack et al., 2009)."""
     ranks = [np.argsort(np.argsort(-one, kind="stable"), kind="stable") for one in scores]
     total: Matrix = np.sum([1 / (FUSION + rank) for rank in ranks], axis=0, dtype=np.float32)
     return total
@@ -187,7 +187,7 @@ def _others() -> tuple[Other, ...]:
 
 
 def measure_costs(pool: RecallPool) -> Iterator[Cost]:
-    """Yield texts per second, storage, and the time of one question."""
+    """Yield the texts per second, the storage, and the time for one question."""
     texts, question = pool.passages[:TIMED_TEXTS], pool.sought[0].question
     yield _bm25_cost(texts, question)
     encoders: list[Encoder] = [E5Static(E5Weights()), E5(E5Weights()), *_others()]
@@ -273,7 +273,7 @@ def _version(package: str) -> str | None:
 
 
 def _processor() -> str:
-    """Return the name of the CPU, which Python does not know on Linux."""
+    """Return the name of the CPU, which Python does not provide on Linux."""
     try:
         output = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):

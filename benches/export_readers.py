@@ -1,4 +1,4 @@
-"""Check that RAGAS, RAGChecker and MLflow read the files of `ragbed export`, item by item.
+"""Check that RAGAS, RAGChecker and MLflow read the files written by `ragbed export`, item by item.
 
     python -m benches export_readers
 
@@ -22,7 +22,7 @@ import ragbed
 from benches import ROOT
 from ragbed.testbeds.prompts import REFUSAL
 
-# RAGAS 0.4.3 imports a module that newer versions of langchain-community do not have.
+# RAGAS 0.4.3 imports a module that was removed from newer versions of langchain-community.
 _PACKAGES = ["ragas==0.4.3", "langchain<1", "langchain-core<1", "langchain-community<0.4", "langchain-openai<1"]
 _OTHER_PACKAGES = ["mlflow-skinny>=3", "dataclasses-json"]
 _WITHOUT_DEPENDENCIES = ["ragchecker==0.1.9"]
@@ -93,7 +93,7 @@ def _create_environment(folder: Path) -> Path:
 
 
 def _samples(run: ragbed.Run, _: Path) -> list[Any]:
-    """Return question, response, documents and reference of every trial of a run."""
+    """Return the question, response, documents and reference of every trial in a run."""
     return [
         [
             trial["question"],
@@ -108,7 +108,7 @@ def _samples(run: ragbed.Run, _: Path) -> list[Any]:
 
 
 def _metrics(_: ragbed.Run, file: Path) -> dict[str, float]:
-    """Return the exported metrics: MLflow must accept all names and return all values."""
+    """Return the exported metrics; MLflow must accept all names and return all values."""
     (exported,) = json.loads(file.read_text("utf-8"))["runs"]
     return {name: float(value) for name, value in exported["metrics"].items()}
 

@@ -1,11 +1,11 @@
-"""Measure complete builds of 25,000 to 100,000 pages: CPU time and memory of every step.
+"""Measure the CPU time and memory of every step in complete builds of 25,000 to 100,000 pages.
 
     python -m benches full_build [--pages 25000 50000 100000] [--folder DIR]
 
-Pages of synthetic news, half of them Chinese, are written as HTML with menus and teasers around 550 tokens of text,
-read, indexed by words and by the static encoder, searched, ranked, labelled and made into items of the paper's sizes. A
-generator in this process that knows the synthetic data replaces the model, so that no model time is measured. Memory is
-that of all processes together, sampled twice a second. Each size is built by a separate process.
+Pages of synthetic news, half of them Chinese, are written as HTML with menus and teasers around 550 tokens of text.
+They are read, indexed by words and by the static encoder, searched, ranked, labelled and turned into items of the
+paper's sizes. A generator in this process that knows the synthetic data replaces the model, so that no model time is
+measured. Memory is the total for all processes, sampled twice a second. Each size is built in a separate process.
 """
 
 from __future__ import annotations
@@ -36,15 +36,18 @@ from ragbed.schema import Case, Completion, Item, Lang
 from ragbed.synth import SynthSpec, make_items
 
 MEMORY_MB, GROWTH = 1000, 1.5
-DOCUMENTS = 12  # per event, half of which contain its answer
+DOCUMENTS = 12  # documents per event, half of which contain its answer
 TOKENS = 575
 LANGS: tuple[Lang, ...] = ("en", "zh")
-MARK = {"en": "Filed as {}.", "zh": "稿号{}。"}  # in every text, so that the generator need not store all texts
+MARK = {
+    "en": "Filed as {}.",
+    "zh": "稿号{}。",
+}  # included in every text, so that the generator need not store all texts
 _FILED = {"en": re.compile(r"Filed as (\d+)\."), "zh": re.compile(r"稿号(\d+)。")}
 
 
 def main() -> None:
-    """Build each size; exit code 1 if a target is missed."""
+    """Build each size; exit with code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=[25_000, 50_000, 100_000])
     parser.add_argument("--folder", type=Path, help="folder for temporary pages and builds")
@@ -66,7 +69,7 @@ def _in_process(pages: int, folder: Path | None) -> dict[str, Any]:
 
 
 def _build(folder: Path, pages: int) -> dict[str, Any]:
-    """Write pages, build from them, and return the cost of every step."""
+    """Write pages, build a dataset from them, and return the cost of every step."""
     _write_pages(folder / "pages", pages)
     recipe = BuildRecipe(
         name="whole",
@@ -86,7 +89,7 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
 
     with watch:
         state = run_steps(build, None, tell)
-        engine.close()  # its processes are counted when they have ended
+        engine.close()  # its processes are counted once they have exited
         steps.append({"step": "(processes)", "in": 0, "out": 0, **watch.lap()})
     items = {one.file: f"{one.made} of {one.wanted}" for one in compare_delivery(build, state)}
     return {"pages": pages, "steps": steps, "items": items, "memory_mb": watch.most_mb}
@@ -119,10 +122,10 @@ def _page(lang: Lang, text: str, day: str) -> str:
 
 
 class _Generator:
-    """Answers every prompt of a build like a model that knows the synthetic data."""
+    """A stand-in for a model that knows the synthetic data and answers every prompt in a build."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Item] = {}  # by question
+        self._asked: dict[str, Item] = {}  # items by question
 
     def ask(self, request: Request) -> dict[str, list[Completion]]:
         """See `Ask`."""
@@ -152,7 +155,7 @@ class _Generator:
 
 
 class _Watch:
-    """Measures CPU time and peak memory of this process and its children, lap by lap."""
+    """A meter for the CPU time and peak memory of this process and its children, lap by lap."""
 
     def __init__(self) -> None:
         self.most_mb = self._lap_mb = 0.0
@@ -185,7 +188,7 @@ def _family(pid: str) -> Iterator[str]:
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = task.read_text().split()
-        except OSError:  # it has ended
+        except OSError:  # the process has exited
             continue
         for child in children:
             yield from _family(child)
@@ -204,7 +207,7 @@ def _cpu_s() -> float:
 
 
 def _tell(runs: list[dict[str, Any]]) -> bool:
-    """The table, and whether the figures hold."""
+    """Print the table, and return whether the targets are met."""
     for run in runs:
         print(f"{run['pages']:,} pages: {run['items']}")
         print(f"  {'step':<14}{'in':>10}{'out':>10}{'CPU s':>8}{'s':>8}{'MB':>6}")

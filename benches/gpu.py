@@ -1,9 +1,9 @@
-"""Measure the speed of `hf/` on one GPU: a 7.6B model of Qwen2's shape with random weights.
+"""Measure the speed of `hf/` on one GPU with a 7.6B model of Qwen2's shape and random weights.
 
     python -m benches gpu [--prompts 512] [--temperature 0.7]
 
-512 prompts of 500 to 2,200 tokens, 128 new tokens each, through the engine that `hf/` uses. The first round compiles
-and records; the second is reported.
+512 prompts of 500 to 2,200 tokens, with 128 new tokens each, are sent through the engine that `hf/` uses. The first
+round compiles and records; the second is reported.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from ragbed.models.local.hf.sequence import Runner, Sequence, StopCondition
 
 NEW_TOKENS = 128
 SHORTEST, LONGEST = 500, 2200
-# Keys and values of a token: layers, both, heads, width, bytes.
+# Bytes for the keys and values of one token: layers × 2 (keys and values) × heads × width × bytes per number.
 KEPT_BYTES = 28 * 2 * 4 * 128 * 2
-# A large bf16 matrix product on an H200, measured; the data sheet says 990e12.
+# Measured for a large bf16 matrix product on an H200; the data sheet says 990e12.
 PEAK_FLOPS = 790e12
-# Bytes per second of a copy there, measured; the data sheet says 4.8e12.
+# Bytes per second, measured for a copy on an H200; the data sheet says 4.8e12.
 BANDWIDTH = 4.3e12
 
 
@@ -80,7 +80,7 @@ def build_model() -> transformers.Qwen2ForCausalLM:
 
 
 def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> float:
-    """Return the seconds for all prompts."""
+    """Return the duration for all prompts in seconds."""
     left, all_done = len(prompts), threading.Event()
 
     def done(sequence: Sequence) -> None:
@@ -105,7 +105,7 @@ def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> flo
 
 
 def floor_s(parameters: int, prompts: list[list[int]], bytes_per_token: int) -> float:
-    """Return the minimum time per prompt: all products at full speed, and every key and value read once per token."""
+    """Return the minimum time per prompt, with products at full speed and every key and value read once per token."""
     read = [len(prompt) for prompt in prompts]
     flops = 2 * parameters * (sum(read) + NEW_TOKENS * len(prompts))
     kept = sum(NEW_TOKENS * (length + NEW_TOKENS / 2) * bytes_per_token for length in read)

@@ -1,8 +1,8 @@
-"""Compare the scores of a thousand responses of every testbed in ragbed, Inspect AI and lm-evaluation-harness.
+"""Compare the scores of a thousand responses per testbed in ragbed, Inspect AI and lm-evaluation-harness.
 
     .venv-ports/bin/python -m benches harness_parity
 
-The harnesses are in the environment of `make test-ports`.
+The harnesses are installed in the environment that `make test-ports` uses.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> int:
         "--replies", type=int, default=1_000, help="responses of each testbed, half of them in each language"
     )
     count = -(-parser.parse_args().replies // len(_LANGS))
-    warnings.simplefilter("ignore")  # warnings of the harnesses
+    warnings.simplefilter("ignore")  # ignore warnings from the harnesses
     wrong, start = 0, time.monotonic()
     rows = {testbed: [0, 0, 0] for testbed in TESTBEDS}
     with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ _ROUNDS = 3
 
 
 def prompts(calls: int) -> Iterator[list[dict[str, str]]]:
-    """Yield prompts with five Chinese documents: about 4 kB each, as RGB's."""
+    """Yield prompts with five Chinese documents, about 4 kB each, like RGB's."""
     for number in range(calls):
         yield [
             {"role": "system", "content": "你是一个准确可靠的AI助手。"},
@@ -81,14 +81,14 @@ async def with_openai(url: str, calls: int, slots: int) -> None:
 
 
 async def with_ragbed(url: str, calls: int, slots: int) -> None:
-    """Use our own client, with pacing, retries and scrubbing."""
+    """Use ragbed's own client, with pacing, retries and scrubbing."""
     pacing: Any = importlib.import_module("benches.pacing")
     async with pacing.opened(url, connections=slots) as model:
         await pacing.call_all(model, (pacing.make_case(number) for number in range(calls)), lambda _: None)
 
 
 LIBRARIES = {"aiohttp": with_aiohttp, "ragbed": with_ragbed, "httpx2": with_httpx2, "openai": with_openai}
-# Modules to import before the measurement, if not only the library.
+# Modules to import before the measurement, if more than the library is needed.
 _LOADED = {"ragbed": ("benches.pacing", "ragbed.models.providers.openai")}
 
 
@@ -101,7 +101,7 @@ def _text(content: bytes) -> str:
 
 
 def measure(library: str, options: argparse.Namespace) -> dict[str, float]:
-    """Return the figures of one round, in its own process with its own server."""
+    """Return the figures for one round, which runs in its own process with its own server."""
     with mock_model(Behaviour(options.latency, options.slots)) as url:
         child = [sys.executable, "-m", "benches", "http_clients", "--calls", str(options.calls)]
         child += ["--slots", str(options.slots), "--library", library, "--url", url]

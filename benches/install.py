@@ -1,12 +1,12 @@
-"""Measure `pip install ragbed`: packages, megabytes to download and on disk, seconds.
+"""Measure `pip install ragbed`: number of packages, megabytes to download and on disk, and seconds.
 
     python -m benches install
 
-It builds the wheel of this repository and installs it into two new environments with the settings of pip; the second
-time pip has the downloads in its cache. Exit code 1 if a target is missed.
+It builds the repository's wheel and installs it into two new environments with pip's settings; the second time, the
+downloads are in pip's cache. Exit code 1 if a target is missed.
 
-The target of 80 MB is for the download: numpy and scipy, which the core needs (intervals, tests, vectors), take 176 MB
-on disk. The size on disk, and ragbed's part of it, are therefore printed without a target.
+The target of 80 MB applies to the download: numpy and scipy, which the core needs (intervals, tests, vectors), take 176
+MB on disk. The size on disk, and ragbed's part of it, are therefore printed without a target.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 class InstallTime(NamedTuple):
-    """The wall-clock time and the CPU time of an install."""
+    """The wall-clock time and CPU time of an installation."""
 
     seconds: float
     busy: float
@@ -79,7 +79,7 @@ def _run(*arguments: str) -> str:
 
 
 def _disk(folder: Path, names: set[str]) -> dict[str, float]:
-    """Return the megabytes of each package without compiled Python files."""
+    """Return the size of each package in megabytes, without compiled Python files."""
     program = """
 import importlib.metadata, json, os, sys
 print(json.dumps({

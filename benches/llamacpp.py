@@ -1,16 +1,16 @@
-"""Measure what a run costs beside llama.cpp itself, and how much shared prefixes save.
+"""Measure the overhead of a run compared with llama.cpp alone, and how much shared prefixes save.
 
     python -m benches llamacpp [--items N] [--model FILE.gguf]
 
-The same cases are run twice: by a run, and in a bare loop with the engine in this process, with the same settings and
-in the same order. The two alternate case by case, so that other load on the machine affects both.
+The same cases are executed twice, by a run and by a bare loop with the engine in this process, with the same settings
+and in the same order. The two alternate case by case, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # before the library is loaded; runs do the same
+os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # must be set before the library is loaded; runs do the same
 
 import argparse
 import json
@@ -65,7 +65,7 @@ class Bare:
         self.cached += reply["timings"]["cache_n"]
 
     def tokens(self, request: bytes) -> list[int]:
-        """Return the tokens of a prompt."""
+        """Return the tokens in a prompt."""
         prompt = self._post("apply-template", request)["prompt"]
         body = json.dumps({"content": prompt, "add_special": True, "parse_special": True}).encode()
         return list(self._post("tokenize", body)["tokens"])
@@ -128,14 +128,14 @@ def _report(model: LlamaModel, cases: Sequence[Case], bare: Bare, seconds: float
     print(f"bare loop {bare.seconds:.1f} s, {speeds[0]:.1f} tokens/s; run {seconds:.1f} s, {speeds[1]:.1f} tokens/s")
     print(f"run / bare loop: {speeds[1] / speeds[0]:.1%} (target: ≥ 95 %)")
     prompts = [bare.tokens(model.request(case)) for case in cases]
-    # No order saves more: if prompts are sorted, every common prefix is read once.
+    # No order saves more than this: if the prompts are sorted, every common prefix is read once.
     allowed, planned = _shared(sorted(prompts)), _shared(prompts)
     print(f"of {read:,} tokens the common prefixes allow {allowed:,} to be skipped ({allowed / read:.1%});")
     print(f"in the order of the plan {planned / allowed:.1%} of that, sorted {cached / allowed:.1%} (target: ≥ 90 %)")
 
 
 def _shared(prompts: list[list[int]]) -> int:
-    """Return the number of tokens that each prompt shares with the start of the one before."""
+    """Return the number of tokens that each prompt shares with the start of the previous one."""
     return sum(
         len(list(takewhile(lambda two: two[0] == two[1], zip(*pair, strict=False)))) for pair in pairwise(prompts)
     )

@@ -1,8 +1,8 @@
-"""Execute the example notebooks from top to bottom, in a running event loop as a kernel has it.
+"""Execute the example notebooks from top to bottom, in a running event loop like a kernel's.
 
     python -m benches notebooks [NAME …]
 
-Each runs in an empty folder. What the last line of a cell returns is shown as a notebook shows it. The exit code is 1
+Each notebook runs in an empty folder. The value of a cell's last line is displayed as in a notebook. The exit code is 1
 if a cell raises an error.
 """
 
@@ -28,7 +28,7 @@ NOTEBOOKS = ROOT / "examples" / "notebooks"
 
 
 def main() -> None:
-    """Execute the notebooks that are named, or all."""
+    """Execute the named notebooks, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="File names without .ipynb. [default: all]")
     names = parser.parse_args().names or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -53,7 +53,7 @@ def _execute_in_folder(path: Path) -> bool:
 
 
 async def execute(path: Path) -> list[str]:
-    """Execute the code cells of a notebook in order and return what each shows."""
+    """Execute a notebook's code cells in order and return the output of each."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     names: dict[str, Any] = {"__name__": "__main__"}
     return [

@@ -1,4 +1,4 @@
-"""Measure how well the client adapts to servers that limit, stall and fail.
+"""Measure how well the client adapts to servers that limit calls, stall or fail.
 
     python -m benches pacing [steady|lifted|parked|faults|narrow|dead …]
 
@@ -38,7 +38,7 @@ def make_case(number: int) -> Case:
 async def opened(
     *urls: str, patience: RetryPolicy | None = None, connections: int | None = None
 ) -> AsyncIterator[Model]:
-    """Open the model behind the servers."""
+    """Open the model served at the given URLs."""
     environ = {"B_BASE_URL": ",".join(urls)}
     config = partial(ModelConfig, environ=environ, retry_policy=patience or RetryPolicy(), connections=connections)
     model = open_model("openai-api/b/m", config)
@@ -73,7 +73,7 @@ async def call_all(model: Model, cases: Iterator[Case], record: Callable[[Comple
 
 
 def cases_until(end: float) -> Iterator[Case]:
-    """Yield cases until a time."""
+    """Yield cases until the given time."""
     number = 0
     while time.monotonic() < end:
         yield make_case(number)
@@ -81,7 +81,7 @@ def cases_until(end: float) -> Iterator[Case]:
 
 
 async def talk(url: str, path: str, body: str | None = None) -> dict[str, object]:
-    """Send a request to the server without the measured client."""
+    """Send a request to the server without using the measured client."""
     import aiohttp  # noqa: PLC0415 - not imported while our client is measured
 
     method = "GET" if body is None else "POST"
@@ -91,7 +91,7 @@ async def talk(url: str, path: str, body: str | None = None) -> dict[str, object
 
 
 def between(stats: dict[str, object], kind: str, since: float, until: float) -> float:
-    """Return the rate of a kind of response between two seconds."""
+    """Return the rate of one kind of response between two times in seconds."""
     seen = stats[kind]
     assert isinstance(seen, dict)
     return sum(int(count) for second, count in seen.items() if since <= int(second) < until) / (until - since)
@@ -109,7 +109,7 @@ async def steady() -> None:
 
 
 async def lifted() -> None:
-    """Allow 50 calls per second for 20 s, then all."""
+    """Allow 50 calls per second for 20 s, then remove the limit."""
     with mock_model(Behaviour(0.1, rate=50)) as url:
         started = int(time.monotonic())
         async with opened(url) as model:
@@ -124,7 +124,7 @@ async def lifted() -> None:
 
 
 async def parked() -> None:
-    """Allow 50 calls per second; every refusal asks to wait 89 s."""
+    """Allow 50 calls per second; every refusal demands a wait of 89 s."""
     with mock_model(Behaviour(0.1, rate=50, retry_after_s=89)) as url:
         started = int(time.monotonic())
         outcomes: Counter[str] = Counter()
@@ -137,7 +137,7 @@ async def parked() -> None:
 
 
 async def faults() -> None:
-    """Send 5 % 429 with Retry-After and 5 % 500; 1 % hang."""
+    """Answer 5 % of the calls with 429 and Retry-After and 5 % with 500; let 1 % hang."""
     behaviour = Behaviour(0.05, refused=0.05, failed=0.05, hung=0.01, retry_after_s=1)
     with mock_model(behaviour) as url:
         outcomes: Counter[str] = Counter()
@@ -151,7 +151,7 @@ async def faults() -> None:
 
 
 async def narrow() -> None:
-    """Use a server with 8 slots, and find the concurrency."""
+    """Use a server with 8 slots, and find the best concurrency."""
     with mock_model(Behaviour(0.05, slots=8)) as url:
         started = int(time.monotonic())
         async with opened(url) as model:
@@ -163,7 +163,7 @@ async def narrow() -> None:
 
 
 async def dead() -> None:
-    """Use three servers, of which one is unreachable and one hangs."""
+    """Use three servers, one of which is unreachable and one of which hangs."""
     outcomes: Counter[str] = Counter()
     with mock_model(Behaviour(0.1)) as sound, mock_model(Behaviour(0.1, hung=1)) as hung:
         started = time.monotonic()

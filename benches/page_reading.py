@@ -1,4 +1,4 @@
-"""Measure the CPU time of a page from bytes to passages, and of a search for it.
+"""Measure the CPU time for turning a page into passages and for searching for it.
 
     python -m benches page_reading [--pages 600]
 
@@ -35,7 +35,7 @@ CHINESE = "的一是不了在有人中大国和为日月年市长桥河报道工
 
 
 def main() -> None:
-    """Run the measurements; exit code 1 if a target is missed."""
+    """Run the measurements; exit with code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=600, help="pages to read")
     count = parser.parse_args().pages
@@ -57,7 +57,7 @@ async def _measure(pages: list[bytes]) -> tuple[float, int]:
     """Return the CPU time in seconds, including the start of the child processes, and the number of passages."""
     begun, passages = _cpu_s(), 0
     async with Extractor() as extractor:
-        gate = asyncio.Semaphore(8)  # so that no more than a few pages are on their way
+        gate = asyncio.Semaphore(8)  # ensures that only a few pages are in progress
 
         async def read(body: bytes) -> int:
             async with gate:
@@ -72,7 +72,7 @@ async def _measure(pages: list[bytes]) -> tuple[float, int]:
 
 
 def _measure_index(count: int) -> bool:
-    """Whether the last documents cost no more to add to the local index than the first."""
+    """Return whether adding the last documents to the local index costs no more than adding the first."""
     draw = random.Random(0)
     entries = [
         IndexedPassage(

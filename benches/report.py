@@ -27,7 +27,7 @@ MODELS = ("baseline/lexical", "scripted/last-doc")
 
 
 class Opening(NamedTuple):
-    """Times in seconds: until the page is ready, CPU time of the page, a filter, and opening a case."""
+    """Times in seconds: until the page is ready, CPU time of the page, applying a filter, and opening a case."""
 
     ready: float
     work: float
@@ -36,7 +36,7 @@ class Opening(NamedTuple):
 
 
 def main() -> None:
-    """Measure, and exit with 1 if a limit is exceeded."""
+    """Run the measurements, and exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", help="Datasets to use instead of synthetic news.")
     data = parser.parse_args().data
@@ -61,7 +61,7 @@ def _run(*words: str) -> str:
 
 
 def _evaluate(folder: Path, data: list[str]) -> int:
-    """Create the run, and return the number of its trials, about 10,000."""
+    """Create the run, and return its number of trials, about 10,000."""
     named = data
     if not named:
         _run("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
@@ -85,7 +85,7 @@ def _open(report: Path) -> list[Opening]:
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=arguments)
-        _measure(browser, report)  # The first opening also starts the processes of the browser.
+        _measure(browser, report)  # The first opening also starts the browser's processes.
         return [_measure(browser, report) for _ in range(OPENINGS)]
 
 

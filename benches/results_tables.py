@@ -1,4 +1,4 @@
-"""Write the tables of docs/project/results.md and docs/explanation/statistics.md from their source files.
+"""Write the tables in docs/project/results.md and docs/explanation/statistics.md from their source files.
 
     python -m benches results_tables
 
@@ -22,7 +22,7 @@ MEASURED = ROOT / "docs/project/measured"
 
 
 def coverage_table(found: dict[str, Any]) -> Iterator[str]:
-    """Yield the coverage of intervals, and the errors of tests."""
+    """Yield the table of interval coverage and test errors."""
     figures = found["figures"]
     yield "| Interval | Scenarios | Runs each | Mean coverage | Least coverage, and where |"
     yield "|---|---|---|---|---|"
@@ -41,7 +41,7 @@ def coverage_table(found: dict[str, Any]) -> Iterator[str]:
 
 
 def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
-    """Yield the effect of each perturbation, with one-sided McNemar tests and Holm's adjustment."""
+    """Yield the table of each perturbation's effect, with one-sided McNemar tests and Holm's adjustment."""
     rows = found["perturbations"]
     tests = [decline_p(row["only_off"], row["only_on"], is_easier=row.get("easier", False)) for row in rows]
     yield "| Perturbation | Pairs | Correct, off → on | Only off, only on | p | p, Holm | Planted value, off → on |"
@@ -54,7 +54,7 @@ def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
 
 
 def decline_p(only_off: int, only_on: int, *, is_easier: bool) -> float:
-    """Return the one-sided exact McNemar p value of the expected direction."""
+    """Return the one-sided exact McNemar p-value for the expected direction."""
     rarer, other = (only_off, only_on) if is_easier else (only_on, only_off)
     return lower_tail(rarer, rarer + other, 0.5)
 
@@ -66,7 +66,7 @@ TABLES: dict[str, tuple[Path, Callable[[dict[str, Any]], Iterator[str]]]] = {
 
 
 def render(name: str) -> str:
-    """Return a table as its source file gives it, between its marks."""
+    """Return a table generated from its source file, between its markers."""
     _, write = TABLES[name]
     lines = write(json.loads((MEASURED / f"{name}.json").read_text("utf-8")))
     return "\n".join([f"<!-- from measured/{name}.json -->", "", *lines, "", "<!-- end -->"])

@@ -32,15 +32,15 @@ from tests.servers.mock_model import Behaviour, mock_model
 
 CALLS = 1_000
 SLOTS = 64
-TRIES = 3  # the best one counts, for both sides of a comparison, because other processes run on the machine
+TRIES = 3  # the best attempt counts on both sides of a comparison, because other processes run on the machine
 MANY = 100_000
-SETTLED = 20_000  # calls after which memory must not grow
-FILLER = "据当地媒体报道，这一消息已经得到有关部门证实。" * 40  # about 3 kB, like a prompt with five documents of RGB
+SETTLED = 20_000  # number of calls after which memory must not grow
+FILLER = "据当地媒体报道，这一消息已经得到有关部门证实。" * 40  # about 3 kB, like a prompt with five RGB documents
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of one process; `first_s` is the time from its start to its first request."""
+    """The measurements for one process; `first_s` is the time from its start to its first request."""
 
     seconds: float
     first_s: float
@@ -49,7 +49,7 @@ class Measured:
 
 
 def main() -> None:
-    """Measure all figures; exit with 1 if one misses its target."""
+    """Measure all figures; exit with code 1 if one misses its target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--many", action="store_true", help="also 100,000 calls of 20 ms")
     parser.add_argument("--calls", type=int, default=MANY, help="number of calls for --many")
@@ -67,17 +67,17 @@ def main() -> None:
 
 
 def measure_command(folder: Path) -> list[bool]:
-    """Measure the complete command at two latencies, including its start."""
+    """Measure the complete command at two latencies, including start-up."""
     data, longer = folder / "made.jsonl", folder / "longer.jsonl"
     _write_items(data, CALLS)
     _write_items(longer, 3 * CALLS)
     _run_command(folder / "warm", data, 0.001)
     slow = _best(lambda number: _run_command(folder / f"slow-{number}", data, 0.4))
-    pairs = [  # one after the other, so that both have the same load
+    pairs = [  # run one after the other, so that both have the same load
         (_run_bare(folder / f"bare-{n}", data, 0.05), _run_command(folder / f"quick-{n}", data, 0.05))
         for n in range(TRIES)
     ]
-    # The minimum of each side: the best ratio would be the one whose bare loop met the highest load.
+    # Use the minimum of each side: the best ratio would be the one whose bare loop ran under the highest load.
     whole, alone = min(pair[0][0] for pair in pairs), min(pair[0][1] for pair in pairs)
     quick = min((pair[1] for pair in pairs), key=lambda one: one.seconds)
     long = _run_command(folder / "long", longer, 0.05)
@@ -96,7 +96,7 @@ def measure_command(folder: Path) -> list[bool]:
 
 def measure_many(folder: Path, calls: int) -> list[bool]:
     """Measure the call loop alone, with and without a store, with prompts of the same size."""
-    # Half before and half after, so that other load on the machine affects both sides.
+    # Run half before and half after, so that other load on the machine affects both sides.
     before = _run_loop("without", folder / "before", calls // 2, 0.02)
     durable = _run_loop("durable", folder / "durable", calls, 0.02)
     after = _run_loop("without", folder / "after", calls - calls // 2, 0.02)
@@ -141,7 +141,7 @@ def _run_command(folder: Path, data: Path, latency_s: float) -> Measured:
 
 
 def _run_bare(folder: Path, data: Path, latency_s: float) -> tuple[float, float]:
-    """Return the seconds of the complete process and of its loop alone."""
+    """Return the duration in seconds of the complete process and of its loop alone."""
     folder.mkdir()
     with mock_model(Behaviour(latency_s, SLOTS, str(folder / "calls"))) as url:
         words = [sys.executable, "-m", "benches.bare_loop", url, str(data), str(folder / "replies.jsonl")]
@@ -152,7 +152,7 @@ def _run_bare(folder: Path, data: Path, latency_s: float) -> tuple[float, float]
 
 
 def _environ(url: str) -> dict[str, str]:
-    """Return the environment of the processes, in which Python caches bytecode as for an installed package."""
+    """Return the environment for the processes, in which Python caches bytecode as for an installed package."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"BENCH_BASE_URL": url}
 
@@ -192,7 +192,7 @@ def loop_without(_: Path, calls: int) -> None:
 
 
 def loop_durable(folder: Path, calls: int) -> None:
-    """Execute a run that is already planned."""
+    """Execute a run that has already been planned."""
     with hold(folder / "run"), open_store(folder / "run", create=True) as store:
         store.plan({"repeats": "1"}, _cases(calls))
     settled = 0.0

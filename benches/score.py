@@ -32,7 +32,7 @@ BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
 
 
 def main() -> None:
-    """Measure; exit with code 1 if a limit is exceeded."""
+    """Run the measurements; exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1_000_000)
     trials = parser.parse_args().trials
@@ -45,7 +45,8 @@ def main() -> None:
         seconds = time.perf_counter() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
-    megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)  # upper bound: all processes as large as the largest
+    # Upper bound, as if all processes were as large as the largest.
+    megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
     print(done.stdout)
     print(
         f"{trials:,} trials of {LENGTH} characters, all tracks: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 def write_run(folder: Path, trials: int, models: int = 1) -> None:
-    """Write a run over the bundled data with as many repeats as necessary."""
+    """Write a run on the bundled data, with as many repeats as necessary."""
     cases = list(_cases())
     settings = {"repeats": str(-(-trials // (len(cases) * models)))}
     random_ = random.Random(0)
@@ -83,12 +84,12 @@ def _rows(
 
 
 def _reply(case: Case, random_: random.Random) -> str:
-    """Return a response of one of six kinds, padded with the text of a document."""
+    """Return a response of one of six kinds, padded with text from a document."""
     alias = ", ".join(aliases[-1] for aliases in case.answer)
     fake = case.fake[0][0] if case.fake else "Berlin"
     text = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
     text += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
-    # A complete document would count as copied.
+    # A complete document would be counted as copied.
     filler = case.documents[0].text[5:] if case.documents else case.question
     return (text + filler * 20)[:LENGTH]
 

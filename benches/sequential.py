@@ -1,6 +1,6 @@
-"""Errors and savings of monitored runs (`ragbed run --until`), by simulation; with --demo, on two local models.
+"""Simulate the errors and savings of monitored runs (`ragbed run --until`); with --demo, evaluate two local models.
 
-Each scenario simulates runs that are looked at after every question. An error is an interval that excludes the true
+Each scenario simulates runs that are examined after every question. An error is an interval that excludes the true
 value at any time up to 1.3 × the fixed plan of `ragbed power`, or a wrong decision. Calls saved are relative to that
 plan. The exit code is 1 if an error rate exceeds 5 %, or if the median of the calls saved is below 50 % for a true drop
 of 2 × the drop of the plan, or below 80 % for 4 ×.
@@ -30,8 +30,8 @@ from ragbed.analysis.statistics.sequential import STAKES, difference_sequence, l
 Floats = NDArray[np.float64]
 _EXCESS = 1.3
 _NEEDED = math.log(2 / ALPHA)
-_SPOT_CHECKS = 20  # simulated runs of a scenario whose intervals are also computed by the functions of the package
-_SAVED = {2: 0.5, 4: 0.8}  # least median of the calls saved, by the true drop as a multiple of the planned one
+_SPOT_CHECKS = 20  # number of simulated runs per scenario whose intervals are also computed by the package's functions
+_SAVED = {2: 0.5, 4: 0.8}  # minimum median of the calls saved, by the true drop as a multiple of the planned one
 
 
 class Scenario(NamedTuple):
@@ -41,8 +41,8 @@ class Scenario(NamedTuple):
     levels: tuple[float, ...]
     chances: tuple[float, ...]
     plan: int
-    drop: float | None = None  # for a comparison: the drop of the plan
-    times: float = 0  # the true drop as a multiple of it
+    drop: float | None = None  # for a comparison, the drop that the plan assumes
+    times: float = 0  # the true drop as a multiple of the planned one
 
     @property
     def mean(self) -> float:
@@ -82,7 +82,7 @@ def _paired(drop: float, discordance: float, times: float) -> Scenario:
 
 
 def _doubled(scenario: Scenario) -> Scenario:
-    """Return the scenario with the mean of two independent differences per question."""
+    """Return the scenario that uses the mean of two independent differences per question."""
     lost, same, won = scenario.chances
     chances = (lost**2, 2 * lost * same, same**2 + 2 * lost * won, 2 * same * won, won**2)
     name = f"{scenario.name}, 2 trials per question"
@@ -90,7 +90,7 @@ def _doubled(scenario: Scenario) -> Scenario:
 
 
 def wealth(scores: Floats, mean: float) -> Floats:
-    """Return the log wealth after every question of every run, for stakes on scores above a mean."""
+    """Return the log wealth after every question in every run, for bets that scores exceed a mean."""
     levels, which = np.unique(scores, return_inverse=True)
     growth = log_growth(levels, np.ones(len(levels)), mean)
     total: Floats | None = None
@@ -102,12 +102,12 @@ def wealth(scores: Floats, mean: float) -> Floats:
 
 
 def first_time(hit: NDArray[np.bool_]) -> Floats:
-    """Return the number of questions after which each run first has a property; infinite if never."""
+    """Return the number of questions after which each run first has a property, or infinity if it never does."""
     return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, math.inf)
 
 
 def simulate(scenario: Scenario, runs: int, seed: int) -> tuple[float, float | None, float | None]:
-    """Return the error rate, the median of the calls saved and the share of inconclusive runs."""
+    """Return the error rate, the median of the calls saved, and the share of inconclusive runs."""
     rng, size = np.random.default_rng(seed), math.ceil(_EXCESS * scenario.plan)
     which = np.searchsorted(np.cumsum(scenario.chances)[:-1], rng.random((runs, size)))
     scores = np.array(scenario.levels)[which]
@@ -128,7 +128,7 @@ def simulate(scenario: Scenario, runs: int, seed: int) -> tuple[float, float | N
 
 
 def spot_check(scenario: Scenario, scores: Floats, missed: NDArray[np.bool_]) -> None:
-    """Check that the functions of the package exclude the true value at the same moments as the simulation."""
+    """Check that the package's functions exclude the true value at the same times as the simulation."""
     at = scores.shape[1] - 1
     for row, is_missed in zip(scores, missed[:, at].tolist(), strict=True):
         if scenario.drop is None:

@@ -1,4 +1,4 @@
-"""Simulate how often intervals cover, how often tests err, and whether sample sizes suffice.
+"""Measure how often intervals contain the true value, how often tests err, and whether sample sizes suffice.
 
 Figures are exact if the outcomes can be enumerated (one rate, McNemar's size and power), and simulated otherwise.
 The exit code is 1 if a figure is out of its bounds. `--write FILE` stores the figures as JSON.
@@ -46,26 +46,26 @@ def check(name: str, value: str, holds: bool) -> None:
 
 
 def has_room(shares: Floats, n: int) -> NDArray[np.bool_]:
-    """Return where at least five hits and five misses are expected."""
+    """Return a mask of the shares for which at least five hits and five misses are expected."""
     return np.asarray(np.minimum(n * shares, n * (1 - shares)) >= 5 - 1e-9)
 
 
 def exact_coverage(interval: Callable[[int, int], Interval], n: int) -> Floats:
-    """Return the coverage at every share, from the interval of every outcome."""
+    """Return the coverage at every share, computed from the interval for every outcome."""
     found = [interval(hits, n) for hits in range(n + 1)]
     low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
     return np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in SHARES])
 
 
 def bootstrapped(hits: int, n: int) -> Interval:
-    """Return the BCa interval, or Wilson's if all or none are hits."""
+    """Return the BCa interval, or Wilson's if there are only hits or only misses."""
     if hits in (0, n):
         return wilson(hits, n)
     return bootstrap([[1, 1]] * hits + [[0, 1]] * (n - hits), lambda totals: totals[..., :1] / totals[..., 1:])[0]
 
 
 def ppi_coverage(n: int, judge: tuple[float, float], rng: np.random.Generator) -> Floats:
-    """Return the coverage of the corrected rate of 2,000 judged responses with n labels."""
+    """Return the coverage of the corrected rate for 2,000 judged responses with n labels."""
     covered = np.zeros(len(PPI_SHARES))
     sensitivity, specificity = judge
     for place, share in enumerate(PPI_SHARES):
@@ -79,7 +79,7 @@ def ppi_coverage(n: int, judge: tuple[float, float], rng: np.random.Generator) -
 
 
 def rates() -> None:
-    """Check one rate with one trial per question."""
+    """Check a single rate with one trial per question."""
     for n in (100, 300):
         room = has_room(SHARES, n)
         for name, interval in (("Wilson", wilson), ("bootstrap (BCa)", bootstrapped)):
@@ -91,18 +91,18 @@ def rates() -> None:
 
 
 def check_rates(rng: np.random.Generator, runs: int) -> None:
-    """Check rates from 20 questions up."""
+    """Check rates with 20 or more questions."""
     _check_coverage("rates, one trial per question", single_trials(), 0)
     _check_coverage("rates, positions and events", clustered_rates(rng, runs), runs)
 
 
 def check_differences(rng: np.random.Generator, runs: int) -> None:
-    """Check paired differences from 20 questions up."""
+    """Check paired differences with 20 or more questions."""
     _check_coverage("paired differences", differences(rng, runs), runs)
 
 
 def check_curves(rng: np.random.Generator, runs: int) -> None:
-    """Check the bands of curves."""
+    """Check the confidence bands of curves."""
     _check_coverage("curves, all points together", curve_bands(rng, runs), runs)
 
 
@@ -124,14 +124,14 @@ def _check_coverage(name: str, found: Iterable[Scenario], runs: int) -> None:
     worst = min(rows, key=lambda row: row.share)
     mean, least = float(shares.mean()), float(shares.min())
     figures[name] = {
-        "runs": runs,  # per scenario; 0 if the coverage is exact
+        "runs": runs,  # number of runs per scenario; 0 if the coverage is exact
         "scenarios": len(rows),
         "mean": round(mean, 3),
         "least": round(least, 3),
         "worst": f"{worst.name}, n = {worst.n}",
     }
     value = f"{len(rows)} scenarios: mean {mean:.3f}, least {least:.3f} ({worst.name}, n = {worst.n})"
-    error = 2 * (0.95 * 0.05 / runs) ** 0.5 if runs else 0.0  # of a simulated share
+    error = 2 * (0.95 * 0.05 / runs) ** 0.5 if runs else 0.0  # error of a simulated share
     holds = 0.94 <= mean <= 0.97 and least >= 0.93 - error
     check(f"{name}: mean 0.94–0.97, least ≥ 0.93", value, holds)
 
@@ -150,7 +150,7 @@ def ppi(rng: np.random.Generator) -> None:
         for name, judge in JUDGES.items():
             covered = ppi_coverage(n, judge, rng)
             room = has_room(PPI_SHARES, n)
-            # The mean over the shares 0.01 … 0.99, interpolated between the simulated ones.
+            # The mean over the shares 0.01 … 0.99, interpolated between the simulated values.
             mean = float(np.interp(SHARES, PPI_SHARES, covered).mean())
             value = f"mean {mean:.3f}, least where np ≥ 5 {covered[room].min():.3f}"
             holds = 0.93 <= mean <= 0.97 and covered[room].min() >= 0.90
@@ -194,7 +194,7 @@ def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
 
 
 def main() -> None:
-    """Print all figures; exit code 1 if one is out of its bounds."""
+    """Print all figures; exit with code 1 if one is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2_000, help="simulated runs per scenario")
     parser.add_argument("--parts", default=",".join((*PARTS, "methods")), help="parts to measure")

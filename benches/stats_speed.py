@@ -1,4 +1,4 @@
-"""Measure all statistics of a leaderboard of 1,000,000 scored trials: time and memory.
+"""Measure the time and memory to compute all statistics for a leaderboard of 1,000,000 scored trials.
 
 There are fifty models and three tracks. Accuracy, failures and knowledge differ by model and question. The exit code is
 1 if it takes more than 120 s.
@@ -67,9 +67,9 @@ def trials() -> Iterator[Scored]:
 
 
 def main() -> None:
-    """Measure; exit code 1 if it takes too long."""
+    """Run the measurement; exit with code 1 if it takes too long."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    # Processor time without that of generating the trials, so that a busy machine does not change the result.
+    # Use processor time, excluding the generation of trials, so that a busy machine does not change the result.
     start = time.process_time()
     count = sum(1 for _ in trials())
     drawn = time.process_time() - start

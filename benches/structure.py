@@ -2,7 +2,7 @@
 
     python -m benches structure [--source src] [--list]
 
-Exit code 1 if a figure is over its limit. `--list` names what is counted.
+Exit code 1 if a figure exceeds its limit. `--list` prints what is counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benches import ROOT
 SMALL_LINES = 60
 LONG_LINES = 40
 COMMAND_MEDIAN, COMMAND_MOST = 150, 250
-# Packages to which one adds a file and a line in a table of `__init__.py` (CONTRIBUTING.md).
+# Packages that are extended by adding a file and a line in a table in `__init__.py` (CONTRIBUTING.md).
 REGISTRIES = {
     "ragbed.analysis.metrics",
     "ragbed.builder.search",
@@ -37,7 +37,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Figure(NamedTuple):
-    """A count, its limit where there is one, and the names behind it."""
+    """A count, its limit if there is one, and the names that were counted."""
 
     title: str
     value: float
@@ -64,7 +64,7 @@ class Module:
 
 
 def measure_structure(source: Path) -> list[Figure]:
-    """Return the figures of the package `ragbed` in a source folder."""
+    """Return the figures for the package `ragbed` in a source folder."""
     modules = read_modules(source)
     packages = sorted({name.split(".")[1] for name, module in modules.items() if _is_inside_package(name, module)})
     shared, classes = _shared_classes(modules)
@@ -84,7 +84,7 @@ def measure_structure(source: Path) -> list[Figure]:
 
 
 def _command_modules(modules: dict[str, Module]) -> list[Figure]:
-    """Return the figures of the modules that define a command."""
+    """Return the figures for the modules that define a command."""
     sizes = {
         module.name: module.lines
         for module in modules.values()
@@ -106,7 +106,7 @@ def _is_command(node: ast.stmt) -> bool:
 
 
 def read_modules(source: Path) -> dict[str, Module]:
-    """Parse all files of the package, by dotted name."""
+    """Parse all files in the package, and return them by dotted name."""
     modules = {}
     for path in sorted((source / "ragbed").rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
@@ -123,7 +123,7 @@ def _is_inside_package(name: str, module: Module) -> bool:
 
 
 def _shared_classes(modules: dict[str, Module]) -> tuple[tuple[str, ...], int]:
-    """Return the public classes that share their name with another, and the number of all."""
+    """Return the public classes that share their name with another class, and the total number of public classes."""
     places = defaultdict(list)
     for module in modules.values():
         for node in module.tree.body:
@@ -134,7 +134,7 @@ def _shared_classes(modules: dict[str, Module]) -> tuple[tuple[str, ...], int]:
 
 
 def _single_import_files(modules: dict[str, Module]) -> dict[str, str]:
-    """Return the small files that only one module imports, of the same package or the one above, with that module."""
+    """Return the small files that only one module in the same package or its parent imports, with that module."""
     importers = defaultdict(set)
     for module in modules.values():
         for name in _imports(module, modules):

@@ -3,7 +3,7 @@
     python -m benches synth_perturbations [--model bundled/smollm2] [--lang en] [--pairs 400]
         [--perturbations sibling,hedge] [--seed 31415] [--distractors 1]
 
-Any model of `ragbed run` can be used; docs/project/results.md has the figures of the options above. Exit
+Any model that `ragbed run` supports can be used; docs/project/results.md has the figures for the options above. Exit
 code 1 if a figure misses its target. SmolLM2 takes about a second per prompt on two cores; a pair has two prompts.
 """
 
@@ -36,23 +36,23 @@ CLOSED_BOOK_SEED, CLOSED_BOOK_ITEMS = 7, 300
 SEED, PAIRS, DISTRACTORS = 31415, 400, 1
 CONCURRENCY, MAX_TOKENS = 32, 32
 
-# Perturbations whose distractors contain a wrong value of the relation. Without the perturbation they contain none.
+# Perturbations whose distractors contain a wrong value of the relation. Without the perturbation, they contain none.
 PLANTING = ("hedge", "sibling", "outdated", "partial", "contradiction")
 EASIER = ("random",)  # perturbations that make the item easier
-_UNIT = re.compile(r"\s|(?<=\d)(?=(?![万亿年月])[\u4e00-\u9fff])")  # the start of the unit of a number
+_UNIT = re.compile(r"\s|(?<=\d)(?=(?![万亿年月])[\u4e00-\u9fff])")  # the start of a number's unit
 
-# One line of instruction: with the instructions of the testbeds, a model of 135 million parameters hardly answers.
+# A one-line instruction, because a model with 135 million parameters hardly answers the testbeds' own instructions.
 INSTRUCTIONS: dict[Lang, str] = {
     "en": "Read this news and answer the question.\n\n{news}\n\nQuestion: {question}",
     "zh": "阅读下面的新闻，然后回答问题。\n\n{news}\n\n问题：{question}",
 }
 
 
-counts: dict[str, dict[str, object]] = {}  # by perturbation
+counts: dict[str, dict[str, object]] = {}  # counts by perturbation
 
 
 class PairSettings(NamedTuple):
-    """The minimal pairs to use and their number of distractors."""
+    """The minimal pairs to use, and their number of distractors."""
 
     lang: Lang
     seed: int
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def open_completions(name: str, lang: Lang) -> Complete:
-    """Return a function that completes prompts with a model, with greedy decoding."""
+    """Return a function that completes prompts with a model, using greedy decoding."""
 
     async def complete_all(prompts: Sequence[Prompt]) -> list[str]:
         model = open_model(name, lambda model: ModelConfig(model, os.environ, sampling=Sampling(max_tokens=MAX_TOKENS)))
@@ -118,8 +118,9 @@ def measure_closed_book(complete: Complete, lang: Lang) -> bool:
 def measure_perturbation(complete: Complete, settings: PairSettings, name: str) -> bool:
     """Test the effect of a perturbation on minimal pairs with McNemar's exact test.
 
-    The errors that count are responses with the wrong value that the perturbation puts into a distractor, or all errors
-    if it puts none. The number of pairs and the seed are fixed in advance: a sample that grows until the result is
+    Only responses with the wrong value that the perturbation puts into a distractor count as errors, or all errors if
+    it
+    adds no such value. The number of pairs and the seed are fixed in advance: a sample that grows until the result is
     significant proves nothing.
     """
     spec = SynthSpec(settings.seed, settings.lang, 4, 4, tokens=70, perturbations=(name,), mixed=False)
@@ -157,7 +158,7 @@ def measure_perturbation(complete: Complete, settings: PairSettings, name: str) 
 
 
 def _pick_documents(item: Item, name: str, distractors: int) -> tuple[list[int], list[str]]:
-    """Return the indexes of the documents of the prompt, the supporting one first, and the planted values."""
+    """Return the indexes of the prompt's documents, with the supporting one first, and the planted values."""
     lengths = {at: int((passage.dials or {})["length_tokens"]) for at, passage in enumerate(item.passages)}
     shortest = sorted(lengths, key=lambda at: (lengths[at], at))
     support = next(at for at in shortest if item.passages[at].stance == "supports")
@@ -175,7 +176,7 @@ def _prompt(item: Item, positions: list[int], *, support_last: bool) -> Prompt:
 
 
 def _compare(title: str, pairs: list[tuple[bool, bool]]) -> bool:
-    """Test whether the first of a pair is true more often than the second: exact, one-sided, on discordant pairs."""
+    """Test whether the first of a pair is true more often than the second (exact, one-sided, discordant pairs)."""
     more, fewer = pairs.count((True, False)), pairs.count((False, True))
     p_value = sum(comb(more + fewer, k) for k in range(more, more + fewer + 1)) / 2 ** (more + fewer)
     counts = f"{sum(first for first, _ in pairs)} and {sum(second for _, second in pairs)} of {len(pairs)}"
@@ -187,7 +188,7 @@ def _is_correct(item: Item, response: str) -> bool:
 
 
 def _contains(response: str, aliases: Sequence[str]) -> bool:
-    """Tell whether a response contains an alias, or a number without its unit, which small models often omit."""
+    """Return whether a response contains an alias, or a number without its unit, which small models often omit."""
     numbers = [_UNIT.split(alias)[0] for alias in aliases if alias[:1].isdigit()]
     return any(alias and alias.lower() in response.lower() for alias in aliases) or any(
         len(number) > 2 and number in response for number in numbers

@@ -2,7 +2,7 @@
 
     python -m benches synth_quality [--items 10000] [--speed-items 1000000] [--seed 7] [--tokens 85] [--lang zh]
 
-Without options, a small sample takes half a minute; the figures of the data card come from the options above. Speed is
+Without options, a small sample takes half a minute; the figures in the data card come from the options above. Speed is
 always measured with documents of 60 tokens. Exit code 1 if a figure misses its target. `synth_perturbations` measures
 the effect on a real model.
 """
@@ -83,7 +83,7 @@ def measure_text(spec: SynthSpec, count: int) -> list[bool]:
 
 
 def measure_lexical(spec: SynthSpec) -> bool:
-    """Measure `baseline/lexical` at noise 0.8: the data must be neither trivial nor broken."""
+    """Measure `baseline/lexical` at noise 0.8, because the data must be neither trivial nor broken."""
     lang, correct, total = spec.lang, 0, 0
     settings = Settings(
         noise=(Fraction(4, 5),),
@@ -107,9 +107,9 @@ def measure_lexical(spec: SynthSpec) -> bool:
 
 
 def measure_speed(lang: Lang, count: int) -> list[bool]:
-    """Measure two processes that write items of ten documents of about 60 tokens, scaled to a million items."""
+    """Measure two processes that write items with ten documents of about 60 tokens, scaled to a million items."""
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "speed.py"  # the worker processes import it
+        script = Path(folder) / "speed.py"  # the worker processes import this file
         script.write_text(_SPEED.format(seed=SEED, lang=lang, count=count), "utf-8")
         start = time.perf_counter()
         done = subprocess.run([sys.executable, str(script), folder], check=True, stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Measure how accurate the estimated remaining time of ten local runs is after 5 % of their cases.
+"""Measure how accurately the remaining time of ten local runs is estimated after 5 % of their cases.
 
 python -m benches time_estimates [--items N] [--model MODEL]
 
@@ -28,7 +28,7 @@ from ragbed.testbeds.settings import Settings
 
 TARGET = 1.5
 SHARE = 0.05
-MIN_FINISHED = 3  # a run prints its expected duration after this number of cases
+MIN_FINISHED = 3  # number of cases after which a run prints its expected duration
 HALF = (Fraction(0), Fraction(1, 2))
 NOISE = (Fraction(0), Fraction(2, 5), Fraction(4, 5))
 
@@ -60,7 +60,7 @@ PLANS = (
 
 @dataclass
 class Watch:
-    """Records the estimate after 5 % of the cases."""
+    """A watch that records the estimate after 5 % of the cases."""
 
     cases: int = 0
     estimate_s: float = 0.0

@@ -1,8 +1,8 @@
-"""Kill nodes and drivers of `--engine ray` at random moments, during runs and builds.
+"""Kill nodes and drivers of `--engine ray` at random moments during runs and builds.
 
     python -m benches torture_ray [--kills 20] [--cases 20000] [--pages 5000]
 
-The log of the server shows which calls were made. Prints one line per trial; exits with 1 if a guarantee is broken.
+The server's log shows which calls were made. Prints one line per trial; exits with code 1 if a guarantee is violated.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ AT_ONCE = 32
 
 
 class Torture:
-    """A cluster, a server, and work that is interrupted."""
+    """A cluster, a server, and work to interrupt."""
 
     def __init__(self, folder: Path, nodes: Nodes, endpoint: Endpoint, kills: int) -> None:
         self.folder, self.nodes, self.endpoint, self.kills = folder, nodes, endpoint, kills
         self.draw = random.Random(kills)
 
     def start(self, data: Path, run: Path, *more: str) -> subprocess.Popen[bytes]:
-        """Start the command as a user types it."""
+        """Start the command as a user would."""
         words = [
             sys.executable,
             "-m",
@@ -58,7 +58,7 @@ class Torture:
             )
 
     def disturb_run(self, cases: int, *, driver: bool) -> bool:
-        """Kill nodes or the driver again and again during a run."""
+        """Repeatedly kill nodes or the driver during a run."""
         data, name = self.folder / "made.jsonl", "drivers" if driver else "nodes"
         data.write_bytes(b"".join(to_line(base_item(number)) for number in range(cases // 5)))
         there = ("--engine", "ray", "--cluster", self.nodes.address, "--replicas", "4", "--cpus-per-replica", "0.25")
@@ -95,7 +95,7 @@ class Torture:
         return _report(f"{self.kills} {name} killed", passed, f"{counts}, {seconds:,.0f} s, exit {code}")
 
     def disturb_build(self, pages: int) -> bool:
-        """Kill nodes again and again during a build, which runs in a thread; nodes are started in the main thread."""
+        """Repeatedly kill nodes during a build, which runs in a thread; nodes are started in the main thread."""
         source = self.folder / "pages"
         write_pages(source, pages)
         here = build_with(LocalEngine(2), source, self.folder / "build-here")

@@ -1,4 +1,4 @@
-"""Measure the viewer on a million trials at the server, and on ten thousand in a real browser.
+"""Measure the viewer's server with a million trials, and its pages in a real browser with ten thousand.
 
 Writes the runs (ten models, the bundled data, responses of 200 characters in both languages), indexes them with the
 viewer, and requests first pages, every value of every filter, pairs of filters at random pages, searches and cases.
@@ -41,7 +41,7 @@ WORDS = ("Berlin", "the", "not Berlin", "Ivorn River", "zebra", "的", "不足",
 
 
 def main() -> None:
-    """Measure, and exit with 1 if a limit is exceeded."""
+    """Run the measurements, and exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1_000_000)
     parser.add_argument("--browser-trials", type=int, default=10_000)
@@ -50,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer has its index there.
+        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # The viewer stores its index there.
         kept = [
             measure_server(prepare(folder / f"run-{given.trials}", given.trials)),
             measure_browser(prepare(folder / f"run-{given.browser_trials}", given.browser_trials)),
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def prepare(run: Path, trials: int) -> Path:
-    """Return a run with its index; each response is scored once (`benches score` measures scoring)."""
+    """Return a run with its index; each response is scored only once (`benches score` measures scoring)."""
     if not run.exists():
         write_run(run, trials, MODELS)
     started = time.perf_counter()
@@ -91,7 +91,7 @@ def _cached(scoring: Callable[[Case, str], dict[str, Value]]) -> Callable[[Case,
 
 
 def measure_server(run: Path) -> bool:
-    """Measure times, sizes and memory of the server."""
+    """Measure the server's response times, response sizes and memory."""
     with serve_runs(run) as served:
         first = served.get("/api/trials")
         filters = list(_filters(first["facets"], first["total"]))
@@ -194,7 +194,7 @@ ACTS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def measure_browser(run: Path, rounds: int = 5) -> bool:
-    """Measure every interaction in Chromium over some rounds, after a first one that warms up the browser."""
+    """Measure every interaction in Chromium for several rounds, after one round that warms up the browser."""
     arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     times: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in ACTS}
     with serve_runs(run) as served, sync_playwright() as driver:

@@ -1,4 +1,4 @@
-"""Refuse private words in texts for people (scripts/vocabulary.toml).
+"""Report project jargon in texts written for people (scripts/vocabulary.toml).
 
 python -m scripts.check_vocabulary [PATH ...]
 """
@@ -20,7 +20,7 @@ _FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTAL
 _JS_TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SPAN = re.compile(r"``.+?``|`[^`\n]*`")
 _SQL = re.compile(r"\s*(SELECT|INSERT|CREATE|DELETE|DROP|UPDATE|PRAGMA)\b")
-# Code in docstrings: examples, command lines and the names of parameters.
+# Code in docstrings: examples, command lines and parameter names.
 _CODE = re.compile(r"\s*(>>>|\.\.\.|python -m)\s.*|\s+\w+:(?= )")
 
 
@@ -31,14 +31,14 @@ def _files() -> list[Path]:
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield each line of text for people with its number."""
+    """Yield each line of text written for people, with its line number."""
     content = path.read_text("utf-8")
     if path.suffix == ".md":
         content = _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), content)
     if path.suffix == ".py":
         yield from _python_texts(content)
         return
-    if path.suffix == ".js":  # comments and texts, not the names of variables
+    if path.suffix == ".js":  # check comments and texts, not variable names
         for found in _JS_TEXT.finditer(content):
             if found[0][0] == "/" or (found[0][0] == '"' and " " in found[0]):
                 yield content.count("\n", 0, found.start()) + 1, found[0]
@@ -47,7 +47,7 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _python_texts(content: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, docstrings and string literals that contain a space, except code and SQL."""
+    """Yield comments, docstrings and string literals that contain a space, excluding code and SQL."""
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -62,7 +62,7 @@ def _is_prose(text: str) -> bool:
 
 
 def find(paths: list[Path]) -> list[str]:
-    """Return every private word in these files with its place and the term to use."""
+    """Return every listed word in these files, with its location and the term to use instead."""
     vocabulary = tomllib.loads((ROOT / "scripts" / "vocabulary.toml").read_text("utf-8"))
     rules = [
         (re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why)

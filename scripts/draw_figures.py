@@ -1,4 +1,4 @@
-"""Draw the paper's Figures 1 to 3 from our own examples, pipeline and instructions."""
+"""Draw counterparts of the paper's Figures 1 to 3 from our own examples, pipeline and instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 _LINE = 17
-_LETTER = 6.2  # width of a letter of 12-pixel text, slightly too large, so that lines fit into their boxes
+_LETTER = 6.2  # width of a letter in 12-pixel text, slightly overestimated so that lines fit into their boxes
 _MARKS = {"supports": ("✓", "s3"), "distracts": ("·", "s8"), "contradicts": ("✗", "s2")}
 _NEVER_FIRST = "，。、；：？！》）”"
 _NOISE = {"noise": Fraction(1, 2), "rejection": Fraction(1)}
@@ -29,7 +29,7 @@ def draw_figures() -> dict[str, str]:
 
 
 def write_figures(note: str) -> str:
-    """Return the page with the drawings."""
+    """Return the page that shows the drawings."""
     parts = ["# The paper's figures, from our own parts", note, _ABILITIES, _PIPELINE]
     rows = [
         f"| `{name}` | {', '.join(f'`{file}`' for file in step.reads) or '–'} | {_prompts(name)} |"
@@ -108,7 +108,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
     texts.append(("strong", expected_answer(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:
-        if marked is not None:  # separate, because a missing glyph would change the font of the whole text
+        if marked is not None:  # drawn separately, because a missing glyph would change the font of the whole text
             nodes.append(el("text", marked[0], class_=marked[1], x=10, y=y + _LINE))
         for line in _wrap(text, width - (36 if marked else 20)):
             y += _LINE
@@ -181,7 +181,7 @@ def _draw_pipeline() -> Chart:
 
 
 def _arrow(x: float, y: float, *, last: bool) -> Node:
-    """Draw an arrow to the next box: to the right, or from the end of a row to the start of the next."""
+    """Draw an arrow to the next box, either to the right or from the end of a row to the start of the next."""
     if not last:
         start = x + _BOX
         return el("path", class_="axis", d=f"M{start + 3:g} {y + 26:g}h{_GAP - 6:g}m-5 -4l5 4l-5 4")

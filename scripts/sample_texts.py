@@ -1,8 +1,8 @@
-"""Draw random samples of the texts that people read, for a blind review of the language.
+"""Draw random samples of the texts that people read, for a blind language review.
 
     python -m scripts.sample_texts [--count 60] [--seed COMMIT] > samples.json
 
-The seed is the current commit unless it is given, so a sample cannot be chosen.
+The seed defaults to the current commit, so that nobody can choose a favourable sample.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _JS_PAIR = re.compile(r'^\s*"((?:[^"\\]|\\.)+)":\s*"((?:[^"\\]|\\.)+)",?\s*$', r
 
 
 def _sentences(path: Path, end: str) -> Iterator[str]:
-    """Yield the sentences of a page; tables, headings and code blocks are left out."""
+    """Yield the sentences on a page, without tables, headings and code blocks."""
     text = _FENCE.sub("", path.read_text("utf-8"))
     for block in re.split(r"\n\s*\n|\n(?=\s*[*\d][.\s])", text):
         line = " ".join(block.split())
@@ -56,7 +56,7 @@ def _docstrings() -> Iterator[str]:
 
 
 def _comments() -> Iterator[str]:
-    """Yield each comment: the lines of a block as one text, and a comment beside code with that code."""
+    """Yield each comment: a block's lines as one text, and a trailing comment together with its code."""
     for text, _ in _sources():
         block: list[str] = []
         last = -1
@@ -76,10 +76,10 @@ def _comments() -> Iterator[str]:
 
 
 def _errors() -> Iterator[str]:
-    """Yield the message of every `raise` whose message is written there, with the names of its values in braces.
+    """Yield the message of every `raise` statement that contains it literally, with the names of its values in braces.
 
-    A message that starts with a verb continues the name of the file or the field, which the error adds. Texts of fewer
-    than four words are parts of messages and left out.
+    A message that starts with a verb continues the name of the file or field, which the error adds. Texts with fewer
+    than four words are parts of messages and are omitted.
     """
     for _, tree in _sources():
         for node in ast.walk(tree):
@@ -101,13 +101,13 @@ def _rendered(node: ast.expr) -> str | None:
 
 
 def _value_name(part: ast.expr) -> str:
-    """Return the last name in an expression, which says what the value is."""
+    """Return the last name in an expression, which describes the value."""
     names = re.findall(r"[a-z_]+", ast.unparse(part.value if isinstance(part, ast.FormattedValue) else part))
     return names[-1].strip("_") or "value" if names else "value"
 
 
 def _help(group: click.Group, path: str = "ragbed") -> Iterator[str]:
-    """Yield the summary of each command and the help of each option; an option of several commands counts once."""
+    """Yield the summary of each command and the help of each option; options shared by several commands appear once."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

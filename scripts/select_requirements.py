@@ -2,9 +2,9 @@
 
     python scripts/select_requirements.py EXTRA,… GROUP,… [--without PACKAGE,…]
 
-Two lock files have all packages: requirements/runtime.txt has those of ragbed with all extras, requirements/dev.txt
-those of the dependency groups. An environment needs only a part of them, which is found through the comments in the
-locks: they name the packages that require each package. This script needs only Python, because it runs before anything
+Two lock files contain all packages: requirements/runtime.txt those of ragbed with all extras, and requirements/dev.txt
+those of the dependency groups. An environment needs only some of them. They are selected using the comments in the lock
+files, which name the packages that require each package. This script needs only Python, because it runs before anything
 is installed.
 """
 
@@ -58,7 +58,7 @@ def select(extras: list[str], groups: list[str], without: list[str]) -> list[str
 
 
 def roots(project: dict[str, Any], extras: list[str], groups: list[str]) -> list[str]:
-    """Return the packages that ragbed, its extras and the groups name themselves."""
+    """Return the packages that ragbed, its extras and the groups require directly."""
     named = list(project["project"]["dependencies"])
     for extra in extras:
         for requirement in project["project"]["optional-dependencies"][extra]:
@@ -71,7 +71,7 @@ def roots(project: dict[str, Any], extras: list[str], groups: list[str]) -> list
 
 
 def read_locks() -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-    """Return the pins of each package, one per platform or version of Python, and the packages that it requires."""
+    """Return the pins for each package, one per platform or Python version, and the packages that it requires."""
     pins: dict[str, list[str]] = {}
     required: dict[str, set[str]] = defaultdict(set)
     for lock in LOCKS:

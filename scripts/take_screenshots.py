@@ -1,4 +1,4 @@
-"""Take the screenshots of the docs: the viewer, the report and the review.
+"""Take the screenshots for the docs: the viewer, the report and the review page.
 
     python -m scripts.take_screenshots
 
@@ -51,12 +51,12 @@ def main() -> None:
 
 
 def take_viewer(browser: Browser, run: Path) -> None:
-    """Take the overview, a case, and a Chinese case in dark mode."""
+    """Capture the overview, a case, and a Chinese case in dark mode."""
     with open_store(run, create=False) as store:
         trials = sum(1 for _ in store.results())
     with serve("view", str(run)) as served:
         served.wait_for(trials)
-        while not served.get("/api/trials", type="E3", offset=0)["total"]:  # diagnoses are read last
+        while not served.get("/api/trials", type="E3", offset=0)["total"]:  # the viewer reads diagnoses last
             time.sleep(0.2)
         with _page(browser) as page:
             _enter(page, served.address, "table.overview tr:nth-of-type(8)")
@@ -70,7 +70,7 @@ def take_viewer(browser: Browser, run: Path) -> None:
 
 
 def take_report(browser: Browser, run: Path, folder: Path) -> None:
-    """Take the summary in light mode and the figures in dark mode."""
+    """Capture the summary in light mode and the figures in dark mode."""
     _type("report", run.name, "-f", "html", "-o", "report.html", where=folder)
     halves = []
     for dark in (False, True):
@@ -89,7 +89,7 @@ def take_report(browser: Browser, run: Path, folder: Path) -> None:
 
 
 def take_review(browser: Browser, folder: Path) -> None:
-    """Take an item with a flag."""
+    """Capture an item with a flag."""
     first, *rest = world("base", 4)
     data = write_data(folder, en_base=[planted(first), *rest])
     with serve("review", str(data)) as served, _page(browser, size=(1280, 900)) as page:

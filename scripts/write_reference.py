@@ -1,4 +1,4 @@
-"""Writes the pages of the docs that follow from the code: the command line, the Python API, the paper's three figures.
+"""Write the docs pages that are generated from code: the command line, the Python API and the paper's three figures.
 
     python -m scripts.write_reference
 
@@ -23,14 +23,14 @@ from scripts.draw_figures import draw_figures, write_figures
 
 ROOT = Path(__file__).parent.parent
 _WIDTH = 88
-_FEW = 4  # shared parameters that are still printed
+_FEW = 4  # maximum number of shared parameters that are still printed
 _RUN_OPTIONS = tuple(name for name in RunOptions.__annotations__ if name != "out")
 _CALL_GROUPS = (help_groups.SAMPLING, help_groups.REQUESTS, help_groups.DISTRIBUTED)
 _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and type `make reference`. -->"
 
 
 def write_pages() -> dict[str, str]:
-    """Every page and drawing, by its path in the repository."""
+    """Return every page and drawing, by its path in the repository."""
     return {
         "docs/reference/cli.md": _write_cli(),
         "docs/reference/api.md": _write_api(),
@@ -64,7 +64,7 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
 
 
 def _without_shared(command: click.Command, context: click.Context) -> str:
-    """Return the help of a command without common options and without the groups of options of `ragbed run`."""
+    """Return a command's help without the common options and the option groups of `ragbed run`."""
     text = command.get_help(context)
     if context.parent is not None:
         common = "-h, --help" if context.command_path == "ragbed run" else "-h, --help|--json|--config FILE"
@@ -161,7 +161,7 @@ def _describe(name: str, documented: object, described: set[str]) -> Iterator[st
 
 
 def _describe_result(function: object, described: set[str]) -> Iterator[str]:
-    """Describe the class that a function returns, if it has no other entry."""
+    """Describe the class that a function returns, if it has no entry of its own."""
     returned = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]  # it is a function
     for name in returned.split(" | "):
         kind = getattr(sys.modules[function.__module__], name, None)
@@ -218,7 +218,7 @@ def _code(name: str, documented: object) -> str:
 
 
 def _run_options(signature: inspect.Signature) -> set[str]:
-    """Return the parameters that a function shares with `ragbed.run`, unless they are few."""
+    """Return the parameters that a function shares with `ragbed.run`, unless there are only a few."""
     of_run = inspect.signature(ragbed.run).parameters
     shared = {name for name in _RUN_OPTIONS if str(signature.parameters.get(name)) == str(of_run[name])}
     return shared if len(shared) > _FEW else set()
@@ -229,23 +229,23 @@ def _list_shared(shared: set[str]) -> str:
 
 
 def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:
-    """A parameter whose annotation is a type, not a text."""
+    """Format a parameter whose annotation is a type, not a string."""
     default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
     kind = "" if parameter.annotation is parameter.empty else f": {plain(parameter.annotation)}"
     return f"{parameter.name}{kind}{default}"
 
 
 def _prose(documented: object) -> str:
-    """Return a docstring as Markdown: sections of Google's style become lists, examples become code blocks."""
+    """Return a docstring as Markdown: Google-style sections become lists, and examples become code blocks."""
     text, _, example = (inspect.getdoc(documented) or "").partition("\nExample:\n")
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
-        if line == "    progress: Show progress, or an object that receives it.":  # the introduction describes it
+        if line == "    progress: Show progress, or an object that receives it.":  # described in the introduction
             continue
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
-            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes the options
+            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes these options
                 lines.append(f"* `{match[1]}`: {match[2]}")
             elif match[1] == _RUN_OPTIONS[-1]:
                 lines.append(
@@ -258,7 +258,7 @@ def _prose(documented: object) -> str:
 
 
 def main() -> None:
-    """Writes what has changed."""
+    """Write the pages that have changed."""
     for name, text in write_pages().items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
     python scripts/write_sample_pages.py pages.jsonl [--items 60]
 
-Several pages of the synthetic news report each event, among pages about other years, so that base and integration
+Each event is reported by several pages of synthetic news, among pages about other years, so that base and integration
 questions can be built from them. The facts are for counterfactual questions, whose answers a model must know without
 documents. Five pages state each fact, and four pages are about the same subject without stating it.
 """
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _news(lang: Lang, items: int) -> Iterator[dict[str, str | None]]:
-    """Yield pages of a `jsonl` source of `ragbed build`."""
+    """Yield pages for a `jsonl` source of `ragbed build`."""
     spec = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, perturbations=())
     for item in make_items(spec, "base", 0, items):
         for passage in item.passages:

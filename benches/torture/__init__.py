@@ -1,1 +1,1 @@
-"""The slow tier of the tests: random kills, faults, damage and attacks. See `__main__.py`."""
+"""The slow test tier: random kills, faults, damage and attacks. See `__main__.py`."""

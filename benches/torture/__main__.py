@@ -1,8 +1,9 @@
-"""Repeat the random tests of crashes, faults and attacks many times: the slow tier, `make torture`.
+"""Run the random tests of crashes, faults and attacks many times (the slow tier, `make torture`).
 
     python -m benches torture [PART …] [--count N] [--seed N]
 
-Without a part all of them run, one after another. Each prints its counts; the exit code is 1 if a promise is broken.
+Without a part, all of them run, one after another. Each prints its counts; the exit code is 1 if a guarantee is
+violated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from importlib import import_module
 from pathlib import Path
 
 PARTS = ("kills", "batches", "disks", "faults", "damaged", "forged-runs", "cassettes", "xss", "addresses", "documents")
-"""Each is a module that has `torture`, given a folder, a count and a seed, and `COUNT`, the usual count."""
+"""The modules to run. Each has a function `torture`, which takes a folder, a count and a seed, and a default `COUNT`.
+"""
 
 
 def main() -> None:
@@ -34,7 +36,7 @@ def main() -> None:
     parts = chosen.parts or PARTS
     if len(parts) == 1:
         held = [_run(parts[0], chosen.count, chosen.seed)]
-    else:  # in processes of their own: what one part loads would count as memory of the commands of the next
+    else:  # use separate processes, because what one part loads would count as memory of the next part's commands
         options = [*(("--count", str(chosen.count)) if chosen.count else ()), "--seed", str(chosen.seed)]
         words = [sys.executable, "-m", "benches", "torture"]
         held = [not subprocess.run([*words, part, *options], check=False).returncode for part in parts]

@@ -1,4 +1,4 @@
-"""Addresses that must not be connected to, in every spelling: a build fetches none of them."""
+"""Check that a build fetches no forbidden address, however the address is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.builder.web.fetching import Names, fetch
 from tests.servers.faulty_site import redirect, running_server
 
 COUNT = 300
-"""In a list of addresses; as many again as names, and as redirects."""
+"""Number of addresses in a list; the same number is tried as names and as redirects."""
 _NETWORKS = (
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "169.254.169.254/32"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
@@ -29,7 +29,7 @@ _NETWORKS = (
 )
 _PORTS = ("", "", "", ":80", ":443", ":22", ":6379", ":8080", ":0", ":65535")
 _MOST_MB = 400.0
-"""The encoder of a build takes 250 MB, whatever is fetched."""
+"""Maximum memory; a build's encoder alone takes 250 MB."""
 _CONNECTED = "CONNECTED"
 _REFUSED = frozenset({"private", "address", "dns", "redirect"})
 _RECIPE = """
@@ -47,7 +47,7 @@ encoder = "e5-static"
 
 
 def hosts(draw: random.Random, networks: Sequence[str]) -> Iterator[str]:
-    """Hosts of these networks, one after another, each time in another spelling."""
+    """Yield hosts in these networks, one after another, each in a different spelling."""
     while True:
         for name in networks:
             yield _spell(_inside(ip_network(name), draw), draw)
@@ -78,7 +78,7 @@ def _full_width(text: str) -> str:
 
 
 def urls(count: int, draw: random.Random, networks: Sequence[str]) -> list[str]:
-    """Different URLs of hosts of these networks, and a few of public ones at ports that are not the web's."""
+    """Return different URLs of hosts in these networks, and a few of public hosts at non-web ports."""
     found, source = dict[str, None](), hosts(draw, networks)
     for port in (21, 22, 25, 110, 3306, 5432, 6379, 8080, 9200, 11211):
         found[f"http://93.184.216.34:{port}/"] = None
@@ -88,7 +88,7 @@ def urls(count: int, draw: random.Random, networks: Sequence[str]) -> list[str]:
 
 
 def _witness(*allowed: int) -> None:
-    """Report every connection of this process, and make none but those to allowed ports of this machine."""
+    """Report every connection attempt of this process, and allow only those to the given ports of this machine."""
 
     def look(event: str, details: tuple[Any, ...]) -> None:
         if event == "socket.connect" and isinstance(details[1], tuple):
@@ -106,7 +106,7 @@ def _build() -> None:
 
 
 def _fetch_names(folder: Path, addresses: list[str]) -> None:
-    """Fetch names that lead to each of the addresses."""
+    """Fetch names that resolve to each of the addresses."""
     _witness()
     names = Names(**{f"n{number}_test": address for number, address in enumerate(addresses)})
     found = fetch(
@@ -116,7 +116,7 @@ def _fetch_names(folder: Path, addresses: list[str]) -> None:
 
 
 def _follow(folder: Path, targets: list[str]) -> None:
-    """Fetch pages of this machine that redirect to each of the targets."""
+    """Fetch pages on this machine that redirect to each of the targets."""
     with running_server() as server:
         _witness(server.server_port)
         server.scripts = {
@@ -127,9 +127,10 @@ def _follow(folder: Path, targets: list[str]) -> None:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Fetch addresses in lists, behind names and behind redirects."""
+    """Fetch forbidden addresses given in lists, as names and as redirects."""
     draw, tally = random.Random(seed), Tally("addresses")
-    elsewhere = [name for name in _NETWORKS if not ip_network(name).is_loopback]  # redirects come from this machine
+    # The redirects themselves come from this machine.
+    elsewhere = [name for name in _NETWORKS if not ip_network(name).is_loopback]
     listed, targets = urls(count, draw, _NETWORKS), urls(count, draw, elsewhere)
     plain = [str(_inside(ip_network(name), draw)) for _ in range(-(-count // len(_NETWORKS))) for name in _NETWORKS]
     (folder / "urls.txt").write_text("\n".join(listed))

@@ -1,4 +1,4 @@
-"""Runs in provider batches that are killed in every state: no batch is created twice, and no case lacks its outcome."""
+"""Kill runs that use provider batches in every state: no batch is created twice, and every case has an outcome."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.servers.mock_batches import BatchBehaviour, mock_batches
 
 COUNT = 50
 _EVENTS = ("create", "upload", "poll", "download", "start", "collect")
-_MODELS = {"openai/gpt-4o-mini": 6, "anthropic/claude-sonnet-4-5": 6}  # with the requests of a batch
-_LONGEST_S = 120.0  # that a session may take
+_MODELS = {"openai/gpt-4o-mini": 6, "anthropic/claude-sonnet-4-5": 6}  # models, with the number of requests per batch
+_LONGEST_S = 120.0  # maximum duration of a session
 _SCRIPT = """
 import sys
 import ragbed
@@ -36,7 +36,7 @@ ragbed.run(sys.argv[1], "ragbed-mini-en_base", out=sys.argv[2], **options)
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Kill runs until there were enough kills, and compare each with a direct run."""
+    """Kill runs until there have been enough kills, and compare each with a direct run."""
     tally, draw, kills = Tally("batches"), random.Random(seed), Counter[str]()
     number = 0
     while kills.total() < count:
@@ -84,7 +84,7 @@ def _start(run: Path, model: str, url: str, way: str) -> subprocess.Popen[bytes]
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path, event: str, draw: random.Random) -> bool:
-    """Wait for an event of this session, or a random time; return whether the session ended before."""
+    """Wait for an event in this session or for a random time; return whether the session exited first."""
     before, wanted, end = _events(log), draw.randrange(1, 3), time.monotonic() + _LONGEST_S
     if event == "start":
         end = time.monotonic() + draw.random() * 6

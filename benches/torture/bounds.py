@@ -1,4 +1,4 @@
-"""Run `ragbed` commands within bounds, and count which promises were broken."""
+"""Run `ragbed` commands within limits, and count the violated guarantees."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from typing import IO, NoReturn
 import ragbed.__main__
 
 HANG_S = 10.0
-"""A command that takes longer than this on a small input hangs; on a busy machine, see `hang_s`."""
+"""Seconds after which a command on a small input counts as hanging; for busy machines, see `hang_s`."""
 MOST_MB = 300.0
 AT_ONCE = 2
 _POLL_S = 0.005
 _SHOWN = 1 << 20
-"""Characters of the output that are read back."""
+"""Maximum number of bytes of output to read back."""
 CODES = frozenset({0, 1, 2, 3})
-"""Success, failure, usage error, incomplete. A signal or another code is a crash."""
+"""Success, failure, usage error and incomplete. A signal or any other code counts as a crash."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A `ragbed` command with the input that it is tried on."""
+    """A `ragbed` command and the input that it is tested on."""
 
     name: str
     words: tuple[str, ...]
     folder: Path
     about: str = ""
-    """The input, in words."""
+    """A description of the input."""
     environ: Mapping[str, str] = field(default_factory=dict)
     call: Callable[[], object] = ragbed.__main__.main
-    """What the process does."""
+    """The function that the process calls."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -55,10 +55,10 @@ class Ended:
     took_s: float
     peak_mb: float
     is_late: bool = False
-    """Whether it took longer than `hang_s`, or more than `HANG_S` of CPU time."""
+    """Whether the command took longer than `hang_s`, or more than `HANG_S` of CPU time."""
 
     def problems(self, most_mb: float = MOST_MB) -> list[str]:
-        """Return the promises that every command makes and this one broke."""
+        """Return the guarantees that the command violated."""
         found = []
         if self.is_late:
             found.append(f"hang: {self.took_s:.0f} s")
@@ -72,18 +72,19 @@ class Ended:
 
 
 def hang_s() -> float:
-    """Return after how many seconds a command hangs: more where others keep the processors busy."""
+    """Return the number of seconds after which a command counts as hanging, which is higher on a busy machine."""
     return HANG_S * min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 class Running:
-    """A command that was started, in a separate process group.
+    """A running command, in a separate process group.
 
-    The process is forked from this one, in which most of `ragbed` is loaded: that takes a tenth of the time.
+    The process is forked from this one, in which most of `ragbed` is already loaded, because this takes a tenth of the
+    time.
 
     Args:
-        command: What to run.
-        limit_s: After which it hangs, for one that does many things.
+        command: The command to run.
+        limit_s: Time limit for a command that does many things; by default, `hang_s`.
     """
 
     def __init__(self, command: Command, limit_s: float | None = None) -> None:
@@ -98,7 +99,7 @@ class Running:
             _become(command, self._out.fileno(), self._err.fileno())
 
     def first_line(self) -> str:
-        """Return the first line that it prints; empty if it ends or hangs before."""
+        """Return the first line that the command prints, or an empty string if it exits or hangs first."""
         while time.monotonic() - self._started < self._limit_s:
             line, end, _ = os.pread(self._out.fileno(), 1_000, 0).decode().partition("\n")
             if end:
@@ -109,19 +110,19 @@ class Running:
         return ""
 
     def stop(self) -> Ended:
-        """End it as Ctrl-C or a service manager does, and return how it ended."""
-        os.kill(self._pid, signal.SIGTERM)  # it exists until it is waited for
+        """Stop the command as Ctrl-C or a service manager would, and return its result."""
+        os.kill(self._pid, signal.SIGTERM)  # the process exists until it is waited for
         self._started = time.monotonic()
         return self.wait()
 
     def wait(self) -> Ended:
-        """Wait until it ends."""
+        """Wait until the command exits, and return its result."""
         while (ended := self.poll()) is None:
             time.sleep(_POLL_S)
         return ended
 
     def poll(self) -> Ended | None:
-        """Return how it ended, if it has; end it if it hangs."""
+        """Return the command's result if it has exited; kill it if it hangs."""
         pid, status, used = os.wait4(self._pid, os.WNOHANG)
         took_s = time.monotonic() - self._started
         if not pid:
@@ -129,24 +130,24 @@ class Running:
                 os.killpg(self._pid, signal.SIGKILL)
             return None
         with suppress(ProcessLookupError):
-            os.killpg(self._pid, signal.SIGKILL)  # child processes that it left
+            os.killpg(self._pid, signal.SIGKILL)  # kill any child processes that it left behind
         code = os.waitstatus_to_exitcode(status)
         is_late = took_s > self._limit_s or used.ru_utime + used.ru_stime > self._most_cpu_s
         return Ended(code, _read(self._out), _read(self._err), took_s, used.ru_maxrss / 1024, is_late)
 
 
 def _become(command: Command, out: int, err: int) -> NoReturn:
-    """Become the process of a command, and end with it."""
+    """Run a command in this forked process, and exit with it."""
     code: object = 1
     try:
         os.setsid()
-        atexit._clear()  # what this process has to tidy up at its end is not the command's
+        atexit._clear()  # the command must not run this process's exit handlers
         for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
             os.dup2(source, target)
         os.chdir(command.folder)
         os.environ.update({"COLUMNS": "200"} | dict(command.environ))
         sys.argv = ["ragbed", *command.words]
-        sys.modules["__main__"] = ragbed.__main__  # which child processes load
+        sys.modules["__main__"] = ragbed.__main__  # child processes load this module
         command.call()
         code = 0
     except SystemExit as stop:
@@ -169,7 +170,7 @@ def _read(sink: IO[bytes]) -> str:
 
 
 def run_all(commands: Iterable[Command]) -> Iterator[tuple[Command, Ended]]:
-    """Run commands, some at once, and yield each when it has ended."""
+    """Run commands, several at a time, and yield each with its result."""
     source, at_work = iter(commands), deque[Running]()
     while True:
         while len(at_work) < AT_ONCE and (command := next(source, None)) is not None:
@@ -187,21 +188,21 @@ def run_all(commands: Iterable[Command]) -> Iterator[tuple[Command, Ended]]:
 
 @dataclass
 class Tally:
-    """The count of one part: what was tried and which promises were broken."""
+    """The counts for one part: what was tried, and which guarantees were violated."""
 
     part: str
     tried: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
 
     def add(self, kind: str, name: str, problems: Iterable[str] = ()) -> None:
-        """Count a trial, and print what is wrong with it."""
+        """Count a trial, and print its problems."""
         self.tried[kind] += 1
         for problem in problems:
             self.broken[problem.partition(":")[0]] += 1
             print(f"  BROKEN {self.part} {name}: {problem}", flush=True)
 
     def close(self) -> bool:
-        """Print the counts; whether every promise was kept."""
+        """Print the counts, and return whether every guarantee held."""
         counts = ", ".join(f"{count:,} {kind}" for kind, count in self.tried.items())
         found = ", ".join(f"{count} {kind}" for kind, count in self.broken.items()) or "0 broken"
         print(f"{self.part:12} {'BROKEN' if self.broken else 'ok    '} {counts}: {found}", flush=True)

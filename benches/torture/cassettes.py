@@ -1,4 +1,4 @@
-"""Forged cassettes: imported or refused in words, complete or not at all, and never outside the folder of the run."""
+"""Import malicious cassettes: each is imported completely or rejected with a message, and nothing else is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NUMBERS = ("-1", "1e3", "9223372036854775807", "9223372036854775808", "1" + "0"
 
 
 def seal(lines: Iterable[bytes]) -> bytes:
-    """Return a cassette of these lines, correctly sealed."""
+    """Return a correctly sealed cassette with these lines."""
     sink = io.BytesIO()
     tape = CassetteWriter(sink)
     for line in lines:
@@ -40,7 +40,7 @@ def seal(lines: Iterable[bytes]) -> bytes:
 
 
 def fixed(lines: Lines, folder: Path) -> dict[str, bytes]:
-    """Cassettes that are hostile in a known way; `lines` are those of a sound one."""
+    """Return cassettes that are malicious in known ways; `lines` are those of a valid one."""
     paths = (*_PATHS, str(folder / "evil.jsonl"))
     made = {f"path {path[:30]!r}": seal([_HEAD, _file_part(path), b"{}"]) for path in paths}
     made |= {f"folder {path[:30]!r}": seal([_HEAD, _run_part(folder=path)]) for path in paths}
@@ -75,7 +75,7 @@ def fixed(lines: Lines, folder: Path) -> dict[str, bytes]:
 
 
 def bomb(unit: bytes) -> bytes:
-    """Return two megabytes that unpack to 2.4 GB."""
+    """Return two megabytes that decompress to 2.4 GB."""
     return gzip.compress(unit * (_BLOCK // len(unit)), 6, mtime=0) * (2_400_000_000 // _BLOCK)
 
 
@@ -96,14 +96,14 @@ def _change(line: bytes, **changes: object) -> bytes:
 
 
 def _with_result(lines: Lines, field: bytes, number: bytes) -> Lines:
-    """Change one number of the last result."""
+    """Change one number in the last result."""
     result = msgspec.json.decode(lines[-1])
     text = msgspec.json.encode(result | {field.decode(): 7_007})
     return [*lines[:-1], text.replace(b"7007", number)]
 
 
 def mutate(lines: Lines, draw: random.Random) -> bytes:
-    """Return a cassette with random changes to its lines, sealed, or to its bytes."""
+    """Return a cassette with random changes, either to its lines (and sealed again) or to its bytes."""
     changed = list(lines)
     for _ in range(draw.randrange(1, 4)):
         at = draw.randrange(len(changed))
@@ -129,7 +129,7 @@ def _flip(line: bytes, draw: random.Random) -> bytes:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Import forged cassettes, and have them answer as models."""
+    """Import malicious cassettes, and use them as models."""
     draw, tally, lines = random.Random(seed), Tally("cassettes"), _sound(folder)
     made = list(fixed(lines, folder).items())
     draw.shuffle(made)
@@ -146,7 +146,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 
 def _outside(folder: Path, place: Path) -> Iterator[str]:
-    """What was written elsewhere than into the new run."""
+    """Yield the files that were written outside the new run."""
     if (place.parent / "canary").read_text() != _CANARY:
         yield "changed: a file outside the run"
     written = {path.name for path in (*place.iterdir(), *place.parent.iterdir(), *folder.glob("evil*"))}

@@ -1,4 +1,4 @@
-"""Run files with flipped, zeroed, moved and missing bytes: each command reads the same or refuses in words."""
+"""Read run files with flipped, zeroed, moved and missing bytes: each command gets the same data or reports an error."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.runs.harness import canonical
 COUNT = 150
 _PAGE = 4096
 _HEADER = 100
-"""Bytes of the header of an SQLite file."""
+"""Size of an SQLite file's header in bytes."""
 _READS = 7
-"""Damaged files that are only read, for each one that all commands are tried on."""
+"""Number of damaged files that are only read, per file on which all commands are tested."""
 _BATCH = 25
-"""Trials whose folders are on the disk at once."""
+"""Number of trials whose folders are on disk at the same time."""
 
 
 def damage(content: bytes, turn: int, draw: random.Random) -> bytes:
@@ -38,7 +38,7 @@ def damage(content: bytes, turn: int, draw: random.Random) -> bytes:
             spoilt[at : at + size] = draw.randbytes(len(spoilt[at : at + size]))
         case 5:
             spoilt[draw.randrange(_HEADER)] = draw.randrange(256)
-        case 6:  # a page in the place of another, and its neighbour's first bytes, which say what kind it is
+        case 6:  # put a page in the place of another, together with the neighbour's first bytes, which give its type
             spoilt[page : page + _PAGE] = content[other : other + _PAGE]
             spoilt[other : other + 12] = draw.randbytes(12)
         case _:
@@ -48,7 +48,7 @@ def damage(content: bytes, turn: int, draw: random.Random) -> bytes:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Damage a run in many ways and have every command read it."""
+    """Damage a run in many ways and read it with every command."""
     sound, draw, tally = make_sound(folder), random.Random(seed), Tally("damaged")
     content = (sound / RUN / "run.sqlite").read_bytes()
     again = copy_sound(sound, "again")
@@ -68,7 +68,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 
 def _read_rows(run: Path, content: bytes, count: int, tally: Tally) -> None:
-    """Read many more damaged files in this process: the same rows, or a refusal."""
+    """Read many more damaged files in this process; each must give the same rows or an error."""
     lines, draw, place = sorted(canonical(run).splitlines()), random.Random(count), run.parent.parent.parent / "rows"
     place.mkdir()
     for turn in range(_READS * count):
@@ -82,7 +82,7 @@ def _read_rows(run: Path, content: bytes, count: int, tally: Tally) -> None:
 
 
 def _told(command: Command, ended: Ended) -> str:
-    """What a command says of the run: what it prints, or the file that it writes."""
+    """Return what a command reports about the run, i.e. its output or the file that it writes."""
     written = command.folder / "trials.jsonl"
     return written.read_text() if command.name == "export" else ended.out
 

@@ -1,7 +1,7 @@
-"""Full disks, failing writes, tight limits and power cuts: a run says so, and the resumed run is complete.
+"""Test full disks, failing writes, tight limits and power failures: a run reports them, and can be resumed completely.
 
-Full disks need the right to mount a small tmpfs, the others need `strace` and `prlimit`. A part that cannot be tried
-here is named.
+Full disks require permission to mount a small tmpfs; the other tests require `strace` and `prlimit`. Tests that cannot
+run on this machine are listed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TRACE = ("strace", "-f", "-qq", "-e", "signal=none")
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Disturb small runs; `count` is the number of power cuts."""
+    """Disturb small runs; `count` is the number of power failures."""
     with serve(folder / "calls", latency_s=0.005) as endpoint:
         disks = _Disks(Disturbed(folder, endpoint, _ITEMS), Tally("disks"))
         disks.fill_all()
@@ -43,7 +43,7 @@ class _Disks:
         self.runs, self.tally, self.folder, self.log = runs, tally, runs.folder, runs.folder / "log.txt"
 
     def fill_all(self) -> None:
-        """Fill disks of a tenth to two and a half times of what the run takes."""
+        """Fill disks whose size is between a tenth and two and a half times what the run needs."""
         place = self.folder / "disk"
         place.mkdir()
         size = (self.runs.undisturbed / "run.sqlite").stat().st_size
@@ -67,7 +67,7 @@ class _Disks:
         self.tally.add("full disks", f"disk of {room:,} bytes", self._problems(run, code, sent - kept, place))
 
     def _problems(self, run: Path, code: int, unkept: int, named: Path) -> list[str]:
-        """Resume a run that was disturbed, and compare it with the undisturbed one."""
+        """Resume a disturbed run, and compare it with the undisturbed one."""
         text, problems = self.log.read_text(), []
         if "Traceback" in text:
             problems.append("traceback: " + text.strip().splitlines()[-1])
@@ -80,9 +80,9 @@ class _Disks:
         return problems
 
     def fail_all(self) -> None:
-        """Have the n-th system call of a kind fail, once or from then on, while planning and while asking.
+        """Make the n-th system call of a kind fail, once or from then on, during planning and during calls.
 
-        `strace` counts in each thread for itself, and a new run plans with more writes than it asks with.
+        `strace` counts separately in each thread, and a new run writes more during planning than during calls.
         """
         begun = self._begin()
         for call, error in (("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("ftruncate", "EIO")):
@@ -92,7 +92,7 @@ class _Disks:
                     self._fail(call, error, when, begun)
 
     def _begin(self) -> Path:
-        """Make a run that was killed after a few responses, so that what is done to it next meets the asking."""
+        """Create a run that was killed after a few responses, so that the next disturbance occurs during calls."""
         run, until = self.folder / "begun", endpoint_size(self.runs.endpoint) + SLOTS
         process = self.runs.start(run)
         while endpoint_size(self.runs.endpoint) < until:
@@ -114,7 +114,7 @@ class _Disks:
         shutil.rmtree(run)
 
     def limit_all(self) -> None:
-        """Allow few open files, or little memory."""
+        """Allow only a few open files, or little memory."""
         for most in (12, 16, 20, 24, 32, 48):
             self._limit("nofile", most)
         for megabytes in (60, 100, 150, 200, 300):
@@ -124,7 +124,7 @@ class _Disks:
         run = self.folder / f"limited-{name}-{most}"
         code = self.runs.start(run, "prlimit", f"--{name}={most}", log=self.log).wait()
         problems = [] if code in (0, 1, 3) else [f"crash: exit code {code}"]
-        # Too little to load the program at all is the interpreter's to report, not ours.
+        # If there is too little memory to load the program at all, the interpreter reports it, not ragbed.
         if "Traceback" in self.log.read_text() and (run / "run.sqlite").exists():
             problems.append("traceback: see the log")
         if self.runs.start(run).wait() or canonical(run) != self.runs.lines:
@@ -133,7 +133,9 @@ class _Disks:
         shutil.rmtree(run)
 
     def cut_power(self, cuts: int, draw: random.Random) -> None:
-        """Cut the power at random moments of a run: acknowledged responses survive, and every call has its intent."""
+        """Simulate power failures at random moments: acknowledged responses survive, and every call has its intent
+        recorded.
+        """
         run, trace = self.folder / "traced", self.folder / "trace.txt"
         words = (*_TRACE, "-y", "-xx", "-s", "100000", "-e", f"trace={TRACED}", "-o", str(trace))
         assert self.runs.start(run, *words).wait() == 0

@@ -1,4 +1,4 @@
-"""Runs against an endpoint that logs every call, to be disturbed: the log shows what was sent how often."""
+"""Runs to disturb, against an endpoint that logs every call, so that the log shows how often each was sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOISE = "0,0.2,0.4,0.6,0.8"
 
 
 class Disturbed:
-    """A dataset, an endpoint and an undisturbed run of both, with which disturbed ones are compared."""
+    """A dataset, an endpoint, and an undisturbed run with which the disturbed ones are compared."""
 
     def __init__(self, folder: Path, endpoint: Endpoint, items: int) -> None:
         self.folder, self.endpoint, self.items = folder, endpoint, items
@@ -29,7 +29,7 @@ class Disturbed:
         self.lines = canonical(self.undisturbed)
 
     def start(self, run: Path, *before: str, log: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start the whole command, as a user does, after the words of another program."""
+        """Start the complete command as a user would, optionally wrapped in another program."""
         words = [*before, sys.executable, "-m", "ragbed", "run", "-m", "openai-api/test/m", "-d", str(self.data)]
         words += ["--testbeds", "noise", "--noise", _NOISE, "--max-connections", str(SLOTS), "--no-cache"]
         with open(log or os.devnull, "wb") as sink:
@@ -37,7 +37,7 @@ class Disturbed:
 
 
 def stored(run: Path) -> dict[str, str | None]:
-    """Return the responses of a run; none if it was killed before its file was made."""
+    """Return the responses stored in a run; empty if it was killed before its file was created."""
     try:
         return replies(run)
     except UsageError:
@@ -51,7 +51,7 @@ def stored(run: Path) -> dict[str, str | None]:
 def _write_items(path: Path, count: int) -> None:
     with open(path, "w", encoding="utf-8") as sink:
         for number in range(count):
-            # The endpoint tells cases apart by their prompts, so that all of them must differ.
+            # The endpoint distinguishes cases by their prompts, so all prompts must differ.
             positive, negative = (
                 [f"{kind} {place} on matter {number} is {digest}." for place in range(5)]
                 for kind, digest in (("Document", hashlib.md5(b"%d" % number).hexdigest()), ("Rumour", "unknown"))

@@ -1,4 +1,4 @@
-"""Hostile documents: each ends as a text or in a named outcome, within its time and memory."""
+"""Read hostile documents: each yields a text or a named outcome, within its time and memory limits."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.builder.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAME
 COUNT = 120
 _MANY = 100_000
 _MOST_MB = 600.0
-"""Of the process that hands the documents out, which has all of them in its memory."""
+"""Maximum memory of the process that distributes the documents, which holds all of them."""
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _OUTCOMES = frozenset({"ok", "type", "size", "charset", "encrypted", "broken", "empty", "time", "memory", "crashed"})
 
 
 def fixed() -> Iterator[tuple[str, ReadJob]]:
-    """Documents that are hostile in a known way."""
+    """Yield documents that are hostile in known ways."""
     yield from ((name, job) for name, (job, _) in NAMED.items())
     yield from ((name, ReadJob(kind=HTML, body=body)) for name, body in HOSTILE.items())
     yield from ((name, ReadJob(kind=PDF, body=body)) for name, body in _pdfs())
@@ -78,7 +78,7 @@ def _pdfs() -> Iterator[tuple[str, bytes]]:
 
 
 def _stream(content: bytes, coding: bytes) -> bytes:
-    """Return a PDF of one page with this stream."""
+    """Return a one-page PDF with this stream."""
     parts = (
         b"<</Type /Catalog /Pages 2 0 R>>",
         b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
@@ -135,7 +135,7 @@ def _feeds() -> Iterator[tuple[str, bytes]]:
 
 
 def mutations(draw: random.Random) -> Iterator[tuple[str, ReadJob]]:
-    """Sound documents with random damage, without end."""
+    """Yield an endless sequence of valid documents with random damage."""
     docx, pdf = make_docx("The bridge was opened.", "It rained."), make_pdf("The bridge was opened on Tuesday.")
     sound = ((HTML, GOOD.body), (PDF, pdf), (DOCX, docx), (TEXT, CHINESE.encode("gbk")), ("", b"<rss><channel/></rss>"))
     number = 0
@@ -152,7 +152,7 @@ def mutations(draw: random.Random) -> Iterator[tuple[str, ReadJob]]:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Read hostile documents as a build does, one process for some of them at a time."""
+    """Read hostile documents as a build does, with one process for several documents."""
     tally, more, ended = Tally("documents"), mutations(random.Random(seed)), Counter[str]()
     made = list(fixed())
     made += [next(more) for _ in range(count - len(made))]
@@ -190,7 +190,7 @@ def _read_all(some: list[tuple[str, ReadJob]]) -> None:
 async def _read(some: list[tuple[str, ReadJob]]) -> None:
     async with Extractor(1) as extractor:
         for name, job in some:
-            await extractor.extract(GOOD)  # the process is there
+            await extractor.extract(GOOD)  # make sure that the process is running
             started = time.monotonic()
             reading = await extractor.extract(job)
             took_s = time.monotonic() - started
@@ -199,7 +199,7 @@ async def _read(some: list[tuple[str, ReadJob]]) -> None:
 
 
 def _peak_mb(extractor: Extractor) -> float:
-    """Return the most memory that the reading process had; 0 if it has ended."""
+    """Return the peak memory of the reading process, or 0 if it is no longer running."""
     process = extractor._all[0]._process
     if process is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""Model servers that misbehave at random: a run ends in words, keeps what it was sent and does not ask for it again."""
+"""Test random server faults: a run exits with a message, stores what it received and does not request it again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = (
     *("--noise", "0", "--timeout", "4", "--no-cache", "--out", "run"),
 )
 _FLOOD = 600 << 20
-"""Bytes that an endless server sends at most: a client that keeps them breaks the bound on memory."""
+"""Maximum number of bytes that an endless server sends; a client that stores them exceeds the memory limit."""
 _ODD_VALUES = (
     *("null", "true", "-1", "1e999", "1" + "0" * 400, '""', '"\\ud800"', "[]", "{}", "[[[[]]]]", "NaN", "0.1"),
     *('{"a": {"b": []}}', '"' + "x" * 100_000 + '"', "[" * 5_000 + "]" * 5_000),
@@ -37,7 +37,7 @@ _ENCODINGS = ("gzip", "deflate", "br", "zstd", "identity", "gzip, gzip", "nonsen
 
 @dataclass
 class Trial:
-    """A fault, after which the server answers well."""
+    """A fault, after which the server responds correctly."""
 
     name: str
     fault: Fault
@@ -47,8 +47,9 @@ class Trial:
 
 
 def trials(count: int, draw: random.Random) -> Iterator[Trial]:
-    """Known faults first, then random ones of every family in turn."""
-    known = [name for name in ENDS if not name.startswith("429, ")]  # those of which most wait for minutes
+    """Yield the known faults first, then random faults from each family in turn."""
+    # Exclude the 429 faults, because most of them wait for minutes.
+    known = [name for name in ENDS if not name.startswith("429, ")]
     yield from (Trial(name, ENDS[name][0]) for name in known[:count])
     families = (_cut, _flipped, _odd_unneeded, _odd_needed, _chunked, _headers, _encoded, _noise, _status, _flooded)
     for number in range(count - len(known)):
@@ -75,7 +76,7 @@ def _flipped(draw: random.Random) -> Trial:
 
 
 def _odd_unneeded(draw: random.Random) -> Trial:
-    """A complete answer with an odd value in a field that is not read."""
+    """Return a complete response with an odd value in a field that is not read."""
     field, value = draw.choice(_UNNEEDED), draw.choice([one for one in _ODD_VALUES if one != "NaN" and one[0] != "["])
     body = chat()[:-1] + f', "{field}": {value}}}'.encode()
     return Trial(f"{field} {value[:12]}", reply(body), is_sound=True)
@@ -88,7 +89,7 @@ def _odd_needed(draw: random.Random) -> Trial:
 
 
 def _chunked(draw: random.Random) -> Trial:
-    """A complete answer in chunks of odd sizes, some with extensions and trailers."""
+    """Return a complete response in chunks of odd sizes, some with extensions and trailers."""
     body, parts = chat(), []
     while body:
         size = draw.choice((1, 2, 7, 100))
@@ -132,7 +133,7 @@ def _status(draw: random.Random) -> Trial:
 
 
 def _flooded(draw: random.Random) -> Trial:
-    """An answer that never ends: in its trailers, headers, chunks, or unpacked."""
+    """Return a response that never ends, because of its trailers, headers, chunks or decompressed size."""
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     floods = {
         "trailers": (head + b"0\r\n", b"X-Trailer: 1\r\n" * 5_000),
@@ -160,7 +161,7 @@ def _flood(start: bytes, unit: bytes) -> Fault:
 
 @contextmanager
 def _loop() -> Iterator[Callable[[Awaitable[object]], object]]:
-    """An event loop in a thread; yields a function that runs something in it."""
+    """Run an event loop in a thread, and yield a function that runs awaitables in it."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -177,7 +178,7 @@ def _loop() -> Iterator[Callable[[Awaitable[object]], object]]:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Run against servers that answer the first request badly and all others well."""
+    """Run against servers that answer the first request incorrectly and all others correctly."""
     tally, made = Tally("faults"), {trial.name: trial for trial in trials(count, random.Random(seed))}
     with _loop() as do:
 
@@ -191,7 +192,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
         sound = FaultServer([well])
         do(sound.__aenter__())
-        with chdir(folder):  # all that a run loads is then loaded in this process
+        with chdir(folder):  # this loads everything that a run needs into this process
             assert type_command(*WORDS, env={"TEST_BASE_URL": sound.url}).code == 0
         do(sound.__aexit__())
         for command, ended in run_all(commands()):
@@ -203,7 +204,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 
 def _lost(trial: Trial, run: Path) -> Iterator[str]:
-    """What was sent completely is stored, and is not asked for again."""
+    """Yield a problem if a response that was sent completely was not stored or was requested again."""
     requests = len(trial.server.seen) if trial.server else 0
     try:
         kept = [text for text in replies(run).values() if text]

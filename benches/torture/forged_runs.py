@@ -1,4 +1,4 @@
-"""Run folders that somebody made with care: hostile tables, values, links and special files."""
+"""Read maliciously crafted run folders, with hostile tables, values, links and special files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH = 20
 _CANARY = "canary: this file must not change"
 _ENDLESS = "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT {} FROM endless"
 Forgery: TypeAlias = Callable[[Path], None]
-"""Changes the folder of a run."""
+"""A function that changes a run's folder."""
 
 
 def _sql(*statements: str) -> Forgery:
@@ -43,7 +43,7 @@ def _drop(table: str) -> tuple[str, ...]:
 
 
 def _view(table: str, *columns: str) -> Forgery:
-    """Replace a table by a view that never ends."""
+    """Replace a table with a view that never ends."""
     return _sql(*_drop(table), f"CREATE VIEW {table} ({', '.join(columns)}) AS " + _ENDLESS.format(_values(columns)))
 
 
@@ -52,7 +52,7 @@ def _values(columns: tuple[str, ...]) -> str:
 
 
 def _case(**changes: object) -> Forgery:
-    """Make a run of one well-formed case with hostile values, correctly sealed."""
+    """Create a run with one well-formed, correctly sealed case that has hostile values."""
     return _cases(replace(make_case(1), **changes))
 
 
@@ -85,7 +85,7 @@ def _settings(**settings: str) -> Forgery:
 
 
 def _link(name: str, target: str = "") -> Forgery:
-    """Put a link in the place of a file: to a file outside the run, or elsewhere."""
+    """Replace a file with a link to a file outside the run, or to another target."""
 
     def forge(run: Path) -> None:
         path = run / name
@@ -133,7 +133,7 @@ def _both(*forgeries: Forgery) -> Forgery:
 _DEEP = b'{"case": ' + b"[" * 200_000 + b"]" * 200_000 + b"}\n"
 _DOCUMENT = Document(text="It is gold-1.", stance="supports", kind="related", source=0)
 FORGERIES: dict[str, Forgery] = {
-    # Tables that are not what they are called.
+    # Tables that are not what their names suggest.
     "results as an endless view": _view(
         "results", "model", "item", "repeat", "session", "request", "outcome", "cached", "seal", "completion"
     ),
@@ -167,7 +167,7 @@ FORGERIES: dict[str, Forgery] = {
     ),
     "endless schema": lambda run: make_endless_schema(run / "run.sqlite"),
     "table with other columns": _sql(*_drop("results"), "CREATE TABLE results (model, item, x)"),
-    # Values of a wrong kind or size.
+    # Values of the wrong type or size.
     "negative version": _sql("PRAGMA user_version = -7"),
     "version of the future": _sql("PRAGMA user_version = 2147483647"),
     "version zero": _sql("PRAGMA user_version = 0"),
@@ -213,7 +213,7 @@ FORGERIES: dict[str, Forgery] = {
     "usage of 2^62": _completion(usage={"in": 1 << 62, "out": 1 << 62}),
     "latency of 1e308": _completion(latency_s=1e308),
     "attempts of 2^62": _completion(attempts=1 << 62),
-    # Files beside the run.
+    # Files next to the run.
     "acknowledged of 10 MB of digits": _file("acknowledged", b"9" * 10_000_000),
     "acknowledged as a FIFO": _fifo("acknowledged"),
     "acknowledged as a link": _link("acknowledged"),
@@ -245,7 +245,7 @@ COUNT = len(FORGERIES)
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Have every command read forged runs; nothing outside of them may change."""
+    """Read malicious runs with every command; nothing outside them may change."""
     sound, tally = make_sound(folder), Tally("forged-runs")
     names = random.Random(seed).sample(list(FORGERIES), min(count, len(FORGERIES)))
     for first in range(0, len(names), _BATCH):

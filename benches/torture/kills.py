@@ -1,4 +1,4 @@
-"""Runs that are killed at random: what was acknowledged is neither lost nor sent again."""
+"""Kill runs at random: acknowledged responses are neither lost nor requested again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _kill(runs: Disturbed, kills: int, draw: random.Random) -> bool:
 
 
 def _compare(runs: Disturbed, run: Path, calls: list[str], kills: int) -> list[str]:
-    """Compare the run with the undisturbed one; only calls in flight at a kill may have been made twice."""
+    """Compare the run with the undisturbed one; only calls in progress at a kill may have been made twice."""
     problems, repeated, named = [], len(calls) - len(set(calls)), read_status(run).maybe_paid_twice
     if canonical(run) != runs.lines:
         problems.append("different: the run is not equal to the undisturbed one")
@@ -63,7 +63,7 @@ def _compare(runs: Disturbed, run: Path, calls: list[str], kills: int) -> list[s
 
 
 def _wait(process: subprocess.Popen[bytes], endpoint: Endpoint, draw: random.Random, calls: int) -> None:
-    """Wait until some calls were answered; every third time, until some moment of the start or of planning."""
+    """Wait until some calls are answered or, every third time, for a random moment of start-up or planning."""
     if not draw.randrange(3):
         time.sleep(draw.random() * 1.5)
         return
@@ -73,5 +73,5 @@ def _wait(process: subprocess.Popen[bytes], endpoint: Endpoint, draw: random.Ran
 
 
 def _digest(reply: str | None) -> str:
-    """Return the hash under which the endpoint logged the call, which its response carries."""
+    """Return the hash under which the endpoint logged the call, which its response contains."""
     return (reply or "").removeprefix("It is ").removesuffix(".")

@@ -1,4 +1,4 @@
-"""A small run to be damaged or forged, and every command that reads a run."""
+"""Create a small run to damage or manipulate, and list every command that reads a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cli.typed import type_command
 from tests.served import Served
 
 RUN = "runs/run"
-"""Where the run of a trial is located in the folder of the trial."""
+"""Path of the run in a trial's folder."""
 READING: dict[str, tuple[str, ...]] = {
     "status": ("status", RUN, "--json"),
     "score": ("score", RUN, "--json"),
@@ -34,12 +34,12 @@ READING: dict[str, tuple[str, ...]] = {
     "judge": ("judge", RUN, "-m", "scripted/refuser", "--sample", "6", "-o", "labels.jsonl"),
     "leaderboard": ("leaderboard", "runs", "-o", "site"),
 }
-"""Commands that read a run, by name; `view` is tried by `try_views`."""
+"""Commands that read a run, by name; `view` is tested by `try_views`."""
 _ENDED_BY_US = frozenset({0, 130, 143, -15})
 
 
 def make_sound(folder: Path) -> Path:
-    """Make a complete run of two models with judgements, labels and a diagnosis; return the folder of the trial."""
+    """Create a complete run of two models with judgements, labels and a diagnosis; return the trial's folder."""
     run = folder / "sound" / RUN
     data = ("-d", "ragbed-mini-en_fact", "-d", "ragbed-mini-zh_base", "--limit", "3", "--no-cache")
     models = ("-m", "scripted/majority", "-m", "scripted/gullible")
@@ -47,28 +47,28 @@ def make_sound(folder: Path) -> Path:
     assert type_command("judge", str(run), "-m", "scripted/refuser", "--no-cache").code == 0
     assert type_command("diagnose", str(run)).code == 0
     with chdir(folder / "sound"):
-        for name, words in READING.items():  # all that they load is then loaded in this process
+        for name, words in READING.items():  # this loads everything that the commands need into this process
             assert type_command(*words).code == 0, name
     for rest in run.rglob("run.sqlite-*"):
-        rest.unlink()  # they are empty: nothing is lost
+        rest.unlink()  # these files are empty, so nothing is lost
     return folder / "sound"
 
 
 def copy_sound(sound: Path, name: str) -> Path:
-    """Copy the sound run as the input of a trial; return the folder of the trial."""
+    """Copy the valid run as the input for a trial; return the trial's folder."""
     place = sound.parent / name
     shutil.copytree(sound / "runs", place / "runs")
     return place
 
 
 def reading_commands(places: Sequence[Path]) -> Iterator[Command]:
-    """All commands that read a run, on the run of each trial."""
+    """Yield all commands that read a run, for each trial's run."""
     for place in places:
         yield from (Command(name, words, place) for name, words in READING.items())
 
 
 def try_views(places: Sequence[Path], tally: Tally) -> None:
-    """Look at the run of each trial in the viewer, as a browser does."""
+    """Open each trial's run in the viewer, as a browser would."""
     lock = threading.Lock()
 
     def view(place: Path) -> None:
@@ -93,7 +93,7 @@ def _view(place: Path) -> list[str]:
 
 
 def _browse(served: Served) -> list[str]:
-    """Ask for everything that the pages ask for; return what went wrong."""
+    """Request everything that the pages request; return what went wrong."""
     problems: list[str] = []
     served.enter()
     asked = ["/api/progress", "/api/overview", "/api/trials", "/api/trials?q=gold"]
@@ -105,7 +105,7 @@ def _browse(served: Served) -> list[str]:
         except (OSError, HTTPException) as error:
             problems.append(f"hang: {path}: {error}" if isinstance(error, TimeoutError) else f"crash: {path}: {error}")
             continue
-        if body == b"Internal Server Error":  # errors that name their cause have another text
+        if body == b"Internal Server Error":  # errors that name their cause have a different text
             problems.append(f"crash: {path} answers {status}")
         if time.monotonic() - started > hang_s():
             problems.append(f"hang: {path}")
@@ -129,7 +129,7 @@ def _case_paths(body: bytes) -> list[str]:
 
 
 def try_reading(places: Sequence[Path], tally: Tally) -> Iterator[tuple[Command, Ended]]:
-    """Run every reading command on the run of each trial, counting; yield each for further checks."""
+    """Run every reading command on each trial's run and count the results; yield each for further checks."""
     for command, ended in run_all(reading_commands(places)):
         tally.add("commands", f"{command.folder.name} {command.name}", ended.problems())
         yield command, ended

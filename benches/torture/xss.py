@@ -1,4 +1,4 @@
-"""Texts that would be markup, in every field and on every page: in a real browser nothing of them runs."""
+"""Put texts that look like markup into every field, and check in a real browser that no page executes them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SPELLINGS = (
 
 
 def payloads(draw: random.Random) -> Iterator[str]:
-    """The payloads of the tests, then random ones without end, all different."""
+    """Yield the payloads from the tests, followed by an endless sequence of different random ones."""
     seen = set[str]()
     yield from PAYLOADS
     while True:
@@ -67,7 +67,7 @@ def payloads(draw: random.Random) -> Iterator[str]:
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Put payloads into every field of a run and of a dataset, and open every page that shows them."""
+    """Put payloads into every field of a run and a dataset, and open every page that shows them."""
     tally, drawn = Tally("xss"), list(islice(payloads(random.Random(seed)), count))
     tally.tried["payloads"] = len(drawn)
     cases = _write_run(folder / "runs" / "evil", drawn)
@@ -83,7 +83,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 
 def _write_run(folder: Path, drawn: list[str]) -> list[Case]:
-    """A run in which every payload is in every field of a case, and is a model; half of the models fail with it."""
+    """Write a run with each payload in every field of a case and as a model name; half of the models fail with it."""
     cases = [evil_case(number, payload) for number, payload in enumerate(drawn, 1)]
     write_run(folder, cases, {})
     with open_store(folder, create=True) as store:
@@ -118,7 +118,7 @@ def _open_viewer(browser: Browser, folder: Path, drawn: list[str], cases: list[C
 
 
 def _wait_for(served: Served, trials: int) -> None:
-    """Wait until the viewer has read this many results; on a busy machine that takes minutes."""
+    """Wait until the viewer has read this many results, which takes minutes on a busy machine."""
     for _ in range(_PATIENCE):
         with suppress(AssertionError):
             served.wait_for(trials)
@@ -127,7 +127,7 @@ def _wait_for(served: Served, trials: int) -> None:
 
 
 def _open_files(browser: Browser, folder: Path, tally: Tally) -> None:
-    """The report and the leaderboard, opened as files."""
+    """Open the report and the leaderboard as files."""
     run, report, site = folder / "runs" / "evil", folder / "report.html", folder / "site"
     assert type_command("report", str(run), "-f", "html", "-o", str(report)).code == 0
     assert type_command("leaderboard", str(run.parent), "-o", str(site)).code == 0
@@ -155,7 +155,7 @@ def _open_review(browser: Browser, folder: Path, drawn: list[str], tally: Tally)
 
 
 def _look(opened: Watched, name: str, tally: Tally) -> None:
-    """Count a page, and what ran or was asked for elsewhere on it."""
+    """Count a page, and anything on it that was executed or requested from elsewhere."""
     problems = [f"executed: a dialog: {text}" for text in opened.dialogs]
     problems += [f"executed: {text[:200]}" for text in opened.errors]
     problems += [f"connected: {url}" for url in opened.elsewhere]

@@ -1,9 +1,9 @@
-"""Hide the modules and functions of Python that Windows does not have, to find code that needs them on Linux.
+"""Hide the Python modules and functions that Windows lacks, to find code on Linux that depends on them.
 
     PYTHONPATH=scripts/without_posix python …
 
-Every Python process imports this file at its start. Names without which Python or its packages do not start on Linux
-stay: `posix`, signals, child processes, `getuid`, `uname` and `sendfile`. `mypy --platform win32` finds their uses.
+Every Python process imports this file at start-up. Names without which Python or its packages would not start on Linux
+are kept: `posix`, signals, child processes, `getuid`, `uname` and `sendfile`. `mypy --platform win32` finds their uses.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ _NAMES = (
 
 
 def _refuse(*_: object) -> None:
-    raise NotImplementedError  # as the event loops of Windows do
+    raise NotImplementedError  # like the event loops on Windows
 
 
 for _loop in (asyncio.BaseEventLoop, asyncio.SelectorEventLoop):
     setattr(_loop, "add_signal_handler", _refuse)  # noqa: B010 - a type checker refuses the assignment
-vars(shutil)["_use_fd_functions"] = False  # these functions need some of the names
+vars(shutil)["_use_fd_functions"] = False  # these functions need some of the hidden names
 for _module in _MODULES:
     sys.modules[_module] = None  # type: ignore[assignment]
 for _name in _NAMES:

@@ -8,7 +8,7 @@ Example:
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of the files can be imported without pip
+if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of the source can be used without pip
     raise ImportError(
         "ragbed needs Python 3.11 or newer, but this is Python %d.%d; use another one, e.g. `uvx ragbed`."  # noqa: UP031
         % sys.version_info[:2]
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
     from ragbed.schema import Case, Completion
-else:  # A type checker that saw `__getattr__` would accept every name.
+else:  # Hidden from type checkers, which would accept any name if they saw `__getattr__`.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "paper_tables", "power", "score"),
         "api.building": ("build", "build_init", "build_quality", "build_relabel"),

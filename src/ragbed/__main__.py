@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # `python -m` puts the current folder first on the path, so that a file such as json.py in it would be imported.
+    # `python -m` puts the current folder first on the path, so a json.py in it would shadow the standard module.
     del sys.path[0]
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` imports a dozen modules, and Ctrl-C can come earlier
@@ -11,28 +11,28 @@ import atexit
 import gc
 import os
 
-# New objects between two garbage collections. Thousands of records are created, and hardly any is part of a cycle. With
-# the default of 700, collections take a fifteenth of the time of a run and of the start.
+# Number of new objects that triggers a garbage collection. Runs create thousands of records, hardly any of them in
+# cycles. With the default of 700, collections take a fifteenth of the start-up time and of a run.
 _GC_THRESHOLD = 100_000
 
 
 def main() -> None:
     """Run the command line."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a background job of a shell ignores Ctrl-C
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background jobs ignore Ctrl-C
         signal.signal(signal.SIGINT, _exit_now)
     _replace_closed_streams()
     gc.set_threshold(_GC_THRESHOLD)
-    atexit.register(gc.freeze)  # otherwise Python collects all objects at exit, which takes 0.05 s
-    from ragbed.cli import main as run_command  # noqa: PLC0415 - after the lines above
+    atexit.register(gc.freeze)  # skip the garbage collection at exit, which takes 0.05 s
+    from ragbed.cli import main as run_command  # noqa: PLC0415 - must come after the lines above
 
     try:
         run_command()
-    except KeyboardInterrupt:  # a Ctrl-C while the command was already ending
+    except KeyboardInterrupt:  # Ctrl-C was pressed while the command was already exiting
         _exit_now()
 
 
 def _exit_now(*_: object) -> None:
-    """Exit on Ctrl-C without a traceback, when nothing has started or everything has ended."""
+    """Exit on Ctrl-C without a traceback, before any work has started or after all work is done."""
     os.write(2, b"ragbed: interrupted.\n")
     os._exit(130)
 
@@ -40,7 +40,8 @@ def _exit_now(*_: object) -> None:
 def _replace_closed_streams() -> None:
     """Open the null device for standard streams that are closed (`>&-`).
 
-    Otherwise the first opened file, e.g. the database of a run, gets the number of the stream and its output.
+    Otherwise the first file that is opened, e.g. a run's database, would get the stream's file descriptor, and thus
+    its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -1,7 +1,7 @@
-"""Settings from environment variables: API keys, base URLs, proxies, and the folders for data and cached responses.
+"""Read settings from environment variables: API keys, base URLs, proxies, and data and cache folders.
 
-This is the only module below `cli/` that reads or changes the environment. `RAGBED_<OPTION>` variables are options of
-the command line and are read there.
+This is the only module below `cli/` that reads or changes the environment. `RAGBED_<OPTION>` variables set
+command-line options and are read there.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from pathlib import Path
 
 
 def variables() -> Mapping[str, str]:
-    """Return the environment variables, from which models take API keys, base URLs and proxies."""
+    """Return the environment variables that models read API keys, base URLs and proxies from."""
     return os.environ
 
 
 def default_data_dir() -> Path:
-    """Return the platform's folder for downloaded data."""
+    """Return the platform's default folder for downloaded data."""
     from platformdirs import user_data_path  # noqa: PLC0415 - the import takes time that most commands do not need
 
     return user_data_path("ragbed", appauthor=False)
 
 
 def data_dir() -> Path:
-    """Return the folder for downloaded data: RAGBED_DATA_DIR, or the platform's."""
+    """Return the folder for downloaded data: RAGBED_DATA_DIR, or the platform's default."""
     named = os.environ.get("RAGBED_DATA_DIR")
     return Path(named) if named else default_data_dir()
 
 
 def cache_file() -> Path:
-    """Return the file of the response cache: in RAGBED_CACHE_DIR, or in the platform's cache folder."""
+    """Return the path of the response cache, in RAGBED_CACHE_DIR or the platform's cache folder."""
     from platformdirs import user_cache_path  # noqa: PLC0415 - see above
 
     named = os.environ.get("RAGBED_CACHE_DIR")
@@ -39,7 +39,7 @@ def cache_file() -> Path:
 
 
 def required() -> dict[str, str]:
-    """Return the variables without which a process cannot start; only Windows has one."""
+    """Return the variables that a process needs in order to start; only Windows has one."""
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 

@@ -1,4 +1,4 @@
-"""All errors that ragbed raises for users.
+"""The errors that ragbed reports to users.
 
     RagbedError            an error that a user can fix                   exit 1
     ├── DataError          a file has invalid content                     exit 1
@@ -32,23 +32,23 @@ _FIXES = {
     errno.EPERM: _NOT_WRITABLE,
 }
 
-# Exceptions for JSON in a file: it has an unexpected shape, is not UTF-8, or is nested too deeply.
+# Exceptions raised when a file's JSON has an unexpected structure, is not UTF-8, or is nested too deeply.
 MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def explain_failed_write(error: OSError) -> str:
-    """Return why a file cannot be written, and the fix if it is known; without the last full stop."""
+    """Explain why a file cannot be written, with a fix if one is known, and without a final full stop."""
     reason, fix = error.strerror or str(error), _FIXES.get(error.errno or 0)
     return f"{reason}. {fix}" if fix else reason
 
 
 # A problem that starts with one of these words continues a sentence whose subject is the file or the field.
 _VERBS = ("is ", "has ", "does ", "ends ", "contains ", "was ", "must ", "changed ", "cannot ", "takes ", "starts ")
-_MOST_SHOWN = 20  # maximum number of names in a message
+_MOST_SHOWN = 20  # maximum number of names to list in a message
 
 
 class RagbedError(Exception):
-    """The base class: a message for the user, and the exit code of the command.
+    """The base class of all user errors, with a message and the command's exit code.
 
     Example:
         >>> try:
@@ -61,7 +61,7 @@ class RagbedError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the message instead of the arguments of the constructor."""
+        """Pickle the message instead of the constructor's arguments."""
         return _restore, (type(self), self.args), self.__dict__
 
 
@@ -77,7 +77,7 @@ class DataError(RagbedError):
     Args:
         path: The file.
         problem: The problem and its fix.
-        line: The line, from 1, if known.
+        line: The line number, starting from 1, if known.
         field: The field, e.g. `answer[1]`, if known.
     """
 
@@ -90,11 +90,11 @@ class DataError(RagbedError):
 
 
 class DownloadError(RagbedError):
-    """A download failed, or the file does not match its pin."""
+    """A download failed, or the file does not match its pinned checksum."""
 
 
 class PluginFailed(RagbedError):
-    """A plug-in cannot be used; everything else can."""
+    """A plug-in cannot be used; everything else still works."""
 
 
 class Stopped(RagbedError):
@@ -143,11 +143,11 @@ class UnknownName(UsageError):
 
 
 class UnusedOption(UsageError):
-    """An option that has no effect here, e.g. one for test cases in the export of a run.
+    """An option has no effect here, e.g. a test-case option when exporting a run.
 
     Args:
         name: Name of the parameter, e.g. `num_docs`.
-        reason: Why it has no effect.
+        reason: The reason why it has no effect.
     """
 
     def __init__(self, name: str, reason: str) -> None:

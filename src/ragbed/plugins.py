@@ -1,7 +1,7 @@
-"""Find parts of other packages by their entry points (docs/reference/plugins.md).
+"""Find plug-ins in other packages through their entry points (docs/reference/plugins.md).
 
-Entry points are read if a name is unknown, and by `ragbed doctor`; a plug-in is imported only when its name is used.
-Plug-ins cannot replace ragbed's own names, so that a command means the same on every machine.
+Entry points are read only for unknown names and by `ragbed doctor`, and a plug-in is imported only when it is used.
+Plug-ins cannot replace built-in names, so a command means the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class PluginFamily:
-    """A kind of part: the group of its entry points after `ragbed.`, its name, and the attributes that it needs."""
+    """A plug-in type: its entry-point group (after `ragbed.`), its name, and the attributes that plug-ins must have."""
 
     name: str
     one: str
@@ -47,11 +47,11 @@ class Plugin:
     def __str__(self) -> str:
         return f"{self.family.one} {self.name!r} of {self.package} {self.version}"
 
-    def load(self) -> Any:  # noqa: ANN401  # the caller knows the type of its family
-        """Import the part.
+    def load(self) -> Any:  # noqa: ANN401  # the caller knows the type
+        """Import the plug-in.
 
         Raises:
-            PluginFailed: The import failed, or the part lacks an attribute.
+            PluginFailed: The import failed, or the plug-in lacks a required attribute.
         """
         try:
             part = self.entry.load()
@@ -68,7 +68,7 @@ class Plugin:
 
 
 def find_plugins(family: PluginFamily) -> list[Plugin]:
-    """Return the plug-ins of a family, sorted by name, without importing them."""
+    """Return the plug-ins of one type, sorted by name, without importing them."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import
 
     found = [
@@ -80,18 +80,18 @@ def find_plugins(family: PluginFamily) -> list[Plugin]:
 
 
 def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others: str) -> Part:
-    """Return the part with a name: ragbed's own, or that of a plug-in.
+    """Return the object with the given name, either built in or from a plug-in.
 
     Args:
-        family: The kind of part.
-        name: The name that the user wrote.
-        own: Ragbed's own parts.
-        others: Other valid forms, for the error message.
+        family: The plug-in type.
+        name: The name as the user wrote it.
+        own: The built-in objects by name.
+        others: Other valid forms of the name, for the error message.
 
     Raises:
         UnknownName: The name is unknown.
-        UsageError: Several packages have it.
-        PluginFailed: The part cannot be used.
+        UsageError: Several packages provide a plug-in with this name.
+        PluginFailed: The plug-in cannot be used.
     """
     if name in own:
         return own[name]
@@ -107,7 +107,7 @@ def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others:
 
 
 def check_plugins(own: Mapping[PluginFamily, Mapping[str, object]]) -> Iterator[tuple[Plugin, str | None]]:
-    """Import every plug-in of the families, and yield it with its problem."""
+    """Import every plug-in of the given types, and yield each with its problem, if any."""
     for family, parts in own.items():
         plugins = find_plugins(family)
         for plugin in plugins:

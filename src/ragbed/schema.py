@@ -1,4 +1,4 @@
-"""The data types that several packages share: frozen records without logic or I/O.
+"""Data types shared by several packages: frozen records without logic or I/O.
 
 Data flows in one direction: Article → Question → Hit → Chunk → Passage → Item → Case → Completion → Estimate.
 On disk, each record is one JSON object per line. An unknown field is an error, and fields with default values are left
@@ -18,15 +18,15 @@ Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
-# The relevance label of a passage, in more detail than `stance` (docs/reference/build.md).
+# A passage's relevance label, which is more detailed than `stance` (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
-# Published items have up to 5 slots and 30 aliases. Scoring compares every slot with every other.
+# Maximum numbers. Published items have up to 5 slots and 30 aliases, and scoring compares every pair of slots.
 MAX_SLOTS, MAX_ALIASES = 100, 1_000
-# Slots that are all required, each with interchangeable aliases.
+# A list of slots, all of which are required; each slot is a list of interchangeable aliases.
 Answer: TypeAlias = Annotated[
     tuple[Annotated[tuple[str, ...], Meta(max_length=MAX_ALIASES)], ...], Meta(max_length=MAX_SLOTS)
 ]
@@ -35,10 +35,10 @@ RawAnswer: TypeAlias = str | list[str | list[str]]
 
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The base of all records: immutable, without unknown fields, and written without default values."""
+    """The base class of records, which are immutable, reject unknown fields and omit default values when written."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without default values: msgspec recognises them by identity and would write a copy of one."""
+        """Pickle without default values, because msgspec recognises them by identity and would write copies of them."""
         values = {
             name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default
         }
@@ -55,15 +55,15 @@ def _restore(kind: type[Record], values: dict[str, object]) -> Record:
 
 
 class Article(Record, frozen=True, kw_only=True):
-    """A text from outside: news for questions, a page that a search found, or a file."""
+    """A text from an external source: a news article, a web page found by a search, or a file."""
 
-    id: str  # a hash of URL and text
-    url: str  # a URL or the path of a file
+    id: str  # hash of the URL and text
+    url: str  # URL or file path
     title: str
     text: str
     lang: Lang
     sha256: str  # hash of the downloaded bytes
-    source: str  # the feed, list or folder that led to it
+    source: str  # the feed, list or folder where the article was found
     date: str | None = None  # ISO date of publication
     licence: str | None = None
 
@@ -90,7 +90,7 @@ class Hit(Record, frozen=True, kw_only=True):
 
 
 class Chunk(Record, frozen=True, kw_only=True):
-    """A part of an article that is short enough for a prompt; it is not labelled yet."""
+    """A part of an article that is short enough for a prompt and has not been labelled yet."""
 
     article: str  # the article's ID
     start: int  # start and end are character offsets in the article's text
@@ -103,7 +103,7 @@ class Labelling(Record, frozen=True, kw_only=True):
     """The relevance label of a passage for a question, with the reason."""
 
     label: Label
-    rule: str  # the rule that decided, e.g. contains, anchors, surname, dateline, year, part, value, far, model
+    rule: str  # the rule that set the label, e.g. contains, anchors, surname, dateline, year, part, value, far, model
     reason: str
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
     parts: tuple[int, ...] = ()  # the parts of the answer that the passage contains, from 0
@@ -115,11 +115,11 @@ class Question(Record, frozen=True, kw_only=True):
     question: str
     lang: Lang
     answer: Answer
-    article: str | None = None  # ID of the article that it was made from
+    article: str | None = None  # ID of the article that the question is based on
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """A text that can be a document of a prompt, with its source and its relevance label."""
+    """A text that can be used as a document in a prompt, with its source and relevance label."""
 
     text: str
     stance: Stance
@@ -132,9 +132,9 @@ class Passage(Record, frozen=True, kw_only=True):
     title: str | None = None
     date: str | None = None  # ISO date of the page
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
-    page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
+    page: str | None = None  # ID of its article, which has the hash of the bytes (in a build's `steps/pages.jsonl`)
     licence: str | None = None
-    reviewed: bool = False  # whether a person set its label; rules do not check it then
+    reviewed: bool = False  # whether a person set the label, in which case rules do not check it
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
 
 
@@ -143,15 +143,15 @@ class Item(Question, frozen=True, kw_only=True):
 
     id: str
     passages: tuple[Passage, ...]
-    fake: Answer | None = None  # counterfactual: the false answer of the edited passages
-    rgb: dict[str, int | RawAnswer] | None = None  # fields of the RGB record, to write the same bytes again
+    fake: Answer | None = None  # counterfactual: the false answer in the edited passages
+    rgb: dict[str, int | RawAnswer] | None = None  # fields of the original RGB record, to reproduce it byte for byte
     sub_questions: tuple[str, ...] = ()  # integration: one independent question per part of the answer
-    event: str | None = None  # the event that it is about; items that share one are not independent
-    dial: str | None = None  # the perturbation of this item of a minimal pair
+    event: str | None = None  # the event that the question is about; items on the same event are not independent
+    dial: str | None = None  # the perturbation, if this is the perturbed item of a minimal pair
     twin: str | None = None  # ID of the item of the pair that has no perturbation
     date: str | None = None  # ISO date of the event; models with a later knowledge cut-off may know the answer
     valid: tuple[str, str] | None = None  # first and last ISO date of the pages that give the answer
-    known_by: tuple[str, ...] = ()  # models that answered without documents when the item was made
+    known_by: tuple[str, ...] = ()  # models that answered correctly without documents when the item was created
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -160,13 +160,13 @@ class Document(Record, frozen=True, kw_only=True):
     text: str
     stance: Stance
     kind: str
-    source: int  # index among the passages of its item
-    item: str | None = None  # ID of its item, if that is the item of another question
+    source: int  # index among its item's passages
+    item: str | None = None  # ID of its item, if it was taken from another item
     part: int | None = None  # integration: the part of the answer that it supports, from 0
 
 
 class Message(Record, frozen=True, kw_only=True):
-    """One message of a prompt."""
+    """One message in a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -204,11 +204,11 @@ class Case(Record, frozen=True, kw_only=True):
     expect: Expectation
     rotation: int = 0  # how far the documents are rotated (`--positions all`)
     event: str | None = None  # the item's event
-    reason: str | None = None  # why it is infeasible
+    reason: str | None = None  # why the case is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the item of the pair that has no perturbation
-    rgb_answer: str | None = None  # the answer as JSON in the notation of an RGB file, if the item comes from one
+    rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file
 
 
 class Retrieved(Record, frozen=True, kw_only=True):
@@ -221,22 +221,22 @@ class Retrieved(Record, frozen=True, kw_only=True):
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One call of a case that takes several, or whose response has to be parsed."""
+    """One of a case's model calls, if the case takes several calls or its response has to be parsed."""
 
     messages: tuple[Message, ...]
     reply: str | None = None
     usage: dict[str, int] | None = None
     latency_s: float | None = None
-    cached: bool = False  # whether it is from the response cache
+    cached: bool = False  # whether the response came from the cache
 
 
 class Served(Record, frozen=True, kw_only=True):
-    """What the server reports about the call that made a response."""
+    """What the server reported about the call that produced a response."""
 
     model: str | None = None  # may be more exact than the requested name, e.g. with a date
-    provider: str | None = None  # of a router: the company whose servers answered
-    fingerprint: str | None = None  # of weights and configuration
-    id: str | None = None  # of the response, for questions to the provider
+    provider: str | None = None  # if the server is a router: the company whose servers answered
+    fingerprint: str | None = None  # identifies the weights and configuration
+    id: str | None = None  # ID of the response, for support requests to the provider
 
 
 class Completion(Record, frozen=True, kw_only=True):
@@ -253,27 +253,27 @@ class Completion(Record, frozen=True, kw_only=True):
     outcome: Outcome
     reply: str | None = None
     reasoning: str | None = None  # the model's reasoning; never part of `reply` and never scored
-    error: str | None = None  # kind of error: timeout, rate, server, auth, protocol, too-long, …
+    error: str | None = None  # error type: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
-    usage: dict[str, int] | None = None  # tokens of all attempts: in, out, reasoning (part of out), cached (of in)
+    usage: dict[str, int] | None = None  # tokens in all attempts: in, out, reasoning (part of out), cached (part of in)
     latency_s: float | None = None
     attempts: int = 1
-    max_tokens: int | None = None  # the token limit, if it was raised (`max_tokens="auto"`)
+    max_tokens: int | None = None  # the token limit, if it was raised automatically (`max_tokens="auto"`)
     served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
-    steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are their totals
+    steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are totals
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """One cell of a table: a value with its interval and its counts."""
+    """One table cell: a value with its interval and counts."""
 
     metric: str
     value: float | None
     low: float | None
     high: float | None
     n: int
-    questions: int  # distinct questions; fewer than n if a question has several trials
+    questions: int  # number of distinct questions; fewer than n if a question has several trials
     asked: int
     errors: int
     infeasible: int

@@ -1,6 +1,6 @@
-"""Compare, split and write texts.
+"""Compare, split and format texts.
 
-Scoring has its own, more precise matcher; the comparisons here are those that RGB's data was made with.
+Scoring has its own, more precise matcher; the comparisons here are the ones used to create RGB's data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def guess_lang(question: str) -> Lang:
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, as RGB's documents were split into positive and negative."""
+    """Return a text in lower case, the form that RGB used to split documents into positive and negative ones."""
     return text.lower()
 
 
@@ -35,12 +35,12 @@ def spaceless(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Return a text in NFKC, case-folded and without white space: the most tolerant form."""
+    """Return a text in NFKC form, case-folded and without white space, for the most tolerant comparison."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether a folded text contains one of the aliases in lower case."""
+    """Return whether a folded text contains one of the lower-case aliases."""
     return any(alias.lower() in folded_text for alias in aliases)
 
 
@@ -50,7 +50,7 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 
 
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
-    """Return whether a text contains an alias of every slot; in Chinese spaces are ignored."""
+    """Return whether a text contains an alias of every slot, ignoring spaces in Chinese."""
     folded = (spaceless if lang == "zh" else plain)(text)
     return all(any(alias in folded for alias in aliases) for aliases in _folded(answer, lang))
 
@@ -62,7 +62,7 @@ def _folded(answer: Answer, lang: Lang) -> Answer:
 
 
 def mentions_answer(text: str, answer: Answer) -> bool:
-    """Return whether any alias of any slot occurs in the most tolerant form, with some false positives."""
+    """Return whether a text contains any alias in the most tolerant form; there can be false positives."""
     squeezed_text = squeezed(text)
     return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
 
@@ -77,12 +77,12 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that can be stored: each half of a surrogate pair becomes U+FFFD."""
+    """Return a text that can be stored, with each lone surrogate replaced by U+FFFD."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def storable_name(name: str) -> str:
-    r"""Return the name of a file, run or model as it is stored and shown; files are opened by their real name.
+    r"""Return a file, run or model name in the form that is stored and shown; files are opened by their real name.
 
     Python decodes bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6.
     """
@@ -90,7 +90,7 @@ def storable_name(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text that is safe for a terminal: control and direction characters become escapes."""
+    """Return a text that is safe for a terminal, with control and direction characters escaped."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -100,21 +100,20 @@ _END = re.compile(
     rf"|(?P<latin>[.!?]+{_CLOSING})(?=\s)"
     r"|(?P<line>\n+)"
 )
-# A full stop after one of these may not end a sentence; a letter is an initial, several are U.S. and the like.
+# A full stop after one of these may not end a sentence. A single letter is an initial; several are like "U.S.".
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Col|Lt|Sgt|Capt|Rev|Hon|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Vol|Fig|vs|etc"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"
 )
 _CONTINUES = re.compile(r"\s*[a-z,;]")
-# A heuristic without grammar: a sentence starts with one of these, so "in the U.S. The …" ends, but "U.S. President"
-# does not.
+# Heuristic: words that start a sentence. "In the U.S. The …" is therefore split, but "U.S. President" is not.
 _STARTS = re.compile(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b")
-# Characters before a full stop that are checked: slightly more than the longest abbreviation.
+# Number of characters to check before a full stop, slightly more than the longest abbreviation.
 _BEFORE = 12
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each sentence; together they cover the text, including white space."""
+    """Yield the start and end of each sentence; together, the sentences cover the whole text, including white space."""
     start = 0
     for found in _END.finditer(text):
         end = found.end()
@@ -141,7 +140,7 @@ _LATIN = "a-zß-öø-ÿ"
 
 @lru_cache(maxsize=4096)
 def bounded(alias: str) -> re.Pattern[str]:
-    """Return a pattern that finds an alias in lower case only if it is not part of a longer number or word."""
+    """Return a pattern that matches a lower-case alias unless it is part of a longer number or word."""
     alias = alias.lower()
     before = after = ""
     if alias[0].isdigit():
@@ -156,12 +155,12 @@ def bounded(alias: str) -> re.Pattern[str]:
 
 
 def all_stand_alone(folded_text: str, answer: Answer) -> bool:
-    """Return whether every slot has an alias in a folded text that is not part of a longer number or word."""
+    """Return whether, for every slot, a folded text contains an alias that is not part of a longer number or word."""
     return all(stands_alone(folded_text, aliases) for aliases in answer)
 
 
 def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Return whether one of the aliases is in a folded text and not part of a longer number or word."""
+    """Return whether a folded text contains one of the aliases outside of longer numbers and words."""
     return any(bounded(alias).search(folded_text) for alias in aliases)
 
 
@@ -192,7 +191,7 @@ def spoken(number: int) -> str:
 
 
 def numeral(number: int) -> str:
-    """Return a whole number in Chinese numerals, e.g. 一万二千四百; 15 is 十五, not 一十五."""
+    """Return an integer in Chinese numerals, e.g. 一万二千四百; 15 is 十五, not 一十五."""
     if number >= 10**8:
         rest = number % 10**8
         return numeral(number // 10**8) + "亿" + (("零" if rest < 10**7 else "") + numeral(rest) if rest else "")
@@ -210,7 +209,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def in_words(number: int) -> str:
-    """Return a whole number in English words: forty-four billion, three hundred and five."""
+    """Return an integer in English words, e.g. forty-four billion, three hundred and five."""
     for size, name in _SCALES:
         if number >= size:
             rest = number % size

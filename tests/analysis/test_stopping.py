@@ -222,3 +222,41 @@ def test_repeats_of_a_question_are_made_together(tmp_path: Path) -> None:
     made = Counter(trial["item"] for trial in run.trials())
     assert set(made.values()) <= {1, 2, 4}
     assert run.conditions[0]["state"] == "decided"
+
+
+class Failing(Slow):
+    """A model whose calls fail from the third one on."""
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        fails = self.calls >= 2
+        done = await super().complete(case, repeat)
+        return done if not fails else ragbed.Completion(outcome="error", error="server: HTTP 500", attempts=1)
+
+
+def test_failed_calls_decide_nothing_and_a_rerun_repeats_them(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", Failing(), until="noise.accuracy@0.4 ± 15")
+    assert run.outcomes["error"] == 60 - 2
+    assert run.conditions[0]["state"] == "inconclusive"
+    again = Slow()
+    resumed = _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 15")
+    assert 0 < again.calls < 60
+    assert resumed.conditions[0]["state"] == "decided"
+
+
+class FailingOnce(Slow):
+    """A model whose third call fails."""
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        fails = self.calls == 2
+        done = await super().complete(case, repeat)
+        return ragbed.Completion(outcome="error", error="server: HTTP 500", attempts=1) if fails else done
+
+
+def test_questions_after_a_failed_call_wait_for_its_repetition(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", FailingOnce(), until="noise.accuracy@0.4 ± 15")
+    (condition,) = run.conditions
+    assert condition["state"] == "inconclusive"
+    assert "a call failed" in condition["message"]
+    again = Slow()
+    assert _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 15").conditions[0]["state"] == "decided"
+    assert again.calls == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(name: str, monkeypatc
         ("openai/gpt-5", {"thinking": "budget=9"}, "thinking=budget=N has no known parameter"),
         ("anthropic/claude", {"seed_model": 1}, "the API has no seed"),
         ("anthropic/claude", {"thinking": "budget=9"}, "needs at least 1,024"),
-        ("nobody/m", {}, "unknown"),
+        ("nobody/m", {}, "is not a known provider"),
     ],
 )
 def test_an_option_without_effect_and_an_unknown_provider_are_refused(
@@ -115,3 +116,16 @@ def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatc
     (status,) = run.status().models
     assert status.sent is not None
     assert status.sent["body"] == {name: body[name] for name in body if name != "messages"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("X-City", "Barcelona"), ("X-Api-Token", "[key]")])
+def test_only_headers_named_like_secrets_are_hidden_in_responses(
+    name: str, expected: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with function_model(lambda _: "It is Barcelona.") as url:
+        monkeypatch.setenv("T_BASE_URL", url)
+        run = ragbed.run(
+            "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False, no_cache=True,
+            header=f"{name}: Barcelona", out=tmp_path / "run",
+        )  # fmt: skip
+    assert [trial["reply"] for trial in run.trials()] == [f"It is {expected}."]

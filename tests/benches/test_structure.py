@@ -31,10 +31,11 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_packages_shared_names_tiny_files_statements_and_long_functions_are_counted(source: Path) -> None:
-    packages, shared, small, statements, long, *_ = measure_structure(source)
+    packages, shared, small, entries, statements, long, *_ = measure_structure(source)
     assert (packages.value, packages.names) == (2, ("one", "two"))
     assert (shared.value, shared.names) == (66.7, ("ragbed.main.Report", "ragbed.one.helper.Report"))
     assert (small.value, small.names) == (1, ("ragbed.one.helper",))
+    assert (entries.value, entries.names) == (0, ())
     assert statements.value == 13 + LONG_LINES
     assert (long.value, long.names) == (1, ("ragbed.two.long.long",))
     assert [figure.passed for figure in (packages, shared)] == [True, False]

@@ -73,7 +73,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     assert 1 <= len(early) < _ASKED
     with _start(tmp_path / "run") as process:
         shown, said = process.communicate(timeout=120)
-    assert process.returncode == 0
+    assert process.returncode == 3  # six tokens are too few for most responses, so they are truncated
     assert "bundled/smollm2 on figure1" in shown
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED

@@ -70,6 +70,30 @@ def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> No
     assert "a thought, but no text" in (done.error or "")
 
 
+@pytest.mark.parametrize(
+    "text", ["<think>Hm</think>", "<think>\n</think>\n", "<|channel|>analysis<|message|>Hm<|end|>"]
+)
+def test_a_thought_in_tags_without_an_answer_is_an_error(text: str) -> None:
+    done, _ = ask(*[reply(chat(text))] * 3)
+    assert (done.outcome, (done.error or "").partition(":")[0]) == ("error", "empty")
+
+
+_EVENT = b'data: {"choices": [{"delta": {"content": "Par"}}]}\n\n'
+_LAST_EVENT = b'data: {"choices": [{"delta": {"content": "is"}, "finish_reason": "stop"}]}\n\n'
+
+
+@pytest.mark.parametrize("stream", [_EVENT, _EVENT + _LAST_EVENT[:40], _EVENT + b'data: {"cho\n\n' + _LAST_EVENT])
+def test_an_incomplete_stream_is_requested_again(stream: bytes) -> None:
+    done, _ = ask(reply(stream), reply(_EVENT + _LAST_EVENT + b"data: [DONE]\n\n"))
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
+
+
+@pytest.mark.parametrize("stream", [_EVENT + b"data: [DONE]\n\n", _EVENT + _LAST_EVENT.replace(b"is", b"", 1)])
+def test_a_stream_is_complete_with_either_sign_of_its_end(stream: bytes) -> None:
+    done, _ = ask(reply(stream))
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Par", 1)
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_reasoning_is_separate_from_the_answer(name: str) -> None:
     body, text, thought = GOOD[name]
@@ -118,6 +142,10 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
         ("ok", "Paris", None),
     ),
     "a text of a wrong type": ({"content": [{"type": "text", "text": 1}]}, ("error", None, None)),
+    "only redacted thinking": (
+        {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "end_turn"},
+        ("error", None, None),
+    ),
     "no content": ({"type": "message"}, ("error", None, None)),
 }
 

@@ -88,6 +88,26 @@ def test_a_thought_without_an_end_is_not_an_answer(name: str, lang: str) -> None
     assert split_response(OPEN[name].format(thought)) == (thought, "", False)
 
 
+@pytest.mark.parametrize("has_ended", [False, True])
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("[Analysis]\nDocument 2 says so.\n[Answer]\nParis", "Document 2 says so.", "Paris"),
+        ("【推理过程】文档2这样说。\n【答案】巴黎", "文档2这样说。", "巴黎"),
+        ("<think>Document 2 says so.\n<answer>Paris</answer>", "Document 2 says so.", "Paris"),
+    ],
+)
+def test_an_answer_tag_ends_a_thought(text: str, thought: str, answer: str, has_ended: bool) -> None:
+    assert split_response(text, has_ended=has_ended) == (thought, answer, True)
+
+
+@pytest.mark.parametrize("text", ["[Reasoning] Document 2 says Paris.", "【推理】文档2说是巴黎。", "[Analysis]\nParis"])
+def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> None:
+    assert split_response(text, has_ended=True) == (None, text, True)
+    thought, answer, is_complete = split_response(text)
+    assert (bool(thought), answer, is_complete) == (True, "", False)
+
+
 @pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
 def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
     assert split_response(tag) == (None, "", False)
@@ -132,16 +152,17 @@ _PIECES = st.sampled_from(
     ["<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>", "final", "analysis", "<|message|>", "<|end|>", "\n",
      " ", "<answer>", "</answer>", "assistantfinal", "巴黎", "Paris", "<思考>", "</思考>", "◁think▷",
      "Here is my thought process:", "Here is my response:",
-     "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>"]
+     "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>",
+     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】"]
 )  # fmt: skip
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)))
-def test_a_split_never_loses_or_invents_a_character(text: str) -> None:
-    segments = split_segments(text)
+@given(st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)), st.booleans())
+def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool) -> None:
+    segments = split_segments(text, has_ended=has_ended)
     assert "".join(segment.text for segment in segments) == text
-    thought, answer, _ = split_response(text)
+    thought, answer, _ = split_response(text, has_ended=has_ended)
     assert answer == "".join(segment.text for segment in segments if segment.kind == "answer")
     assert (thought or "") == "\n\n".join(segment.text for segment in segments if segment.kind == "thought")
 

@@ -186,3 +186,25 @@ def test_batches_need_a_provider_and_single_calls(
 
 def test_a_job_has_no_batches_by_default() -> None:
     assert Job.batch is False
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("invalid", [False, True])
+def test_errors_of_batches_have_the_user_headers_and_no_secret(
+    model: str, invalid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(failed=1, invalid=invalid, quotes_headers=True, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        header = "X-Team: team-7f3Kq9-secret"
+        if invalid and model == MODELS[0]:
+            with pytest.raises(RagbedError) as caught:
+                _run(model, tmp_path / "run", batch=True, header=header)
+            assert "team-7f3Kq9" not in str(caught.value)
+            assert "sk-test-" not in str(caught.value)
+        else:
+            _run(model, tmp_path / "run", batch=True, header=header)
+    message = ragbed.Run(tmp_path / "run").errors[0]["message"]
+    assert "X-Team" in message
+    assert "[key]" in message
+    for path in (tmp_path / "run").rglob("*"):
+        assert path.is_dir() or not any(secret in path.read_bytes() for secret in (b"team-7f3Kq9", b"sk-test-"))

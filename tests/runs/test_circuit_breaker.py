@@ -28,12 +28,13 @@ def _agrees_until(count: int, kind: str) -> Callable[[Case], Completion]:
     return lambda case: agree(case) if int(case.item) < count else _error(kind)
 
 
-@pytest.mark.parametrize("kind", ["auth", "quota", "connect"])
-def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [("auth", "Check this."), ("quota", "Add credit or wait until the quota is renewed."), ("connect", "Check this.")],
+)
+def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: str, fix: str, tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(100, kind))
-    with pytest.raises(
-        CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. Check this\."
-    ):
+    with pytest.raises(CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. {fix}"):
         run(make_job(tmp_path, 1000, model), ask_nobody)
     assert len(model.asked) <= 100 + 10 + model.concurrency
     (told,) = read_status(tmp_path).models

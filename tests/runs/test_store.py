@@ -39,7 +39,7 @@ def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeyp
 
 
 def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no run"):
+    with pytest.raises(UsageError, match="contains no run"):
         open_store(tmp_path, create=False)
     (tmp_path / "run.sqlite").write_text("hello, this is no database, whatever its name may say " * 20)
     for create in (True, False):

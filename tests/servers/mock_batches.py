@@ -46,6 +46,8 @@ class BatchBehaviour:
     """Whether every batch fails its validation."""
     lost_answers: int = 0
     """Number of creations after which the connection is closed without a response."""
+    quotes_headers: bool = False
+    """Whether errors quote the headers of the request."""
     log: str = ""
     """File that gets a line for each event: upload, create, poll, download."""
     pause_s: float = 0.0
@@ -73,6 +75,7 @@ class _Server:
         self._seen: Counter[str] = Counter()
         self._direct = 0
         self._lost = behaviour.lost_answers
+        self._quoted = ""
 
     async def _log(self, event: str) -> None:
         if self._behaviour.log:
@@ -120,7 +123,9 @@ class _Server:
     def _answer(self, body: dict[str, Any], *, anthropic: bool) -> tuple[int, dict[str, Any]]:
         digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
         if int(digest[:4], 16) < self._behaviour.failed * 65_536:
-            return 400, {"error": {"message": "the prompt is not valid", "type": "invalid_request_error"}}
+            return 400, {
+                "error": {"message": f"the prompt is not valid{self._quoted}", "type": "invalid_request_error"}
+            }
         text = f"It is {digest}."
         if anthropic:
             usage = {"input_tokens": 700, "output_tokens": 12}
@@ -141,6 +146,8 @@ class _Server:
 
     async def create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        if self._behaviour.quotes_headers:
+            self._quoted = f" {dict(request.headers)}"
         if self._behaviour.refuses:
             return web.json_response({"error": {"message": "batches are not available"}}, status=403)
         anthropic = "messages" in request.path
@@ -180,7 +187,7 @@ class _Server:
             status = "failed"
         row = {"id": name, "status": status, "created_at": int(batch["at"]), "metadata": {"ragbed": batch["key"]}}
         if status == "failed":
-            row["errors"] = {"data": [{"code": "invalid_json", "message": "line 1 is not valid"}]}
+            row["errors"] = {"data": [{"code": "invalid_json", "message": f"line 1 is not valid{self._quoted}"}]}
         elif is_over:
             row |= {"output_file_id": f"{name}-out", "error_file_id": f"{name}-err"}
         return row | {"request_counts": {"total": count, "completed": count if is_over else 0, "failed": 0}}

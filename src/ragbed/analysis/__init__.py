@@ -1,1 +1,1 @@
-"""From scored trials to metrics, comparisons, claims and diagnoses."""
+"""Compute metrics, comparisons, claims and diagnoses from scored trials."""

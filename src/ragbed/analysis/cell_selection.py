@@ -1,4 +1,4 @@
-"""Select the cells of a report by a text such as `noise.accuracy@0.8:en`, and check early that a run will have them."""
+"""Select report cells with a text such as `noise.accuracy@0.8:en`, and check in advance that a run will have them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# All scores at once, which no response has, so that metrics over a part of the responses have something to count.
+# All scores at once, although no response has all of them, so that metrics over some of the responses are not empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-_REPEATS = 2  # enough to predict the cells: the first repeat chooses questions, the second is scored
+_REPEATS = 2  # enough to predict the cells: the first repeat chooses the questions, the second is scored
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
-"""The form of a selector, as a regular expression."""
+"""The regular expression for selectors."""
 # Definitions that cover several metrics.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
@@ -35,7 +35,7 @@ _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on th
 
 @dataclass(frozen=True)
 class CellSelector:
-    """The cells of a metric. `text` is the option with its value as the user wrote it."""
+    """Selects cells of a metric. `text` is the option and its value as the user wrote them."""
 
     text: str
     table: str
@@ -45,7 +45,7 @@ class CellSelector:
 
 
 def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
-    """Return the selector of a match of `SELECTOR`.
+    """Return the selector for a match of `SELECTOR`.
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
@@ -65,11 +65,11 @@ def _is_defined(metric: str) -> bool:
 
 
 class PlannedCells:
-    """Predicts the cells of a run from its planned cases, in memory that grows with the conditions only."""
+    """Predicts a run's cells from its planned cases, using memory only in proportion to the number of conditions."""
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # the first item of each condition, whose cases are all kept
+        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition, whose cases are all kept
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:
@@ -82,15 +82,15 @@ class PlannedCells:
             self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
-        """Return the cells of the robust track. Their places are meaningful, their values are not."""
+        """Return the cells on the robust track. Only their positions are meaningful, not their values."""
         return list(measure(self._trials, ["robust"], alpha))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the planned cells that a selector names; none if they depend on what a system retrieves.
+    """Return the planned cells that a selector names, or none if they depend on what a system retrieves.
 
     Raises:
-        UsageError: No case of the plan measures it.
+        UsageError: No planned case measures the metric.
     """
     present = _table_cells(selector, cells)
     if selector.table in _UNPREDICTABLE and any(selector.lang in (None, cell.key.lang) for cell in present):
@@ -110,12 +110,12 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells of every model, dataset, language and ratio that a selector names (plain prompt).
+    """Return the plain-prompt cells that a selector names, for every model, dataset, language and ratio.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There are none.
     """
-    # Other distractor conditions count only for metrics that exist nowhere else, such as `noise_effect`.
+    # Other distractor conditions count only for metrics that do not exist elsewhere, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
@@ -128,7 +128,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     ]
     if not selected:
         raise UsageError(f"{selector.text}: the run has no such value. `ragbed report RUN -f csv` lists all values.")
-    if not any(cell.estimate.asked for cell in selected):  # it would be inconclusive in every run
+    if not any(cell.estimate.asked for cell in selected):  # the check would be inconclusive in every run
         raise UsageError(
             f"{selector.text}: all cases that would measure it are infeasible, because no item has the "
             "documents for this mix. `ragbed cases DATA` counts the infeasible cases."
@@ -148,7 +148,7 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def describe_cell(cell: Cell) -> str:
-    """Return what distinguishes a cell from others of its metric, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
+    """Describe how a cell differs from others of its metric, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
     shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
     place = "".join(
         f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()

@@ -24,7 +24,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 
 class ComparedCondition(NamedTuple):
-    """A condition that both sides share. Profile, prompt and seed may differ, because they may be compared."""
+    """A condition that both sides share. Profile, prompt and seed may differ, because they may be what is compared."""
 
     data: str
     lang: str
@@ -33,14 +33,14 @@ class ComparedCondition(NamedTuple):
     correct: float
     k: int
     arm: str
-    remedy: str = ""  # the prompting strategy, empty for the plain prompt
+    remedy: str = ""  # the prompting strategy; empty for the plain prompt
 
 
 @dataclass(frozen=True)
 class Side:
-    """A model of a run, named by `RUN` or `RUN:model`.
+    """A model in a run, named by `RUN` or `RUN:model`.
 
-    `scores` are means over repeats and position permutations. A failed call counts 0; `failed` counts these calls. If
+    `scores` are means over repeats and position permutations. Failed calls count as 0; `failed` is their number. If
     the run was monitored (`--until`), intervals and p values are valid at any stopping time.
     """
 
@@ -53,12 +53,12 @@ class Side:
 
 @dataclass(frozen=True, order=True)
 class ComparedQuestion:
-    """A question with its answer: in another version of the data, the name of an item may mean another question."""
+    """A question and its answer. In another version of the data, the same item name may refer to another question."""
 
     item: str
     text: str
     answer: Answer
-    event: str | None = field(default=None, compare=False)  # questions on one event are not independent
+    event: str | None = field(default=None, compare=False)  # questions about the same event are not independent
 
 
 class Flip(NamedTuple):
@@ -76,25 +76,25 @@ class Comparison:
     """The result under one condition, for the questions that both sides have."""
 
     condition: ComparedCondition
-    n: int  # distinct questions; questions on one event count as one, because they are not independent
-    unpaired: int  # questions that only one side has, which no other field includes
+    n: int  # number of distinct questions; questions about one event count as one, because they are not independent
+    unpaired: int  # number of questions that only one side has; no other field includes them
     first: float
     second: float
     difference: Interval
-    won: int  # questions (or events) with a higher score on the second side
+    won: int  # number of questions (or events) with a higher score on the second side
     lost: int
     p: float
-    adjusted: float  # p, adjusted for the number of conditions (Holm)
-    decline_p: float  # p value of the minimum-effect test of a decline, adjusted in the same way
+    adjusted: float  # p value, adjusted for the number of conditions (Holm)
+    decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
 
     @property
     def odds(self) -> Interval | None:
-        """Return the questions won per question lost, or None if none flipped."""
+        """Return the ratio of questions won to questions lost, or None if no question flipped."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
 def open_side(named: str, track: str) -> Side:
-    """Read the scores of a side.
+    """Read the scores for a side.
 
     Raises:
         UsageError: The run has no such model, or several models and none is named.
@@ -117,7 +117,7 @@ def open_side(named: str, track: str) -> Side:
 
 
 def open_sides(folder: Path, track: str) -> list[Side]:
-    """Read the scores of all models of a run."""
+    """Read the scores of all models in a run."""
     trials: dict[str, list[tuple[Case, Scored]]] = {}
     for case, trial in read_trials(folder, open_tracks([track])):
         trials.setdefault(trial.model, []).append((case, trial))
@@ -126,7 +126,7 @@ def open_sides(folder: Path, track: str) -> list[Side]:
 
 
 def _split(named: str) -> tuple[Path, str]:
-    # RUN and MODEL may both contain colons, so the run ends before the first colon that follows a run's folder.
+    # RUN and MODEL may both contain colons, so RUN ends at the first colon that follows the path of a run.
     for at, character in enumerate(named):
         if character == ":" and (Path(named[:at]) / NAME).is_file():
             return Path(named[:at]), named[at + 1 :]
@@ -139,7 +139,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     Args:
         first: The baseline, A.
         second: The side compared with it, B.
-        least: The smallest fall that counts as a decline.
+        least: The smallest drop that counts as a decline.
 
     Raises:
         UsageError: The sides have no question in common.
@@ -159,13 +159,13 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p values of comparisons for their number (Holm)."""
+    """Adjust the p values for the number of comparisons (Holm)."""
     adjusted, declines = (holm([getattr(row, name) for row in rows]).tolist() for name in ("p", "decline_p"))
     return [replace(row, adjusted=p, decline_p=fall) for row, p, fall in zip(rows, adjusted, declines, strict=True)]
 
 
 def count_unpaired(first: Side, second: Side) -> int:
-    """Count the questions that only one side has, under at least one condition that both have."""
+    """Count the questions that only one side has in at least one shared condition."""
     return len(
         {
             (condition.data, question.text, question.answer)
@@ -193,10 +193,10 @@ def compare_questions(
     *,
     is_monitored: bool = False,
 ) -> Comparison:
-    """Compare the scores of questions that both sides have.
+    """Compare scores on the questions that both sides have.
 
-    Items on the same event, and items with the same question and other documents (minimal pairs), are one question with
-    their mean score.
+    Items about the same event, and items with the same question but other documents (minimal pairs), count as one
+    question with their mean score.
     """
     before, after = pair_scores(first, second)
     moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
@@ -218,7 +218,7 @@ def compare_questions(
 def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of both sides, one per distinct question that both have."""
+    """Return the scores of both sides, one for each distinct question that both have."""
     events = {question: question.event for question in (*first, *second) if question.event is not None}
     paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):
@@ -240,7 +240,7 @@ def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], t
 def mean_scores(
     trials: Iterable[tuple[Case, Scored]], track: str
 ) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
-    """Return the mean score of every question under every condition."""
+    """Return the mean score for each question under each condition."""
     found: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
     for case, trial in trials:
         value = _value(case, trial, track)

@@ -1,7 +1,7 @@
 """Tabulate a run by condition: the overview that `ragbed run`, `score` and `demo` print.
 
-The rates have the values and intervals of the cells of a report (`metrics/`). They are computed here from small counts,
-without numpy, because loading it takes longer than scoring a small run.
+The rates have the same values and intervals as the cells of a report (`metrics/`). They are computed here from small
+counts, without numpy, because loading it takes longer than scoring a small run.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-_MAX_QUEUED = 1_000  # Results that wait to be scored: 15 MB with RGB's documents.
-_EARLY = 20_000  # Results that are scored during the run; an engine scores the rest in parallel.
-_READ = 64  # Results of earlier sessions that are read at a time.
-_STEP = 8  # Results that are scored in one step between responses: about a millisecond.
+_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored: 15 MB with RGB's documents.
+_EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
+_READ = 64  # Number of results from earlier sessions to read at a time.
+_STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
 
 class Rate(NamedTuple):
-    """The mean of a score with its interval; `n` counts the responses that have the score, and failed calls as 0."""
+    """The mean of a score with its interval. `n` counts responses with the score and failed calls, which score 0."""
 
     value: float | None
     low: float | None
@@ -46,10 +46,10 @@ class Rate(NamedTuple):
 
 @dataclass
 class ConditionCounts:
-    """The outcome counts and rates of one model under one condition.
+    """The outcome counts and rates for one model under one condition.
 
-    `planned` exceeds `asked` while a run is unfinished. `unscored` responses have a gold answer that cannot be matched;
-    they are excluded from the robust accuracy.
+    `planned` exceeds `asked` while a run is unfinished. `unscored` is the number of responses whose gold answer cannot
+    be matched; they are excluded from the robust accuracy.
     """
 
     condition: Condition
@@ -68,7 +68,7 @@ class ConditionCounts:
         return (found.value or 0.0) if found else 0.0
 
     def as_json(self) -> dict[str, object]:
-        """Return counts and rates as plain values."""
+        """Return the counts and rates as plain values."""
         names = ("planned", "asked", "ok", "truncated", "filtered", "error", "unscored")
         counts = {name: getattr(self, name) for name in names}
         hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in _NAMES}
@@ -82,7 +82,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
     Args:
         folder: Folder of the run.
-        engine: Engine that scores the responses; this machine if None. The result does not depend on it.
+        engine: Engine that scores the responses; None to use this machine. The result does not depend on it.
     """
     used = engine or LocalEngine()
     try:
@@ -91,7 +91,8 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
             for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # Results that arrived meanwhile were read at different moments; one reader sees one moment.
+            # If results arrived in the meantime, the parts were read at different moments, so read everything again in
+            # one pass.
             is_complete = store.is_whole(rows, seals)
             return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
@@ -100,10 +101,10 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
 
 class EarlyTable:
-    """Fills the table of a run while the next responses are awaited (a `Follower`). The stored results decide.
+    """Fills a run's table while further responses are awaited (a `Follower`). The stored results are authoritative.
 
-    The store is opened only to read: the last process that closes it moves its log into the file, and a reader that
-    kept it open would prevent that.
+    The store is opened only for reading. The last process to close it moves the log into the file, and a reader that
+    kept the store open would prevent that.
 
     Args:
         folder: Folder of the run.
@@ -111,17 +112,17 @@ class EarlyTable:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._before = folder, 0
-        self._queue: deque[tuple[StoredResult, int]] = deque()  # results of this session, with their checksums
+        self._queue: deque[tuple[StoredResult, int]] = deque()  # results from this session, with their checksums
         self._earlier: deque[tuple[StoredResult, int]] = deque()
-        self._tally: _Tally | None = _Tally()  # None after an error
+        self._tally: _Tally | None = _Tally()  # None if scoring failed
         self._last, self._rows, self._seals = 0, 0, 0
 
     def begin(self, store: RunStore) -> None:
-        """Note which results are stored already (see `Follower`)."""
+        """Record which results are already stored (see `Follower`)."""
         self._before = store.last_result()
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """Queue a result (see `Follower`). If the queue is full, score some of it now."""
+        """Queue a result (see `Follower`). If the queue is full, score some of the results now."""
         self._queue.append((result, seal))
         if len(self._queue) > _MAX_QUEUED:
             self.go_on()
@@ -137,18 +138,18 @@ class EarlyTable:
             for result, seal in batch:
                 self._tally.add(result)
                 self._rows, self._seals = self._rows + 1, self._seals + seal
-        except Exception:  # Paid responses must be stored. `finish` scores again and raises the error.
+        except Exception:  # Paid responses must be stored first. `finish` scores again and raises the error.
             self._tally = None
             return False
         return bool(batch)
 
     def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
-        """Return the table of the finished run; the engine scores all of it if it was not scored during the run."""
+        """Return the table of the finished run. The engine scores the whole run unless it was scored while running."""
         while self.go_on():
             pass
         if self._tally is not None:
             with open_store(self._folder, create=False) as store:
-                # Results that were counted before the server changed its model are counted again, apart.
+                # Results that were counted before the server changed its model are counted again, separately.
                 if store.is_whole(self._rows, self._seals) and not changed_models(store):
                     return _add_planned(self._tally, store)
         return tabulate_run(self._folder, engine)
@@ -162,22 +163,24 @@ class EarlyTable:
         return self._earlier
 
 
-_Sums: TypeAlias = tuple[float, ...]  # sums of all scores, then the number of responses with each, then failed calls
+# The sum of each score, then the number of responses with each score, then the number of failed calls.
+_Sums: TypeAlias = tuple[float, ...]
 _Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
 class _Tally:
-    """Sums of the scores of each condition and question, from results that arrive one by one."""
+    """Sums scores by condition and question, from results that arrive one by one."""
 
     def __init__(self) -> None:
         self._sums: dict[Condition, dict[tuple[str, str | None], _Sums]] = defaultdict(dict)
         self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
-        self._shared: dict[_Sums, _Sums] = {}  # Most questions have the same few sums, which are kept once.
+        # Most questions have the same few sums, so each distinct tuple is stored once.
+        self._shared: dict[_Sums, _Sums] = {}
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
-        """Score a result and add it; models of `split` are counted by the model that the server reports."""
+        """Score a result and add it. Models in `split` are counted separately by the model that the server reports."""
         case, completion, sums = result.case, result.completion, _FAILED
         values = score_outcome(case, completion)
         if values is not None:
@@ -185,11 +188,11 @@ class _Tally:
             sums = (*(float(mark or 0) for mark in marks), *(mark is not None for mark in marks), 0)  # type: ignore[arg-type]
         condition = condition_of(split_by_served(result, split), case)
         self._outcomes[condition][completion.outcome] += 1
-        # Items of the same event are not independent. An event may have the same name as an item of another one.
+        # Items about the same event are not independent. An event may have the same name as an unrelated item.
         self._add(condition, ("", case.event) if case.event is not None else (case.item, None), sums)
 
     def merge(self, other: _Tally) -> None:
-        """Add the results of another tally."""
+        """Add the results from another tally."""
         for condition, clusters in other._sums.items():
             self._outcomes[condition] += other._outcomes[condition]
             for cluster, sums in clusters.items():
@@ -202,10 +205,11 @@ class _Tally:
         clusters[cluster] = self._shared.setdefault(total, total)
 
     def rows(self, interval: _Estimator) -> Iterator[ConditionCounts]:
-        """Yield the counts and rates of each condition.
+        """Yield the counts and rates for each condition.
 
         Args:
-            interval: Returns a rate with its interval from hits, trials and the number of equal questions.
+            interval: Function that returns a rate with its interval, given hits, trials and the number of equal
+                questions.
         """
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
@@ -219,7 +223,7 @@ class _Tally:
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
-        """Return the scores that any response of a model on a dataset has; only for them, failed calls count as 0."""
+        """Return the scores that any response by a model on a dataset has; failed calls count as 0 only for these."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for condition, clusters in self._sums.items():
             for sums in set(clusters.values()):
@@ -232,7 +236,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return hits and trials of the score at a position for all questions, and how many questions have them."""
+    """Return hits and trials for the score at a position, and the number of questions with each combination."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -266,7 +270,7 @@ def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
 
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
-    """Return the rows of all conditions with the number of planned trials, including conditions without a result."""
+    """Return the rows of all conditions with their numbers of planned trials, including conditions without results."""
     rows = {row.condition: row for row in tally.rows(_sequence if store.is_monitored() else _wilson)}
     repeats = store.repeats()
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
@@ -279,14 +283,14 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
     for row in [] if is_complete else [*rows.values()]:
         whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
-        if whole != row.condition:  # a part of the results, by the served model
+        if whole != row.condition:  # only some of the results, by the model that the server reported
             row.planned = row.asked
             rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:
-    """Return the model string of a name in tables; see `split_by_served`."""
+    """Return the model string for a name in tables; see `split_by_served`."""
     return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 
@@ -294,7 +298,7 @@ _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 
 
 def _order(row: ConditionCounts) -> tuple[str | float, ...]:
-    """Return the sort key of a row; testbeds of plug-ins come last."""
+    """Return the sort key for a row; plug-in testbeds come last."""
     at = row.condition
     testbed = _TESTBED_ORDER.get(at.testbed, len(_TESTBED_ORDER)), at.testbed
     return at.model, at.data, *testbed, at.lang, at.noise or 0, at.profile, at.arm, at.k, at.correct

@@ -1,4 +1,4 @@
-"""What a model's responses cost: in total, per case and per correct answer."""
+"""Compute the cost of a model's responses: in total, per case and per correct answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE = "cost"
 @dataclass
 class _GroupCost:
     dollars: Decimal = Decimal(0)
-    priced: int = 0  # cases whose cost is known
+    priced: int = 0  # number of cases with a known cost
     cases: int = 0
     errors: int = 0
     correct: float = 0.0
@@ -29,7 +29,7 @@ class _GroupCost:
 
 @dataclass
 class CostTally:
-    """Adds up the cost of results as they are read. Cached responses count with the price of their first call."""
+    """Adds up the cost of results as they are read. Cached responses count at the price of their original call."""
 
     _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
 
@@ -46,7 +46,7 @@ class CostTally:
             group.priced += 1
 
     def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
-        """Yield the cells of groups with a known cost, for every track."""
+        """Yield the cells for groups with a known cost, on every track."""
         for track in tracks:
             for key, group in self._groups.items():
                 if group.priced and group.dollars:

@@ -1,4 +1,4 @@
-"""Gates for CI: minimum rates of a run, and maximum losses against another run.
+"""Gates for CI: minimum rates for a run, and maximum losses compared with another run.
 
 A gate fails only on significant evidence. All gates of a command together have the false-alarm rate of one test, so
 chance alone rarely fails a build. If there are too few questions to decide, the message says how many are needed.
@@ -37,13 +37,13 @@ State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
-_FALSE_ALARM = (1 - LEVEL) / 2  # the highest probability that a run fails whose true rate equals the minimum
-_POWER = 0.8  # power for which the needed number of questions is computed
-_MOST = 1_000_000  # the largest number of questions to suggest
+_FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails if its true rate equals the minimum
+_POWER = 0.8  # power assumed when computing the number of questions needed
+_MOST = 1_000_000  # maximum number of questions to suggest
 
 
 class GateResult(NamedTuple):
-    """The result of one gate for one cell, with the numbers in a sentence."""
+    """The result of one gate for one cell, with the numbers as a sentence."""
 
     name: str
     state: State
@@ -52,7 +52,7 @@ class GateResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Floor(CellSelector):
-    """A minimum rate of a metric."""
+    """A minimum rate for a metric."""
 
     least: float
 
@@ -61,7 +61,7 @@ def parse_floor(text: str) -> Floor:
     """Parse `TESTBED.METRIC[@NOISE][:LANG]=SHARE`.
 
     Raises:
-        UsageError: The text has another form, an unknown name, or a share outside 0 to 1.
+        UsageError: The text has a different form, an unknown name, or a share outside 0 to 1.
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
@@ -77,7 +77,7 @@ def parse_floor(text: str) -> Floor:
 
 
 def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
-    """Yield the cases of a plan; after the last one, check that they can decide every floor.
+    """Yield the cases of a plan. After the last one, check that there are enough cases to decide every floor.
 
     Raises:
         UsageError: A floor cannot be decided.
@@ -105,7 +105,7 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
 
 
 def check_floors(floors: Iterable[Floor], cells: Sequence[Cell], *, is_monitored: bool = False) -> list[GateResult]:
-    """Check floors against the cells of every model, dataset, language and ratio that they select (plain prompt).
+    """Check each floor against every plain-prompt cell (model, dataset, language, ratio) that it selects.
 
     Args:
         floors: The gates.
@@ -129,9 +129,9 @@ def _is_below(estimate: Estimate, least: float) -> bool:
 
 
 def _p_value(estimate: Estimate, least: float) -> float:
-    """Return the one-sided p value of a rate under the hypothesis that the true rate is the minimum.
+    """Return the one-sided p value for a rate, under the hypothesis that the true rate equals the minimum.
 
-    The test is exact for a rate of independent questions. For clustered questions it uses the number of independent
+    The test is exact for a rate over independent questions. For clustered questions it uses the number of independent
     ones that the interval implies. For values that are not rates, e.g. differences, the interval is scaled. Without an
     interval, p is 1.
     """
@@ -145,7 +145,7 @@ def _p_value(estimate: Estimate, least: float) -> float:
 
 
 def _has_interval(estimate: Estimate) -> bool:
-    # Resamples without variation give no upper bound.
+    # Without variation, resampling gives no upper bound.
     return None not in (estimate.value, estimate.high) and estimate.high != estimate.value
 
 
@@ -172,7 +172,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check whether the second side lost more than a share, for all comparisons that were adjusted together."""
+    """Check whether the second side lost more than `least`, for all comparisons that were adjusted together."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 
@@ -187,7 +187,7 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
         return GateResult(name, "failed", f"{message}: a loss of more than {100 * least:g}, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
         return GateResult(name, "passed", message)
-    # The distance between the observed difference and the loss to exclude determines the number of questions.
+    # The number of questions depends on the distance between the observed difference and the loss to exclude.
     variance = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
     needed = _needed(abs(row.difference.value + least), (variance, variance), _FALSE_ALARM / among, row.n)
     reason = f"a loss of more than {100 * least:g} cannot be excluded; {needed} would be needed"
@@ -195,17 +195,17 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
 
 
 def _variance(share: float) -> float:
-    return max(0.0, share * (1 - share))  # values that are not shares have none
+    return max(0.0, share * (1 - share))  # values that are not shares have no binomial variance
 
 
 def _needed(distance: float, variances: tuple[float, float], alpha: float, asked: int) -> str:
-    """Return how many questions detect a distance in a one-sided test with sufficient power, as text.
+    """Return, as text, how many questions a one-sided test needs to detect a distance with sufficient power.
 
     Args:
         distance: Distance between the observed and the required value.
         variances: The variance of one question's score at the required and at the observed value.
         alpha: Level of the test.
-        asked: The number of questions of the run, which was too small.
+        asked: The number of questions in the run, which was too small.
     """
     required, observed = map(math.sqrt, variances)
     reach = quantile(1 - alpha) * required + quantile(_POWER) * observed
@@ -213,12 +213,12 @@ def _needed(distance: float, variances: tuple[float, float], alpha: float, asked
     if count > _MOST:
         return f"more than {_MOST:,} questions"
     count = max(count, asked + 1)
-    digits = max(0, len(str(int(count))) - 2)  # two digits are significant
+    digits = max(0, len(str(int(count))) - 2)  # keep two significant digits
     return f"about {math.ceil(count / 10**digits) * 10**digits:,} questions"
 
 
 def as_junit(suite: str, checked: Sequence[GateResult]) -> bytes:
-    """Return gates as JUnit XML, one test case each. Inconclusive gates pass, with a message."""
+    """Return gates as JUnit XML, one test case per gate. Inconclusive gates pass with a message."""
     failed = sum(gate.state == "failed" for gate in checked)
     root = Xml.Element("testsuite", name=_valid_xml(suite), tests=str(len(checked)), failures=str(failed))
     for gate in checked:

@@ -1,14 +1,14 @@
-"""Files of partial sums: written by `ragbed score --sums`, merged, and reported without the runs.
+"""Read, write and merge partial-sum files, which `ragbed score --sums` writes and reports can use without the runs.
 
 A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns,
-followed by its distinct questions, and at the end the number of lines, which detects truncated files. Equal sums give
-equal bytes, in whatever order they were added.
+followed by its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
+equal bytes, regardless of the order in which they were added.
 
 Parquet was measured as an alternative. As a container for the same sums of 10⁶ trials, `pyarrow` reads 1.6 times slower
-(2.2 s and 1.3 s), the report needs 1.5 times the memory (313 MB and 214 MB), and the code stays the same but for the
-decoder, because the checks below do not depend on the container. A Parquet table of the trials themselves needs no
-sums, but its report needs 847 MB for 10⁶ trials, four times as much, and grows with them: about 8 GB for 10⁷, which
-sums report in 638 MB. `pyarrow` adds 151 MB to the core installation.
+(2.2 s versus 1.3 s), the report needs 1.5 times the memory (313 MB versus 214 MB), and the code is the same except for
+the decoder, because the checks below do not depend on the container. A Parquet table of the trials themselves needs no
+sums, but its report needs 847 MB for 10⁶ trials, four times as much, and grows with their number: about 8 GB for 10⁷
+trials, for which sums need 638 MB. `pyarrow` adds 151 MB to the core installation.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from ragbed.scoring import open_tracks
 
 
 class Summed(Struct, frozen=True, omit_defaults=True):
-    """One model of one run or shard."""
+    """One model in one run or shard."""
 
-    settings: str  # hash of the run's settings without the shard
+    settings: str  # hash of the run's settings, excluding the shard
     model: str
     shard: str | None
-    data: tuple[tuple[str, str], ...]  # name and hash of every dataset
-    profiles: tuple[str, ...]  # profiles of the cases; trials of different profiles never share a cell
+    data: tuple[tuple[str, str], ...]  # name and hash of each dataset
+    profiles: tuple[str, ...]  # profiles used by the cases; trials with different profiles never share a cell
     trials: int
     is_monitored: bool = False  # whether the run stops at a condition (`--until`)
 
@@ -77,17 +77,18 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 @dataclass
 class Sums:
-    """The partial sums of some runs."""
+    """The partial sums of one or more runs."""
 
     runs: list[Summed] = field(default_factory=list)
     groups: dict[TrialGroup, QuestionCounts] = field(default_factory=dict)
     version: str = __version__
 
     def add(self, other: Sums) -> None:
-        """Add the sums of other runs.
+        """Add the sums from other runs.
 
         Raises:
-            UsageError: Questions would count twice, datasets of one name differ, or another version scored the trials.
+            UsageError: Questions would count twice, datasets with the same name differ, or another version scored the
+                trials.
         """
         if self.runs and self.version != other.version:
             raise UsageError(
@@ -101,10 +102,10 @@ class Sums:
             self.groups.setdefault(key, QuestionCounts()).add(counts)
 
     def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
-        """Return the cells of a report, without those that compare models or strategies by question.
+        """Return the cells of a report, except those that compare models or strategies by question.
 
         Raises:
-            UsageError: A shard is missing, or a track is not part of partial sums.
+            UsageError: A shard is missing, or partial sums do not include a track.
         """
         for track in tracks:
             if track not in TRACKS:
@@ -134,7 +135,7 @@ class Sums:
         return sum(len(counts.questions) for counts in self.groups.values())
 
     def records(self) -> Iterator[Struct]:
-        """Yield the lines of a file."""
+        """Yield the lines of the file."""
         yield _Head(self.version, sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or "")))
         lines = 1
         for key, counts in sorted(self.groups.items()):
@@ -147,7 +148,7 @@ class Sums:
 
 
 def write_sums(sums: Sums, place: Place) -> str:
-    """Write a file of partial sums and return a summary of it."""
+    """Write a partial-sum file and return a summary of it."""
     with write_whole(place) as sink:
         for record in sums.records():
             sink.write(msgspec.json.encode(record, order="deterministic") + b"\n")
@@ -155,10 +156,10 @@ def write_sums(sums: Sums, place: Place) -> str:
 
 
 def read_sums(places: Sequence[Place]) -> Sums:
-    """Read files of partial sums and add them.
+    """Read partial-sum files and add them up.
 
     Raises:
-        DataError: A file has other content, or is truncated.
+        DataError: A file has other content or is truncated.
         UsageError: The sums cannot be added (see `Sums.add`).
     """
     sums = Sums()
@@ -175,7 +176,7 @@ def _read(path: Path, shown: Place) -> Sums:
     reader = _Reader()
     for number, line in read_lines(path, shown):
         try:
-            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # a former name
+            reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # the field's former name
         except MALFORMED_JSON as error:
             raise DataError(shown, f"is not a line of partial sums ({error}); {_FIX}", line=number) from None
     if not reader.sums.runs:
@@ -186,7 +187,7 @@ def _read(path: Path, shown: Place) -> Sums:
 
 
 class _Reader:
-    """A reader that checks the order of a file's lines and collects them."""
+    """Checks the order of a file's lines and collects them."""
 
     def __init__(self) -> None:
         self.sums, self._counts = Sums(), QuestionCounts()
@@ -260,7 +261,7 @@ def _summed(settings: dict[str, str], trials: dict[str, int], groups: Iterable[T
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both: sums have no names, so only other shards, models, profiles or data add up."""
+    """Check that no question is in both. Sums have no names, so shards, models, profiles or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:

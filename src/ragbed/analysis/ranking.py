@@ -1,4 +1,4 @@
-"""Rank several models on the questions that all of them have, with a paired test between every two of them."""
+"""Rank several models on the questions that all of them have, with a paired test for each pair."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class RankedModel:
 
     Attributes:
         model: Its name.
-        score: Its share of right responses (rejection: of refusals), with the 95 % interval.
-        best: Its best rank that the tests do not exclude: 1 plus the number of models that are significantly better.
-        worst: Its worst rank that the tests do not exclude.
-        errors: Failed calls, which count as wrong.
+        score: Its share of right responses (for rejection, of refusals), with the 95 % interval.
+        best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
+        worst: The worst rank that the tests do not exclude.
+        errors: Number of failed calls, which count as wrong.
     """
 
     model: str
@@ -37,7 +37,7 @@ class RankedModel:
 
 @dataclass(frozen=True)
 class PairedModels:
-    """Two models of a ranking and their comparison: `second` minus `first`."""
+    """Two models in a ranking and their comparison: `second` minus `first`."""
 
     first: str
     second: str
@@ -53,15 +53,15 @@ class PairedModels:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The models on one testbed, the best first.
+    """The models on one testbed, best first.
 
     Attributes:
-        condition: The testbed. Scores are means over its noise ratios and shares of true documents, so it has neither.
+        condition: The testbed. It has no noise ratio or share of true documents, because scores are means over these.
         noise: The noise ratios that all models have.
-        n: Distinct questions that all models have.
-        unpaired: Questions that only some of the models have, which are not compared.
+        n: Number of distinct questions that all models have.
+        unpaired: Number of questions that only some of the models have, which are not compared.
         models: The models.
-        pairs: All pairs of models, with p values that are adjusted for all pairs of all rankings (Holm).
+        pairs: All pairs of models, with p values adjusted for all pairs in all rankings (Holm).
     """
 
     condition: ComparedCondition
@@ -74,7 +74,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _Group:
-    """The scores of all models on a testbed: of each question, the mean over the conditions that all models share."""
+    """All models' scores on a testbed. A question's score is its mean over the conditions that all models share."""
 
     condition: ComparedCondition
     conditions: list[ComparedCondition]
@@ -101,7 +101,7 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
         sides: The models, at least two.
 
     Raises:
-        UsageError: There is only one model, or no question that the models share.
+        UsageError: There is only one model, or the models share no questions.
     """
     if len(sides) < 2:
         only = f"{sides[0].run} has only the model {sides[0].model}" if sides else "the runs have no trials"
@@ -121,7 +121,7 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
 
 
 def _name(sides: Sequence[Side]) -> dict[str, Side]:
-    """Name each side by its model, and by `RUN:model` if several runs have the model."""
+    """Name each side by its model, or by `RUN:model` if several runs have that model."""
     models = Counter(side.model for side in sides)
     return {side.model if models[side.model] == 1 else f"{side.run}:{side.model}": side for side in sides}
 
@@ -194,8 +194,8 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
 def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored: bool) -> Interval:
     """Return the mean over distinct questions with its interval.
 
-    Items on the same event, and items with the same question and other documents, are one question. Its conditions are
-    not independent trials.
+    Items about the same event, and items with the same question but other documents, count as one question. Its
+    conditions are not independent trials.
     """
     questions: dict[object, list[ComparedQuestion]] = {}
     for question in scores:

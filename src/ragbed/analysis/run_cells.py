@@ -1,4 +1,4 @@
-"""Read the trials of runs and compute the cells of a report."""
+"""Read the trials of runs, and compute report cells from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragbed.scoring.retrieval import score_retrieval
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
-    """Return all cells of all runs together. Trials are streamed; only their scores are kept in memory.
+    """Return the cells of all runs together. Trials are streamed; only their scores are kept in memory.
 
     Args:
         folders: Folders of the runs.
@@ -31,7 +31,7 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
         alpha: Error probability of the intervals if one of the runs was monitored (`--until`).
 
     Raises:
-        UsageError: Two runs contain the same call or different data under one name, or a track does not exist.
+        UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
     """
     score = open_tracks(tracks)
     _check_data(folders)
@@ -49,13 +49,13 @@ def is_monitored(folder: Path) -> bool:
 def read_trials(
     folder: Path, score: Track, costs: CostTally | None = None, *, by_served: bool = False
 ) -> Iterator[tuple[Case, Scored]]:
-    """Yield the infeasible cases of a run once per model, then every trial with its case; add up the costs.
+    """Yield a run's infeasible cases once per model, then every trial with its case, while adding up the costs.
 
     Args:
         folder: Folder of the run.
-        score: Scores a response.
-        costs: Adds up the costs.
-        by_served: Whether a model whose server served several models is shown as several.
+        score: Function that scores a response.
+        costs: Tally to which the costs are added.
+        by_served: Whether to split a model if its server served several models.
     """
     with open_scored(folder) as store:
         with_costs = "remedies" in store.settings()
@@ -73,7 +73,7 @@ def read_trials(
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
-    """Score a stored result, and add its costs if requested."""
+    """Score a stored result, and include its costs if requested."""
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
@@ -89,7 +89,7 @@ def read_infeasible(store: RunStore) -> Iterator[Scored]:
 
 
 def _costs_of(completion: Completion) -> dict[str, float]:
-    """Return the calls, tokens and seconds of a response, as scores that prompting strategies are compared by."""
+    """Return a response's calls, tokens and seconds as scores by which prompting strategies are compared."""
     usage = completion.usage or {}
     costs = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
     return {"calls": float(max(1, len(completion.steps)))} | {
@@ -98,7 +98,7 @@ def _costs_of(completion: Completion) -> dict[str, float]:
 
 
 def _check_data(folders: Sequence[Path]) -> None:
-    """Check that datasets of the same name are the same file, because items are identified by the dataset's name."""
+    """Check that datasets with the same name are the same file, because items are identified by dataset name."""
     known: dict[str, tuple[Path, str]] = {}
     for folder in folders:
         with open_scored(folder) as store:
@@ -112,7 +112,7 @@ def _check_data(folders: Sequence[Path]) -> None:
 
 
 def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
-    seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
+    seen: set[int] = set()  # stores hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
         for case, trial in read_trials(folder, score, costs, by_served=True):

@@ -1,4 +1,4 @@
-"""Monitor a run and stop it when every condition of `--until` is decided."""
+"""Monitor a run, and stop it once every `--until` condition is decided."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 
-_FIRST_LOOK = 5  # questions; fewer decide nothing
-_STEP = 1.02  # each look has at least this many times the questions of the last one
+_FIRST_LOOK = 5  # minimum number of questions; fewer cannot decide anything
+_STEP = 1.02  # minimum growth in the number of questions from one look to the next
 
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 
 
 class Decision(NamedTuple):
-    """The end of one condition for one model."""
+    """The outcome of one condition for one model."""
 
     condition: str
     model: str
@@ -31,14 +31,14 @@ class Decision(NamedTuple):
 
 
 class MonitoringRule:
-    """Stops each model of a run when all conditions are decided for it, or inconclusive.
+    """Stops each model in a run once every condition is either decided for it or inconclusive.
 
-    Results are used in the order of evaluation, which does not depend on the responses: a response that comes earlier
-    than those before it waits.
+    Results are used in the order of evaluation, which does not depend on the responses. A response that arrives early
+    waits for those before it. A failed call decides nothing: its question stays open until a rerun repeats the call.
 
     Args:
         conditions: The conditions.
-        repeats: Responses per case.
+        repeats: Number of responses per case.
         models: Number of models.
     """
 
@@ -49,7 +49,7 @@ class MonitoringRule:
         self._score = open_tracks(["robust"])
 
     def check(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Yield the cases of a plan; after the last one, check that they can decide every condition.
+        """Yield the cases of a plan. After the last one, check that there are enough cases to decide every condition.
 
         Raises:
             UsageError: A condition cannot be decided.
@@ -60,7 +60,7 @@ class MonitoringRule:
         self._expected = [condition.check(self._plan) for condition in self._conditions]
 
     def begin(self, store: RunStore, model: int) -> None:
-        """Start with the results that a model has in the store (see `StoppingRule`)."""
+        """Start with the results that the store already has for a model (see `StoppingRule`)."""
         if self._expected is None:
             for _ in self.check(store.cases()):
                 pass
@@ -73,25 +73,25 @@ class MonitoringRule:
         monitor.look()
 
     def take(self, result: StoredResult) -> None:
-        """Take a durable result, and look at the conditions when a question is complete (see `StoppingRule`)."""
+        """Take a durable result, and check the conditions once a question is complete (see `StoppingRule`)."""
         self._add(result)
 
     def _add(self, result: StoredResult) -> None:
-        if result.model in self._models:
+        if result.model in self._models and result.completion.outcome != "error":
             self._models[result.model].add(result.case, to_trial(result, self._score))
 
     def is_over(self, model: str) -> bool:
-        """Return whether all conditions are decided for a model, or inconclusive (see `StoppingRule`)."""
+        """Return whether every condition is either decided for a model or inconclusive (see `StoppingRule`)."""
         return self._models[model].is_over()
 
     def decisions(self) -> list[Decision]:
-        """Return the end of all conditions; what is still open is inconclusive, because no case is left."""
+        """Return the outcomes of all conditions. Open conditions are inconclusive, because there are no cases left."""
         return [decision for monitor in self._models.values() for decision in monitor.decisions()]
 
 
 @dataclass
 class _ModelMonitor:
-    """The trials of one model in the order of evaluation, and what they decide."""
+    """One model's trials in the order of evaluation, and the conditions that they decide."""
 
     model: str
     conditions: Sequence[Condition]
@@ -108,14 +108,14 @@ class _ModelMonitor:
     _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
 
     def add(self, case: Case, trial: Scored) -> None:
-        """Add a trial, and use all that are next in the order."""
+        """Add a trial, and process all trials that are next in order."""
         if self._at == len(self.order):
             return
         self._waiting[case.case, trial.repeat] = (case, trial)
         while self._at < len(self.order) and (found := self._waiting.pop(self.order[self._at], None)) is not None:
             self._at += 1
             question = (found[0].data, found[0].lang, found[0].event or found[0].item)
-            if question != self._last:  # the question before is complete
+            if question != self._last:  # the previous question is complete
                 self._last = question
                 if self._questions >= self._next_look:
                     self.look()
@@ -124,7 +124,7 @@ class _ModelMonitor:
             self._groups.add(found[1])
 
     def look(self) -> None:
-        """Look at all conditions that are open."""
+        """Check all open conditions."""
         self._next_look = max(self._questions + 1, self._questions * _STEP)
         if self.is_over() or not self._trials:
             return
@@ -152,11 +152,11 @@ class _ModelMonitor:
         return any((number, key) not in self._ended for key in self.expected[number])
 
     def is_over(self) -> bool:
-        """Return whether nothing is open."""
+        """Return whether no condition is open."""
         return not any(map(self._is_open, range(len(self.conditions))))
 
     def decisions(self) -> Iterator[Decision]:
-        """Yield the end of every condition."""
+        """Yield the outcome of every condition."""
         self._questions = max(self._questions, 1)
         self.look()
         for number, condition in enumerate(self.conditions):
@@ -165,6 +165,11 @@ class _ModelMonitor:
                     yield self._ended[number, key]
                 elif (number, key) in self._open:
                     look = self._open[number, key]
-                    yield self._decision(condition, look, "inconclusive", "the run has no more questions")
+                    yield self._decision(condition, look, "inconclusive", self._why_open())
                 else:
                     yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured it")
+
+    def _why_open(self) -> str:
+        if self._waiting:
+            return "a call failed, and all later questions wait for it; rerun the same command to repeat it"
+        return "the run has no more questions"

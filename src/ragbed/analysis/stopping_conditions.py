@@ -1,7 +1,7 @@
-"""The conditions of `--until`: when a run that is monitored is decided.
+"""The conditions for `--until`, which determine when a monitored run is decided.
 
-Every condition looks at intervals that are valid at any stopping time, so it may be checked after every question. To
-add a condition, write a class here and a line in `parse_conditions`.
+Every condition uses intervals that are valid at any stopping time, so it may be checked after every question. To
+add a condition, write a class here and add a line to `parse_conditions`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions of a fixed plan
-_BASE = 0.6  # the accuracy for which `ragbed power` plans unpaired designs
-_DISTANCE = 0.05  # the distance from the minimum of a gate that a fixed plan detects
+EXCESS = 1.3  # a condition is inconclusive after this multiple of the number of questions in a fixed plan
+_BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
+_DISTANCE = 0.05  # distance from a gate's minimum that a fixed plan detects
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
 _DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
 _FORMS = (
@@ -51,14 +51,14 @@ _FORMS = (
 
 
 class Look(NamedTuple):
-    """What a condition says about one cell or comparison of a model, after the questions so far."""
+    """The state of a condition for one of a model's cells or comparisons, given the questions so far."""
 
     key: object
     name: str
     questions: int
     interval: Interval
-    conclusion: str  # empty if it is not decided
-    limit: float  # the number of questions after which it is inconclusive
+    conclusion: str  # empty if undecided
+    limit: float  # number of questions after which the condition is inconclusive
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""
@@ -71,7 +71,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The trials of one model, in the order of evaluation."""
+    """One model's trials in the order of evaluation."""
 
     groups: Sequence[TrialColumns]
     trials: Sequence[tuple[Case, Scored]]
@@ -79,7 +79,7 @@ class Evidence:
 
 @dataclass
 class Plan:
-    """What a run will measure, from its planned cases."""
+    """What a run will measure, derived from its planned cases."""
 
     repeats: int
     models: int
@@ -100,7 +100,7 @@ class Plan:
                 self.questions[case.data, case.lang, case.testbed, case.noise].add(question)
 
     def size(self, cell: Cell) -> int:
-        """Return how many questions can measure a planned cell."""
+        """Return the number of questions available for a planned cell."""
         table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
         found: set[int] = set()
         for (data, lang, testbed, ratio), questions in self.questions.items():
@@ -110,7 +110,7 @@ class Plan:
 
 
 class Condition(ABC):
-    """A condition of `--until`."""
+    """A condition for `--until`."""
 
     text: str
 
@@ -119,15 +119,15 @@ class Condition(ABC):
         """Return the keys of everything that must be decided for each model.
 
         Raises:
-            UsageError: The planned cases cannot decide it.
+            UsageError: The planned cases cannot decide the condition.
         """
 
     @abstractmethod
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Look at everything that has trials."""
+        """Yield the state of everything that has trials."""
 
     def need(self, size: int, where: str, is_enough: Callable[[int], bool], typical: str = "") -> None:
-        """Refuse a condition that not even the best results can decide."""
+        """Reject a condition that even the best possible results cannot decide."""
         needed = least_size(is_enough)
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
@@ -139,14 +139,14 @@ class Condition(ABC):
 
 @dataclass
 class Width(Condition):
-    """The interval of a metric is narrow enough."""
+    """Met when a metric's interval is narrow enough."""
 
     text: str
     selector: CellSelector
     width: float
 
     def check(self, plan: Plan) -> list[object]:
-        """Refuse a metric without interval and a width that is out of reach."""
+        """Reject metrics without an interval and widths that cannot be reached."""
         selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
         for cell in selected:
             if cell.estimate.low is None:
@@ -159,7 +159,7 @@ class Width(Condition):
         return [_key(cell) for cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the width of every selected interval."""
+        """Compare the width of each selected interval with the limit."""
         limit = EXCESS * unpaired_size(_BASE, min(self.width, _BASE))
         for cell in _cells(self.selector, evidence, ALPHA):
             interval = _interval(cell)
@@ -169,14 +169,14 @@ class Width(Condition):
 
 @dataclass
 class Gates(Condition):
-    """Every gate of `--fail-under` has passed or failed."""
+    """Met when every `--fail-under` gate has passed or failed."""
 
     text: str
     floors: Sequence[Floor]
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Refuse gates that the number of questions cannot decide; share the error probability among all."""
+        """Reject gates that cannot be decided, and divide the error probability among all gates and models."""
         cells = plan.planned.cells(ALPHA)
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
@@ -186,7 +186,7 @@ class Gates(Condition):
         return [(floor.text, _key(cell)) for floor, cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare every selected interval with its minimum."""
+        """Compare each selected interval with its minimum."""
         for floor in self.floors:
             limit = EXCESS * _floor_size(floor.least)
             for cell in _cells(floor, evidence, self._alpha):
@@ -200,7 +200,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """The run is worse than a baseline, or a drop is excluded, under every condition that both have."""
+    """Met when, in every shared condition, the run is worse than a baseline or a drop is excluded."""
 
     text: str
     base: Side
@@ -208,7 +208,7 @@ class Drop(Condition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Refuse a baseline without the same questions, or with too few."""
+        """Reject a baseline that has different questions, or too few of the same ones."""
         sizes = {
             condition: len(plan.compared[condition] & {hash((one.text, one.answer)) for one in scores})
             for condition, scores in self.base.scores.items()
@@ -230,7 +230,7 @@ class Drop(Condition):
         return list(compared)
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Compare the questions so far."""
+        """Compare the questions answered so far with the baseline."""
         for condition, scores in mean_scores(evidence.trials, "robust").items():
             before, after = pair_scores(self.base.scores.get(condition, {}), scores)
             if not before:
@@ -253,11 +253,11 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Cond
     """Parse the values of `--until`.
 
     Args:
-        texts: The values.
-        floors: The gates of the run, for `decided`.
+        texts: The option's values.
+        floors: The run's gates, for `decided`.
 
     Raises:
-        UsageError: A value has another form or an unknown name, or a baseline is not a run.
+        UsageError: A value has a different form or an unknown name, or a baseline is not a run.
     """
     return [_parse(" ".join(text.split()), floors) for text in texts]
 
@@ -289,7 +289,7 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
     """Check that baselines use the same data as a run with these settings.
 
     Raises:
-        UsageError: A baseline has another dataset.
+        UsageError: A baseline uses a different dataset.
     """
     ours = {name: value for name, value in settings.items() if name.startswith("data ")}
     for condition in conditions:
@@ -323,7 +323,7 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
     ]
     try:
         return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
-    except UsageError:  # no such trials yet
+    except UsageError:  # there are no such trials yet
         return []
 
 
@@ -354,18 +354,18 @@ def _rate(hits: int, n: int, alpha: float) -> Interval:
 
 
 def _fits(width: float, n: int, *, is_difference: bool) -> bool:
-    """Return whether n questions with the same score give an interval of at most ± width."""
+    """Return whether n questions with equal scores give an interval of at most ± width."""
     interval = difference_sequence([0.0], [n]) if is_difference else _rate(n, n, ALPHA)
     return (interval.high - interval.low) / 2 <= width
 
 
 def _decides(least: float, alpha: float, n: int) -> bool:
-    """Return whether n questions with the same score can decide a gate."""
+    """Return whether n questions with equal scores can decide a gate."""
     return _rate(0, n, alpha).high < least or _rate(n, n, alpha).low >= least
 
 
 def _floor_size(least: float) -> int:
-    """Return the questions of a fixed plan that detects a rate 5 points below a minimum."""
+    """Return the number of questions with which a fixed plan detects a rate 5 points below a minimum."""
     low = max(0.0, least - _DISTANCE)
     reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
     return max(1, math.ceil((reach / _DISTANCE) ** 2))

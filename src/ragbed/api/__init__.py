@@ -1,1 +1,1 @@
-"""The Python API, which the command line uses too. Import its names from `ragbed`: they are loaded when first used."""
+"""The Python API, which the command line is built on. Import its names from `ragbed`; they are loaded on first use."""

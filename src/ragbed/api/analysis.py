@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks models. Importing the type takes longer than scoring a small run.
+    ModelLike = object  # `read_models` checks it. Importing the real type takes longer than scoring a small run.
 
-_VOTING_TEMPERATURE = 0.7  # At temperature 0 all votes of a judge would be the same.
+_VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 
 
 @checked
@@ -55,10 +55,10 @@ def compare(
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
         b: The run to compare with it.
-        track: Scoring track to compare: robust, code, paper, or one of a plug-in.
-        least: Smallest fall that counts as a decline.
-        fail_if_worse: Gate: fails if B is significantly worse than A by more than this margin. Sets `least`.
-        junit: File for the gates as JUnit XML.
+        track: Scoring track to compare: robust, code, paper, or a plug-in's track.
+        least: Smallest drop that counts as a decline.
+        fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
+        junit: File to write the gate results to, as JUnit XML.
 
     Example:
         >>> good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, out="runs/good")
@@ -101,12 +101,12 @@ def score(
     progress: bool | Progress = True,
     **engine: Unpack[EngineKeywords],
 ) -> ScoreResult:
-    """Score the stored responses of runs again; no model is called.
+    """Rescore the stored responses of runs. No model is called.
 
     Args:
         runs: One run or several.
         disagreements: Also list the responses that this track and the robust track score differently.
-        sums: Write the aggregates of the runs to this file or URL instead, for `report` and `merge`.
+        sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
         progress: Show progress, or an object that receives it.
         engine: Options that choose where the work runs.
 
@@ -166,17 +166,17 @@ def judge(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
-    """Let a model judge the responses of a run. Judgements are stored with the run; a second call resumes.
+    """Have a model judge the responses of a run. Judgements are stored with the run, so a second call resumes.
 
     Args:
         run: The run.
-        model: Model that judges, e.g. `openai/gpt-4o` or a function from a prompt to a response, as in `run`; with
-            several, their agreement is reported.
-        criteria: Of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
-        testbeds: Testbeds to judge; by default those that a criterion applies to.
+        model: Model to use as the judge, e.g. `openai/gpt-4o`, or a function that maps a prompt to a response, as in
+            `run`. If there are several, their agreement is reported.
+        criteria: Any of refusal, flag, correct, sufficient, supported, code.rej_star and code.ed_star.
+        testbeds: Testbeds to judge; by default, those that a criterion applies to.
         votes: Judgements per response; the majority decides.
         max_tokens: Maximum tokens per judgement.
-        labels: File with labels of people, to validate the judge and to correct its rates.
+        labels: File with human labels, used to validate the judge and to correct its rates.
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
         unsure: Judge only responses whose verdict by rules is `unsure`.
@@ -240,7 +240,7 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     from ragbed.testbeds import find_testbed
 
     names = [] if testbeds is None else split(testbeds, "testbeds")
-    with open_store(run, create=False):  # no folder of judgements is created where there is no run
+    with open_store(run, create=False):  # do not create a judgements folder if there is no run
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
 
@@ -261,12 +261,12 @@ def diagnose(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> DiagnosisResult:
-    """Classify the errors of a run, with evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
+    """Classify the errors in a run, with evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     Args:
         run: The run.
-        intervene: Call the run's models again without the suspected cause, to confirm error types.
-        knock_out: Call the run's models again without each document, to find the one that misled them.
+        intervene: Call the run's models again with the suspected cause removed, to confirm error types.
+        knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.
 
@@ -291,7 +291,7 @@ def diagnose(
 
 
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
-    """Call every model again about its own errors; return how many calls failed."""
+    """Call every model again on its own errors, and return the number of failed calls."""
     from ragbed.analysis.diagnosis.reruns import count_failed, folder_of, interventions, knock_outs, sampling_of
     from ragbed.api.model_calls import CallPlan
     from ragbed.api.request_options import stored_sampling
@@ -334,13 +334,13 @@ def power(
 ) -> Records:
     """Compute how many questions a comparison needs, the smallest detectable drop, or the power.
 
-    With `drop`, the rows have the number of questions needed; with `items`, the smallest detectable drop; with both,
+    With `drop`, the rows give the number of questions needed; with `items`, the smallest detectable drop; with both,
     the power.
 
     Args:
-        drop: Differences in accuracy, e.g. 0.05 or "5%"; by default 0.03, 0.05 and 0.1.
+        drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
         items: Number of questions.
-        discordance: Fractions of questions whose verdict changes; by default two and three times the drop.
+        discordance: Fractions of questions whose verdict changes; by default, two and three times the drop.
         base: Accuracy before the drop, for unpaired designs.
         power: Target power.
         alpha: Significance level of the two-sided test.

@@ -31,12 +31,12 @@ class ComparisonResult(TableResult):
 
     Attributes:
         a: The baseline.
-        b: The run compared with it.
+        b: The run compared with the baseline.
         rows: One comparison per condition, with its tests.
         flips: Questions whose result differs.
-        sentences: The result in words.
-        unpaired: Questions that only one run has.
-        gates: Checks of `fail_if_worse`.
+        sentences: The result in plain sentences.
+        unpaired: Questions that appear in only one of the runs.
+        gates: Results of the `fail_if_worse` gate.
     """
 
     a: Side
@@ -53,7 +53,7 @@ class ComparisonResult(TableResult):
         return all(gate.state != "failed" for gate in self.gates)
 
     def records(self) -> Records:
-        """Return one row per condition: shares of A and B, their difference with its 95 % interval, and p values."""
+        """Return one row per condition: rates for A and B, their difference with its 95 % interval, and p-values."""
         return Records(
             [
                 row.condition._asdict()
@@ -86,7 +86,7 @@ class WrittenSums:
         place: Path or URL of the file.
         trials: Number of trials in it.
         questions: Number of distinct questions in it.
-        description: Both numbers in words.
+        description: Both numbers as a phrase.
     """
 
     place: str
@@ -97,13 +97,13 @@ class WrittenSums:
 
 @dataclass(frozen=True, repr=False)
 class ScoreResult(TableResult):
-    """Scores of runs by condition.
+    """Scores of one or more runs, by condition.
 
     Attributes:
         runs: Folders of the runs.
-        conditions: Counts and rates of each model and condition.
+        conditions: Counts and rates for each model and condition.
         disagreements: Responses that two tracks score differently, if requested.
-        sums: The file of aggregates, if one was written; there are no conditions then.
+        sums: The aggregates file, if one was written; `conditions` is empty in that case.
     """
 
     runs: Sequence[Path]
@@ -129,9 +129,9 @@ class JudgeResult(TableResult):
     Attributes:
         run: Folder of the run.
         cells: Counts and rates, one row per judge, criterion and condition.
-        validations: Agreement of each judge with people, if there are labels.
-        judge_pairs: Agreement between two judges, if there are several.
-        labels: Number of labels used, and of those left out by reason, if there are labels.
+        validations: Each judge's agreement with human labels, if there are any.
+        judge_pairs: Agreement between each pair of judges, if there are several.
+        labels: Number of labels used, and number left out for each reason, if there are labels.
         criteria: The judged criteria, each with its question.
         sample: Number of responses written for people to label.
         failed: Number of calls that failed. Call `judge` again to retry them.
@@ -158,14 +158,14 @@ class JudgeResult(TableResult):
 
 @dataclass(frozen=True, repr=False)
 class DiagnosisResult(TableResult):
-    """Classified errors of a run.
+    """The classified errors in a run.
 
     Attributes:
         run: Folder of the run.
         path: File with all diagnoses.
         counts: Outcomes of all trials.
         diagnoses: One diagnosis per wrong trial, with evidence.
-        cases: The cases of these trials, by name.
+        cases: The cases behind these trials, by name.
         failed: Number of further calls that failed. Call `diagnose` again to retry them.
     """
 
@@ -177,7 +177,7 @@ class DiagnosisResult(TableResult):
     failed: int = 0
 
     def records(self) -> Records:
-        """Return one row per model, testbed, language and error type: count, share of wrong trials, 95 % interval."""
+        """Return the count of each error type and its share of wrong trials, by model, testbed and language."""
         from ragbed.analysis.diagnosis.records import NAMES
         from ragbed.analysis.diagnosis.rerun_results import count_confirmed
         from ragbed.analysis.diagnosis.summary import summarise
@@ -209,7 +209,7 @@ class DiagnosisResult(TableResult):
         )
 
     def of_type(self, name: str) -> list[Diagnosis]:
-        """Return the diagnoses of an error type, E1 to E13 or `unclassified`.
+        """Return the diagnoses with an error type: E1 to E13, or `unclassified`.
 
         Raises:
             UnknownName: There is no such type.
@@ -231,14 +231,14 @@ class PaperResult(TableResult):
 
     Attributes:
         tables: The printed figures.
-        findings: What follows from these figures alone.
+        findings: Conclusions that follow from these figures alone.
     """
 
     tables: Tables
     findings: Findings
 
     def records(self) -> Records:
-        """Return one row per printed figure: table, language, model, column and value in per cent."""
+        """Return one row per printed figure: table, language, model, column and value as a percentage."""
         rows = []
         for name in TABLES:
             table: PaperTable = getattr(self.tables, name)

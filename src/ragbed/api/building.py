@@ -42,9 +42,9 @@ class BuildResult(TableResult):
     """A built dataset.
 
     Attributes:
-        folder: Folder of the build.
-        steps: Input, output and rejected records of each step.
-        files: Wanted and delivered items of each file, with the reason if there are fewer.
+        folder: The build's output folder.
+        steps: Number of input, output and rejected records in each step.
+        files: Requested and delivered items for each file, with the reason for any shortfall.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class BuildResult(TableResult):
 
     @property
     def unfetched(self) -> list[str]:
-        """Steps with pages that could not be fetched. They are rejected sources; the next build tries them again."""
+        """Steps with pages that could not be fetched. The pages count as rejected; the next build tries them again."""
         return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
 
     @property
@@ -73,7 +73,7 @@ class BuildResult(TableResult):
         return draw_samples(self.folder, most)
 
     def records(self) -> Records:
-        """Return one row per file: wanted and delivered items."""
+        """Return one row per file with the requested and delivered items."""
         rows = [
             {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
             for file in self.files
@@ -94,16 +94,16 @@ def build(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> BuildResult:
-    """Build the benchmark that a recipe describes. A second call resumes a build that was stopped.
+    """Build the benchmark described by a recipe. A second call resumes a build that was stopped.
 
     Args:
-        recipe: The recipe, a TOML file; `build_init` writes one.
-        out: Folder of the build; by default builds/NAME.
+        recipe: The recipe, a TOML file such as `build_init` writes.
+        out: Output folder; by default, builds/NAME.
         model: Generator to use instead of the recipe's.
-        from_: Step to run again, with all later steps.
-        since: Use only articles from this day on, e.g. "2026-11-01".
-        precision: Share of right items to promise, e.g. 0.95. Items are dropped until its lower bound holds.
-        locked: Rebuild the same bytes offline from stored pages and responses.
+        from_: Step to rerun, along with all later steps.
+        since: Use only articles published on or after this date, e.g. "2026-11-01".
+        precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it.
+        locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.
 
@@ -145,7 +145,7 @@ def build(
 
 
 def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildModelClient:
-    """Return the client with which the steps of a build call models; a folder keeps the responses."""
+    """Return the client that build steps use to call models; it stores the responses in a folder."""
     from ragbed.api.calling import with_request_options
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.models.base import Sampling
@@ -167,9 +167,9 @@ def open_client(folder: Path, caller: ModelCaller, *, locked: bool) -> BuildMode
 
 
 def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
-    """Check keys, prices and corpora before hours of reading.
+    """Check keys, prices and corpora up front, before hours of processing.
 
-    A build that called models before may have all responses stored and need no key.
+    A resumed build may already have stored every response, in which case it needs no key.
     """
     from ragbed.builder.contamination import mark_corpora
     from ragbed.builder.recipe import models_of
@@ -189,10 +189,10 @@ class RecipeResult:
     """A recipe that was written.
 
     Attributes:
-        path: File of the recipe.
+        path: The recipe file.
         recipe: Its content.
-        survey: The documents that were found; None if they are not in a folder.
-        forecast: Calls, cost and time of the build; None if the documents are not in a folder.
+        survey: Summary of the documents found; None if they are not in a folder.
+        forecast: Expected calls, cost and time of the build; None if the documents are not in a folder.
     """
 
     path: Path
@@ -205,14 +205,14 @@ class RecipeResult:
 def build_init(
     documents: str | Path, brief: str = "", *, out: str | Path | None = None, model: str = DEFAULT_GENERATOR
 ) -> RecipeResult:
-    """Look at your documents and write a recipe for them. Nothing is built, and no model is called.
+    """Inspect your documents and write a recipe for them. Nothing is built, and no model is called.
 
     Args:
         documents: A folder, or a .jsonl, .warc or .txt file.
-        brief: How many questions of which kind to build and about what, in English or Chinese. By default about one
+        brief: Number, kinds and topic of the questions to build, in English or Chinese. By default, about one
             question per document.
-        out: File of the recipe; by default named after `documents`.
-        model: Model that writes the questions, or "rules", which needs none.
+        out: Recipe file to write; by default, named after `documents`.
+        model: Model that writes the questions, or "rules" to write them without a model.
 
     Example:
         >>> from pathlib import Path
@@ -256,7 +256,7 @@ class QualityResult(TableResult):
         return not self.quality.failed
 
     def records(self) -> Records:
-        """Return one row per measure: value with its interval, gate, result, and the value of RGB."""
+        """Return one row per measure: value with its interval, gate, result, and RGB's value."""
         names = ("name", "lang", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
             {"family": family} | {name: getattr(measure, name) for name in names}
@@ -276,15 +276,15 @@ def build_quality(
     cutoff: Mapping[str, str] | str | Sequence[str] = (),
     corpus: str | Path | Sequence[str | Path] = (),
 ) -> QualityResult:
-    """Measure the quality of a dataset or of a built folder, next to the values of RGB.
+    """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Args:
-        data: A dataset, or the folder of a build.
+        data: A dataset, or a build's output folder.
         out: File for the report, .html or .json.
         against: Earlier edition to compare with.
         runs: Runs on this dataset, to measure how well its items separate models.
-        cutoff: Knowledge cutoffs of models of `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
-        corpus: Training texts, to find items that appear in them.
+        cutoff: Knowledge cutoffs of the models in `runs`, e.g. {"openai/gpt-4o": "2024-06-01"}.
+        corpus: Training texts to search for the dataset's items.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
@@ -306,7 +306,7 @@ def build_quality(
 def _extra_measures(
     runs: Sequence[Path], cutoffs: Mapping[str, str], corpora: Sequence[Path]
 ) -> dict[str, MeasureFamily]:
-    """Return the measures that need runs on the dataset, or texts that models were trained on."""
+    """Return the measures that require either runs on the dataset or the texts that models were trained on."""
     from ragbed.builder.quality.models import ModelMeasures
     from ragbed.builder.quality.overlap import ContaminationMeasures
     from ragbed.builder.quality.reports import read_answers
@@ -338,7 +338,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
 
 @dataclass(frozen=True, repr=False)
 class RelabelResult(TableResult):
-    """Labels of a dataset, compared with the published ones.
+    """Recomputed labels of a dataset, compared with the published ones.
 
     Attributes:
         data: Name of the dataset.
@@ -351,7 +351,7 @@ class RelabelResult(TableResult):
     disagreements: Sequence[LabelDisagreement]
 
     def records(self) -> Records:
-        """Return one row per rule and published label: how many documents agree."""
+        """Return one row per rule and published label, with the number of documents on which they agree."""
         rows = [
             {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
         ]
@@ -360,7 +360,7 @@ class RelabelResult(TableResult):
 
 @checked
 def build_relabel(data: str | Path) -> RelabelResult:
-    """Label the documents of a dataset again, and compare with its labels. Nothing is written.
+    """Relabel the documents of a dataset and compare the result with its own labels. Nothing is written.
 
     Args:
         data: A dataset.

@@ -23,7 +23,7 @@ _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 
 
 def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
-    """Open the engine that options name; the caller closes it.
+    """Open the engine selected by the options. The caller must close it.
 
     Raises:
         UsageError: An option needs a cluster, but the engine is local; or the engine is unknown or not installed.
@@ -42,7 +42,7 @@ def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
 
 
 def with_request_options(sampling: Sampling, spec: RunSpec) -> Sampling:
-    """Return sampling parameters with the options for requests."""
+    """Return the sampling parameters with the request options applied."""
     from msgspec import structs
 
     return structs.replace(sampling, **read_request_options(vars(spec)))
@@ -58,7 +58,7 @@ def open_model(
     trusts_code: bool = False,
     corpora: Mapping[str, Corpus] | None = None,
 ) -> Model:
-    """Open the model that a string names; a RAG system may also search these corpora."""
+    """Open the model named by a model string; a RAG system may also search the given corpora."""
     from ragbed.models import ModelConfig
     from ragbed.models.retry_policy import RetryPolicy
 
@@ -81,22 +81,22 @@ def open_model(
 
 
 def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object as a model whose exceptions become outcomes of cases."""
+    """Wrap an object as a model whose exceptions become case outcomes."""
     from ragbed.api import function_models
 
     return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
 def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
-    """Check that models can do what a run needs, before anything is sent.
+    """Check that the models support what a run needs, before any request is sent.
 
     Args:
         models: The models of a run.
-        searching: Whether testbeds require models that search documents themselves.
-        prompted: Whether prompting strategies are used, which need models that follow our prompts.
+        searching: Whether the testbeds require models that retrieve documents themselves.
+        prompted: Whether prompting strategies are used, which require models that accept ragbed's prompts.
 
     Raises:
-        UsageError: A model is given twice, cannot search, or takes no prompts.
+        UsageError: A model is given twice, cannot search, or does not accept prompts.
     """
     from ragbed.models.base import AnsweringAfresh
 
@@ -119,7 +119,7 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
 
 
 def open_reader(name: str, sampling: Sampling, spec: RunSpec, engine: Engine) -> Model:
-    """Open a model that follows a prompt of ours, e.g. a judge.
+    """Open a model that accepts ragbed's prompts, e.g. a judge.
 
     Raises:
         UsageError: The model is a RAG system, which builds its own prompts.
@@ -150,7 +150,7 @@ def _refuse_system(model: Model) -> None:
 
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
-    """Yield cases; report the first one in a language that a model's description does not list."""
+    """Yield the cases, and warn at the first one whose language a model's description does not list."""
     from ragbed.models.base import lacks_language
 
     seen: set[Lang] = set()
@@ -168,7 +168,7 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
 
 
 def read_budget(models: Iterable[str], limit: float | None) -> Budget | None:
-    """Return the budget of a run, if a limit in dollars is set; every model then needs a known price."""
+    """Return a run's budget if a dollar limit is set. In that case, every model needs a known price."""
     from ragbed.models.secrets import without_credentials
     from ragbed.runs.budget import Budget
     from ragbed.runs.prices import need_price

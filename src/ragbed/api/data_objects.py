@@ -1,4 +1,4 @@
-"""Data that is given as Python objects: lists of items and DataFrames."""
+"""Read datasets from Python objects: lists of items and DataFrames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragbed.errors import DataError, UsageError
 
 
 class DataFrame(Protocol):
-    """A DataFrame of pandas."""
+    """A pandas DataFrame."""
 
     def to_dict(self, orient: Literal["records"]) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -31,7 +31,7 @@ DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObjec
 
 
 def read_data(data: DataLike) -> list[Dataset]:
-    """Return the datasets that a parameter names.
+    """Return the datasets given by a parameter.
 
     Raises:
         UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
@@ -59,10 +59,10 @@ def read_data(data: DataLike) -> list[Dataset]:
 
 
 class _GivenItems(Dataset):
-    """Items that are given as Python objects; errors name the item instead of the temporary file."""
+    """Items given as Python objects; error messages name the item instead of the temporary file."""
 
     def lines(self) -> Iterator[Line]:
-        """Yield every item or its error."""
+        """Yield each item, or its error."""
         for line in super().lines():
             if isinstance(error := line.content, DataError):
                 item = f"data={self.name!r}, item {line.number - 1}"
@@ -79,7 +79,7 @@ def _is_rows(data: object) -> bool:
 
 
 def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
-    """Write items to a temporary file, which is deleted with the dataset."""
+    """Write items to a temporary file that is deleted along with the dataset."""
     rows = _rows(value)
     if rows is None:
         raise UsageError(
@@ -94,7 +94,7 @@ def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked her
 
 
 def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - checked here
-    """Return the items of a list or a DataFrame of pandas or polars; empty cells are left out."""
+    """Return the items in a list or in a pandas or polars DataFrame, without empty cells."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()
     elif _is_frame(value):
@@ -108,12 +108,12 @@ def _rows(value: Any) -> Iterable[Mapping[str, Any]] | None:  # noqa: ANN401 - c
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether an object is a DataFrame of pandas; other objects with `to_dict` are iterated."""
+    """Return whether an object is a pandas DataFrame; other objects with `to_dict` are iterated over."""
     return hasattr(value, "to_dict") and hasattr(value, "columns")
 
 
 def _is_empty(cell: object) -> bool:
-    """Return whether a cell has no value: None, NaN, or the missing value of pandas."""
+    """Return whether a cell is empty: None, NaN or pandas' missing value."""
     return (
         cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and math.isnan(cell))
     )
@@ -127,8 +127,8 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
         raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - of any library
-    """Return an array or a scalar of numpy as a plain value."""
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library
+    """Convert a NumPy array or scalar to a plain value."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a JSON type")

@@ -34,11 +34,11 @@ _FINDINGS_PER_RULE = 3
 
 @dataclass(frozen=True, repr=False)
 class CaseSet(TableResult):
-    """The test cases of datasets. Iterate over it to get the cases; they are generated each time.
+    """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
         datasets: The datasets.
-        counts: Feasible and infeasible cases by condition, with the reasons.
+        counts: Numbers of feasible and infeasible cases by condition, with the reasons.
     """
 
     datasets: Sequence[Dataset]
@@ -61,7 +61,7 @@ def cases(
     progress: bool | Progress = True,
     **layout: Unpack[LayoutKeywords],
 ) -> CaseSet:
-    """Generate the test cases of datasets, and count the infeasible ones. No model is called.
+    """Generate the test cases for datasets, and count the infeasible ones. No model is called.
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
@@ -99,7 +99,7 @@ def cases(
 def _write_cases(
     cases: Iterator[Case], made: CaseSet, out: str | Path | Url | BinarySink | None, shown: Progress
 ) -> None:
-    """Count cases, and write them if there is a file for them."""
+    """Count the cases, and write them if an output file is given."""
     import msgspec
 
     from ragbed.data.output import open_output
@@ -117,7 +117,7 @@ def _write_cases(
 
 @dataclass(frozen=True, repr=False)
 class LintResult(TableResult):
-    """Findings of the lint rules.
+    """The findings of the lint rules.
 
     Attributes:
         reports: One report per dataset.
@@ -127,7 +127,7 @@ class LintResult(TableResult):
     _files: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # findings beyond a few hundred kilobytes are in temporary files
+        finalize(self, self._files.close)  # findings spill to temporary files beyond a few hundred kilobytes
 
     @property
     def totals(self) -> dict[str, int]:
@@ -143,7 +143,7 @@ class LintResult(TableResult):
         return not self.totals["error"]
 
     def findings(self) -> Iterator[LintFinding]:
-        """Yield the kept findings, by dataset and rule."""
+        """Yield the findings that were kept, by dataset and rule."""
         for report in self.reports:
             for count in report.counts:
                 if count.definition is None:
@@ -174,11 +174,11 @@ def lint(
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
-        only: Run these rules only; "all" adds the slow ones, "record" only validates the records.
+        only: Run only these rules. "all" includes the slow rules; "record" only validates the records.
         skip: Do not run these rules.
-        all_: Keep all findings, not only the first few of each rule.
+        all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Documents that the items must be able to supply, as in `cases`.
+        mix: Options for the documents that the items must be able to supply, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -192,7 +192,7 @@ def lint(
 
     rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
     settings = read_mix(with_defaults(mix))
-    choose_testbeds(None, settings)  # reports a noise ratio that no testbed allows before the data is read
+    choose_testbeds(None, settings)  # before reading the data, report a noise ratio that no testbed allows
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetReport] = []
     result = LintResult(reports)
@@ -207,7 +207,7 @@ def lint(
 
 
 def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
-    """Return a function that shows how many items are checked, of an estimated total."""
+    """Return a callback that shows how many items of an estimated total have been checked."""
     size, task = dataset.size(), f"{dataset.name}: items"
 
     def watch(check: DatasetCheck) -> None:
@@ -219,7 +219,7 @@ def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
 
 @dataclass(frozen=True, repr=False)
 class SyntheticData(TableResult):
-    """Generated files.
+    """The files of a generated dataset.
 
     Attributes:
         folder: Folder of the files.
@@ -255,21 +255,21 @@ def synthesize(
     workers: int | None = None,
     progress: bool | Progress = True,
 ) -> SyntheticData:
-    """Generate fictional news with known truth, which no model has read.
+    """Generate fictional news with known facts, which no model can have seen.
 
     Args:
         out: Folder for the files.
-        seed: Seed of the generator; the same seed gives the same bytes.
-        items: Base items for each language.
-        integration: Integration items; by default a third of `items`.
-        counterfactual: Counterfactual items; by default a third of `items`, at most one for each fact.
+        seed: Random seed; the same seed gives byte-identical files.
+        items: Number of base items per language.
+        integration: Number of integration items; by default, a third of `items`.
+        counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
         num_docs: Documents per base item; half of them contain the answer.
-        parts: Sub-answers of an integration item, at most: 2 to 5.
+        parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
-        perturbations: Causes of failure to add: "mix" (in two items of ten), "none", or names, which make every item
-            a minimal pair.
-        workers: Worker processes; by default one for each core.
+        perturbations: Causes of failure to add: "mix" (to two items in ten), "none", or names of perturbations, in
+            which case every item becomes a minimal pair.
+        workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 
     Example:

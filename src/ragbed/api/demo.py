@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
-_ITEMS = 11  # Questions of each of the three kinds, in each language: about 80 cases.
-_DOCS = 2  # Short prompts, so that the bundled model needs only a few minutes on two cores.
+_ITEMS = 11  # Number of questions of each of the three kinds per language, which gives about 80 cases.
+_DOCS = 2  # Keep prompts short, so that the bundled model needs only a few minutes on two cores.
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),
@@ -40,17 +40,17 @@ def demo(
     out: str | Path = "runs/demo",
     progress: bool | Progress = True,
 ) -> dict[str, Run]:
-    """Evaluate a small model and a baseline on about eighty cases of all testbeds, in a few minutes.
+    """Evaluate a small model and a baseline on about eighty cases from all testbeds, in a few minutes.
 
     The default model reads English only; Chinese is shown with a baseline that picks the best-matching sentence. The
-    weights of the default model are downloaded if they are missing. Where that fails, or llama.cpp is not installed,
-    the baseline is evaluated alone.
+    weights of the default model are downloaded if they are missing. If the download fails or llama.cpp is not
+    installed, only the baseline is evaluated.
 
     Args:
         model: Model string.
         lang: Languages: en, zh.
-        out: Folder for one run per language; a stopped demo is resumed.
-        progress: Whether to show bars; or a `Progress` that receives updates.
+        out: Folder for one run per language. A demo that was stopped is resumed.
+        progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:
         The runs by language.
@@ -77,7 +77,7 @@ def demo(
 def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[Lang, list[str]]:
     """Return the models to evaluate in each language: the named one and the baseline.
 
-    The baseline is evaluated alone where the default model cannot be installed or does not read the language.
+    Only the baseline is evaluated if the default model cannot be installed or does not read the language.
     """
     reads = [lang for lang in langs if lang == "en" or model not in ENGLISH_ONLY]
     names = [BASELINE] if model == BASELINE else [model, BASELINE]
@@ -88,7 +88,7 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
 
 
 def _install_default(shown: Progress) -> str | None:
-    """Download the weights of the default model if they are missing; return the problem if the model cannot run."""
+    """Download the default model's weights if they are missing; return the problem if the model cannot run."""
     if importlib.util.find_spec("xllamacpp") is None:
         return f"{DEFAULT_MODEL} needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again."
     try:
@@ -108,7 +108,7 @@ def _install_default(shown: Progress) -> str | None:
 
 
 def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], None]) -> Job:
-    """Return the job that evaluates models in one language."""
+    """Return the job that evaluates the models in one language."""
     from ragbed.data.catalog import open_data
     from ragbed.runs.execution import Job
     from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class IncompleteDownload(DownloadError):
-    """A download that failed, or that found none of the files.
+    """A download failed, or none of the files were found.
 
     Attributes:
         result: The state of each file.
@@ -34,12 +34,12 @@ class IncompleteDownload(DownloadError):
 
 @dataclass(frozen=True, repr=False)
 class DownloadResult(TableResult):
-    """Files of a dataset or model.
+    """The downloaded files of a dataset or model.
 
     Attributes:
         name: Name in the catalog.
         folder: Folder of the files.
-        files: The state of each file: here (already), brought (now), missing or failed.
+        files: The state of each file: here (already present), brought (just downloaded), missing or failed.
     """
 
     name: str
@@ -57,17 +57,17 @@ def download(
 ) -> DownloadResult:
     """Download a published dataset or a small model, and check each file against its pinned checksum.
 
-    Files that are complete are not downloaded again, and an interrupted download is resumed.
+    Complete files are not downloaded again, and interrupted downloads are resumed.
 
     Args:
-        name: Name in `ragbed.datasets()`.
+        name: A name listed by `ragbed.datasets()`.
         from_: Copy the files from this folder, file or wheel instead.
-        mirror: Name of a mirror (hf-mirror, jsdelivr) or URL of a folder with the files; checksums are verified as
-            usual. Without it, `HF_ENDPOINT` replaces https://huggingface.co.
+        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
+            verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
         progress: Show progress, or an object that receives it.
 
     Raises:
-        IncompleteDownload: A file could not be downloaded or is wrong; or none was found.
+        IncompleteDownload: A file could not be downloaded or has the wrong content, or no file was found.
 
     Example:
         >>> ragbed.download("figure1").records()[0]["state"]
@@ -99,17 +99,17 @@ def download(
 
 
 class Transfers:
-    """Passes the progress and the problems of a download on; the same problem once."""
+    """Forwards download progress and problems, reporting each distinct problem only once."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._seen = shown, set[str]()
 
     def advance(self, name: str, done: int, total: int | None) -> None:
-        """Show how many bytes of a file are downloaded."""
+        """Show how many bytes of a file have been downloaded."""
         self._shown.count(name, done, total)
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """Show a problem after which the download is tried again."""
+        """Show a problem after which the download is retried."""
         if problem not in self._seen:
             self._seen.add(problem)
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
@@ -133,7 +133,7 @@ def check_source(source: Path | None, mirror: str | None) -> None:
 
 @checked
 def datasets() -> Records:
-    """Return the datasets and small models that can be downloaded or are included, with licence and folder.
+    """Return the datasets and small models that are bundled or can be downloaded, with licence and folder.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
@@ -146,14 +146,14 @@ def datasets() -> Records:
 
 @checked
 def data_path(name: str) -> Path:
-    """Return the folder of a downloaded set of files, or the file of one dataset.
+    """Return the folder of a downloaded catalog entry, or the file of a single dataset.
 
     Args:
-        name: Name in `ragbed.datasets()` or of one of its files; `lm-eval` is the folder of the tasks for
-            lm-evaluation-harness.
+        name: A name listed by `ragbed.datasets()`, or the name of one of its files. `lm-eval` stands for the folder
+            of the lm-evaluation-harness tasks.
 
     Raises:
-        RagbedError: It is not downloaded.
+        RagbedError: The files have not been downloaded.
 
     Example:
         >>> ragbed.data_path("figure1").name
@@ -173,10 +173,10 @@ def data_path(name: str) -> Path:
 
 
 def find_entry(name: str) -> CatalogEntry:
-    """Return an entry of the catalog.
+    """Return a catalog entry by name.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: The catalog has no entry with this name.
     """
     from ragbed.data.catalog import CATALOG, dataset_names
 
@@ -189,7 +189,7 @@ def find_entry(name: str) -> CatalogEntry:
 
 
 def entry_folder(entry: CatalogEntry) -> Path:
-    """Return the folder that contains the files of an entry, or will contain them."""
+    """Return the folder that contains an entry's files, or will contain them once downloaded."""
     from ragbed.data.catalog import files_here, folder_of
 
     here = files_here(entry, data_dir())
@@ -197,7 +197,7 @@ def entry_folder(entry: CatalogEntry) -> Path:
 
 
 def describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    """Return an entry of the catalog as plain values."""
+    """Return a catalog entry as plain values."""
     from ragbed.data.catalog import files_here
 
     here = files_here(entry, data_dir())

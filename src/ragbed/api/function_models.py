@@ -1,4 +1,4 @@
-"""Call models that are given as Python objects; whatever they raise is the outcome of that case."""
+"""Call models given as Python objects, and turn any exception they raise into the outcome of the case."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ragbed.text import storable
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
 
-_LONGEST_TRACEBACK = 4_000  # Characters; the end is kept, which names the error.
+_LONGEST_TRACEBACK = 4_000  # Maximum characters to keep. The end is kept, because it names the error.
 
 
 def open_object(source: ModelSource, connections: int | None, timeout: float, corpora: Mapping[str, Corpus]) -> Model:
-    """Return an object as a model whose exceptions become outcomes of cases."""
+    """Wrap an object as a model whose exceptions become case outcomes."""
     value = source.value
     at_once = connections or DEFAULT_CALLS
     if isinstance(value, System):
@@ -43,14 +43,14 @@ def open_object(source: ModelSource, connections: int | None, timeout: float, co
 
 
 def _with_tracebacks(model: Model) -> Model:
-    """Return a copy of a model object whose exceptions are outcomes of their cases, with tracebacks."""
+    """Return a copy of a model object whose exceptions become case outcomes, with tracebacks."""
 
     async def complete(case: Case, repeat: int = 0) -> Completion:
         try:
             return await model.complete(case, repeat)
         except (RagbedError, WorkerLost):
             raise
-        except Exception as error:  # Any error of the caller's code.
+        except Exception as error:  # The caller's code may raise anything.
             return _error_of(error)
 
     guarded = copy.copy(model)
@@ -59,7 +59,7 @@ def _with_tracebacks(model: Model) -> Model:
 
 
 class _FunctionModel:
-    """A function from a prompt to a response; responses are not cached, because the function may change."""
+    """A function that maps a prompt to a response. Responses are not cached, because the function may change."""
 
     answers_afresh: Literal[True] = True
     takes_prompts = True
@@ -68,10 +68,10 @@ class _FunctionModel:
     def __init__(self, name: str, function: Callable[[Any], Any], concurrency: int, timeout: float) -> None:
         self.name, self.concurrency = name, concurrency
         self._function, self._timeout = function, timeout
-        call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object with an async __call__
+        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async __call__ method
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
-    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - of the protocol
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002 - required by the protocol
         """Call the function; any exception becomes the outcome of this case."""
         start, limit = time.monotonic(), asyncio.timeout(self._timeout)
         try:
@@ -84,19 +84,19 @@ class _FunctionModel:
             if limit.expired():
                 return failed(Failure("timeout", f"no answer within {self._timeout:,.6g} s"), 1, Counter())
             return _error_of(error)
-        except (Exception, SystemExit) as error:  # Any error of the function.
+        except (Exception, SystemExit) as error:  # The function may raise anything.
             return _error_of(error)
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - start, 4))
 
     async def _call(self, argument: object) -> object:
-        """Await an async function in this event loop, so that its clients can be reused; run others in threads."""
+        """Await an async function in this event loop, so that its clients can be reused; run a sync one in a thread."""
         value = self._function(argument) if self._is_async else await in_daemon_thread(lambda: self._function(argument))
         return await value if inspect.isawaitable(value) else value
 
     def _argument(self, case: Case) -> object:
         return "\n\n".join(message.content for message in case.messages)
 
-    def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - other models read it by the case
+    def _read(self, value: object, case: Case) -> Completion:  # noqa: ARG002 - subclasses use the case
         if not isinstance(value, str):
             raise TypeError(f"the function returned {brief(value)}; expected a string")
         return Completion(outcome="ok", reply=value, finish="stop")
@@ -110,11 +110,11 @@ class _FunctionModel:
         return ""
 
     async def close(self) -> None:
-        """Do nothing: the function belongs to the caller."""
+        """Do nothing, because the caller owns the function."""
 
 
 class _SystemModel(_FunctionModel):
-    """A RAG system as a function of the case."""
+    """A RAG system implemented as a function of the case."""
 
     takes_prompts = False
 
@@ -142,19 +142,19 @@ class _SystemModel(_FunctionModel):
         return msgspec.structs.replace(completion, retrieved=_read_contexts(contexts, case))
 
     def request(self, case: Case) -> bytes:
-        """Return the input of the system, which identifies the request."""
+        """Return the system's input, which identifies the request."""
         return canonical(self._argument(case))
 
 
 def _read_contexts(contexts: Iterable[object], case: Case) -> tuple[Retrieved, ...]:
-    """Return the passages that a system used of the documents it was given, with their relevance labels."""
+    """Return the passages that a system used, with the relevance labels of the documents it was given."""
     labels = {document.text: document.stance for document in case.documents}
     texts = [str(part.get("text", part.get("id", ""))) if isinstance(part, Mapping) else str(part) for part in contexts]
     return tuple(Retrieved(id=storable(text[:80]), stance=labels.get(text), text=storable(text)) for text in texts)
 
 
 def _error_of(error: BaseException) -> Completion:
-    """Return an error of the caller's code as the outcome of a case, with its traceback."""
+    """Convert an error in the caller's code to a case outcome with its traceback."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
         trace = trace.tb_next

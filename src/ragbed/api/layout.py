@@ -1,4 +1,4 @@
-"""Options that choose the test cases: validate them and turn them into settings."""
+"""Validate the options that select the test cases, and convert them to settings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 NameT = TypeVar("NameT", bound=str)
 Values: TypeAlias = str | float | Iterable[str | float]
 """A value, several values, or a text with values separated by commas."""
-_MOST_DOCS = 10_000  # Far more than any model reads: a typing error must not plan for days.
+_MOST_DOCS = 10_000  # Far more than any model can read; a typo must not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 def read_mix(spec: RunSpec) -> Settings:
-    """Return settings with these documents, and defaults for the rest."""
+    """Return settings with the given document options and defaults for the rest."""
     docs = Settings.num_docs if spec.num_docs is None else spec.num_docs
     if not 1 <= docs <= _MOST_DOCS:
         raise UsageError(
@@ -39,7 +39,7 @@ def read_mix(spec: RunSpec) -> Settings:
 
 
 def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
-    """Return the chosen testbeds (None: the default ones) and the settings; check options alone and together."""
+    """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
     profile = spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
@@ -76,19 +76,19 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:
-    """Return the languages of `lang`."""
+    """Return the languages given by `lang`."""
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(values, "lang"))
 
 
 def read_strategies(values: Values | None) -> list[str]:
-    """Return the prompting strategies of `strategies`."""
+    """Return the prompting strategies given by `strategies`."""
     names = [] if values is None else split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
 
 
 def split(values: Values, parameter: str) -> list[str]:
-    """Return the values of a parameter that takes several, without duplicates.
+    """Return the values of a multi-value parameter, without duplicates.
 
     Raises:
         UsageError: A value is empty.

@@ -1,4 +1,4 @@
-"""Plan and run the model calls of a judgement, a diagnosis or a build."""
+"""Plan and run the model calls for a judgement, a diagnosis or a build."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class CallPlan:
     Attributes:
         folder: Folder of the run.
         settings: Settings that must be the same when the run is resumed.
-        cases: Returns the cases.
+        cases: Function that returns the cases.
         models: Model strings or model objects.
         sampling: Sampling parameters.
-        repeats: Calls per case.
-        budget: Budget that these calls share with others.
-        reads_prompt: Whether the models must follow a prompt, e.g. of a judge; a RAG system is refused then.
+        repeats: Number of calls per case.
+        budget: Budget shared with other calls.
+        reads_prompt: Whether the models must accept a prompt, e.g. a judge's. If so, RAG systems are rejected.
     """
 
     folder: Path
@@ -50,17 +50,17 @@ class CallPlan:
 
 
 class ModelCaller:
-    """The calls of one API function, with one engine, one cache and one progress display."""
+    """Makes the model calls of one API function, with one engine, one cache and one progress display."""
 
     def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
 
     def budget(self, models: ModelLike) -> Budget | None:
-        """Return a new budget, if a limit is set; every model then needs a known price."""
+        """Return a new budget if a limit is set. In that case, every model needs a known price."""
         return read_budget((source.name for source in read_models(models)), self.options.budget)
 
     def plan(self, plan: CallPlan) -> Job:
-        """Return the job of a plan, with its models opened."""
+        """Open the models of a plan and return its job."""
         from ragbed.runs.execution import Job
 
         return Job(
@@ -84,7 +84,7 @@ class ModelCaller:
         return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:
-        """Make the calls of a plan, except those with a stored response; `label` turns a model's name into a title."""
+        """Make the planned calls that have no stored response yet; `label` turns a model's name into a title."""
         job = self.plan(plan)
         execute(job, lambda model, state: self.progress.calls(label(model), state))
         return job
@@ -92,7 +92,7 @@ class ModelCaller:
 
 @contextmanager
 def open_caller(options: RunSpec, progress: Progress) -> Iterator[ModelCaller]:
-    """Open the engine for calls, and close it at the end of the block."""
+    """Open the engine for model calls, and close it at the end of the block."""
     engine = open_engine(options, progress.message)
     try:
         yield ModelCaller(options, engine, progress)

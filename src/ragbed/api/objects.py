@@ -1,4 +1,4 @@
-"""Models that are given as Python objects: functions, RAG systems, and objects with the `Model` protocol."""
+"""Read models given as Python objects: functions, RAG systems, and objects that implement the `Model` protocol."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "id
 
 @dataclass(frozen=True)
 class SystemCase:
-    """The input of a RAG system: a case without the gold answer and without the labels of the documents.
+    """The input to a RAG system: a case without the gold answer and the document labels.
 
     Attributes:
-        case: Name of the case.
+        case: The case's name.
         question: The question.
-        documents: Texts of the documents; empty for closed-book cases and end-to-end RAG.
+        documents: The document texts; empty for closed-book cases and end-to-end RAG.
         lang: Language of the question.
-        k: Number of documents to retrieve or to read.
-        corpus: End-to-end RAG: id of the corpus to search, otherwise None.
+        k: Number of documents to retrieve or read.
+        corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
 
     Example:
         >>> @ragbed.system
@@ -47,7 +47,7 @@ SystemFunction: TypeAlias = Callable[[SystemCase], Any]
 
 @dataclass(frozen=True)
 class System:
-    """A RAG system to evaluate; made by `ragbed.system`."""
+    """A RAG system to evaluate, created by `ragbed.system`."""
 
     function: SystemFunction
     name: str
@@ -58,15 +58,15 @@ class System:
 
 
 def system(function: SystemFunction, *, name: str | None = None) -> System:
-    """Mark a function as a RAG system, which receives the case and builds its own prompt.
+    """Mark a function as a RAG system that receives the case and builds its own prompt.
 
     The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
     with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
-    dictionaries with `id` or `text`. Can be used as a decorator.
+    dictionaries with `id` or `text`. It can be used as a decorator.
 
     Args:
         function: The system.
-        name: Name in tables; default: the name of the function.
+        name: Name to show in tables; by default, the function's name.
 
     Example:
         >>> @ragbed.system
@@ -94,10 +94,10 @@ class ModelSource(NamedTuple):
 
 
 def read_models(models: ModelLike) -> list[ModelSource]:
-    """Return the models that a parameter names, each once.
+    """Return the models given by a parameter, without duplicates.
 
     Raises:
-        UsageError: Something is neither a model string nor a model object, or names are not unique.
+        UsageError: A value is neither a model string nor a model object, or names are not unique.
     """
     from ragbed.models import split_name
 
@@ -126,10 +126,10 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
 
 
 def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - checked by the callers
-    """Return the values of a parameter with their names, which are empty where none is given.
+    """Return the values of a parameter with their names; a value without a name has an empty one.
 
     Raises:
-        UsageError: A name has other characters than letters, digits, `.`, `_` and `-`.
+        UsageError: A name contains characters other than letters, digits, `.`, `_` and `-`.
     """
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
@@ -144,7 +144,7 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
 
 
 def object_name(value: object, label: str = "") -> str:
-    """Return the model string of an object; a function has the name that it was given, if any."""
+    """Return the model string for an object; for a function, it contains the name that the caller gave it, if any."""
     if isinstance(value, System):
         return f"system/{label or value.name}"
     if is_model(value):
@@ -169,10 +169,10 @@ def object_name(value: object, label: str = "") -> str:
 
 
 def is_model(value: object) -> TypeGuard[Model]:
-    """Return whether an object has the `Model` protocol.
+    """Return whether an object implements the `Model` protocol.
 
     Raises:
-        UsageError: It has only a part of it.
+        UsageError: The object implements only part of the protocol.
     """
     if inspect.isclass(value) or not hasattr(value, "complete") or not hasattr(value, "identity"):
         return False
@@ -189,5 +189,5 @@ def _name_of(function: object) -> str:
 
 
 def brief(value: object) -> str:
-    """Return the type and the beginning of a value, for messages."""
+    """Return the type and the beginning of a value, for use in messages."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -21,7 +21,7 @@ DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Run
 
 
 def with_defaults(given: LayoutKeywords | MixKeywords | CallKeywords | EngineKeywords) -> RunSpec:
-    """Return shared options, checked, with the defaults of `run` for those that are not given."""
+    """Check shared options, and add the defaults of `run` for those that are not given."""
     return RunSpec(data=(), **given)
 
 
@@ -29,7 +29,7 @@ def several(values: object, parameter: str | None = None) -> list[Any]:
     """Return a value, or the values of a list or tuple, as a list.
 
     Raises:
-        UsageError: There is no value, and the name of a parameter that needs one is given.
+        UsageError: There is no value, and a parameter name was passed because one is required.
     """
     found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if not found and parameter:
@@ -38,13 +38,13 @@ def several(values: object, parameter: str | None = None) -> list[Any]:
 
 
 def only_path(value: object) -> Path | None:
-    """Return the path of a parameter that is one path, or a list with one path; None for anything else."""
+    """Return the path if a parameter is a single path or a list with one path, otherwise None."""
     single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
     return Path(single) if isinstance(single, str | Path) else None
 
 
 def run_folder(run: RunLike) -> Path:
-    """Return the folder of a run."""
+    """Return a run's folder."""
     return run.folder if isinstance(run, Run) else local_path(run)
 
 
@@ -52,7 +52,7 @@ def local_path(path: str | Path) -> Path:
     """Return a path on this machine.
 
     Raises:
-        UsageError: It is a URL.
+        UsageError: The path is a URL.
     """
     if "://" in str(path):
         raise UsageError(f"{parse_place(str(path))} is a URL; a local file or folder is needed here.")

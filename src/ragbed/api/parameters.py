@@ -1,4 +1,4 @@
-"""Checks of the parameters of API functions: unknown names and wrong types are refused before anything else happens."""
+"""Check the parameters of API functions, so that unknown names and wrong types are rejected up front."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ R = TypeVar("R")
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments of a function by its annotations; a wrong one raises `UsageError`.
+    """Check a function's arguments against its annotations; an invalid one raises `UsageError`.
 
-    Options that the function collects with `**options: Unpack[SomeOptions]` become keyword parameters of its
-    signature, so that `help()` and tab completion show them.
+    Options collected with `**options: Unpack[SomeOptions]` become keyword parameters in the signature, so that
+    `help()` and tab completion show them.
     """
     signature = _expand(function)
     hints = {
@@ -50,20 +50,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a value that is not one of the known ones.
+    """Reject a value that is not one of the known values.
 
     Raises:
-        UsageError: It is not; the message has the nearest known value.
+        UsageError: The value is unknown; the message suggests the nearest known value.
     """
     if value not in known:
         raise UsageError(f"{name}={value!r} is not one of {', '.join(known)}.{_nearest(value, known)}")
 
 
 def check_range(name: str, value: float | None, low: float, high: float | None = None) -> None:
-    """Refuse a number outside a range; None is accepted.
+    """Reject a number outside a range; None is accepted.
 
     Raises:
-        UsageError: It is smaller than `low` or larger than `high`.
+        UsageError: The number is smaller than `low` or larger than `high`.
     """
     if value is not None and (value < low or (high is not None and value > high)):
         allowed = f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"
@@ -76,7 +76,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 def _expand(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a function with its collected options as keyword parameters."""
+    """Return a function's signature with its collected options as keyword parameters."""
     hints, signature = get_type_hints(function), inspect.signature(function)
     parameters = []
     for parameter in signature.parameters.values():
@@ -119,14 +119,14 @@ def _fits_part(value: object, hint: Any) -> bool:  # noqa: ANN401 - any annotati
         return True
     if origin is Literal:
         return value in args
-    if hint in (int, float):  # True and False are numbers in Python only; an int is a valid float
+    if hint in (int, float):  # bool is a subclass of int but not accepted as a number; an int is accepted as a float
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
     if origin in (Iterable, Sequence):
         parts = value if isinstance(value, list | tuple) else ()
         return isinstance(value, origin) and not isinstance(value, str) and all(_fits(part, args[0]) for part in parts)
     try:
         return isinstance(value, origin or hint)
-    except TypeError:  # a protocol that cannot be checked
+    except TypeError:  # the hint is a protocol that cannot be checked at run time
         return True
 
 

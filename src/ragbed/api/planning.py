@@ -1,4 +1,4 @@
-"""From the parameters of a run to a job: check them, open the data, the models and the engine."""
+"""Turn the parameters of a run into a job: check them, and open the data, the models and the engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOGGER = logging.getLogger("ragbed")
 
 
 def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) -> Job:
-    """Check the parameters of a run and open its data and models; nothing is sent or written yet.
+    """Check the parameters of a run, and open its data and models. Nothing is sent or written yet.
 
     Args:
         spec: The parameters.
@@ -46,7 +46,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         The job. `job.cases()` yields the test cases; call `job.close()` if it is not run.
 
     Raises:
-        UsageError: A parameter is wrong, or parameters do not fit together.
+        UsageError: A parameter is invalid, or parameters conflict.
 
     Example:
         >>> job = ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="figure1", num_docs=2))
@@ -109,7 +109,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
 
 
 def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
-    """Check that all models have batches, if they are requested."""
+    """Check that all models support batches, if batches are requested."""
     from ragbed.models.base import Batching
 
     if not spec.batch:
@@ -150,7 +150,7 @@ def _open_models(
 
 
 def read_floors(gates: Sequence[str]) -> list[Floor]:
-    """Return the gates of `fail_under`."""
+    """Return the gates given by `fail_under`."""
     if not gates:
         return []
     from ragbed.analysis.gates import parse_floor
@@ -159,7 +159,7 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
 
 
 def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
-    """Return the conditions of `until`."""
+    """Return the conditions given by `until`."""
     if not spec.until:
         return []
     if spec.shard is not None:
@@ -172,7 +172,7 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
 def _open_rule(
     conditions: Sequence[Condition], repeats: int, models: int, settings: dict[str, str]
 ) -> MonitoringRule | None:
-    """Return the rule that stops a run with these settings."""
+    """Return the stopping rule for a run with these settings."""
     if not conditions:
         return None
     from ragbed.analysis.stopping import MonitoringRule
@@ -183,7 +183,7 @@ def _open_rule(
 
 
 def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
-    """Check while the cases are planned that they can decide each gate."""
+    """Yield the planned cases, and check that there are enough of them to decide each gate."""
     if not floors:
         return cases
     from ragbed.analysis.gates import check_plan
@@ -200,7 +200,7 @@ def _preset(name: str | None) -> Preset | None:
 
 
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
-    """Return the sampling of the spec; missing values are those of the preset or the defaults."""
+    """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
     from msgspec import structs
 
     from ragbed.models.base import Sampling
@@ -215,7 +215,7 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
-    """Return the settings of requests; those that are not set are left out, as in runs of earlier versions."""
+    """Return the request settings; unset ones are left out, as in runs from earlier versions."""
     import msgspec
 
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)

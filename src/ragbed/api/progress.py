@@ -1,4 +1,4 @@
-"""Progress of API functions: bars in terminals and notebooks, or an object of the caller that receives updates."""
+"""Show the progress of API functions as bars in terminals and notebooks, or send it to the caller's object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
 _LOGGER = logging.getLogger("ragbed")
-_QUICK_S = 0.5  # A shorter run ends before a person could read a bar.
+_QUICK_S = 0.5  # Shorter runs end before anyone could read a progress bar.
 _DRAW_EVERY_S = 0.1
 
 
@@ -46,11 +46,11 @@ class Progress:
         self.close()
 
     def message(self, text: str) -> None:
-        """Show a message that the user should read, e.g. a warning; by default a record of the logger `ragbed`."""
+        """Show a message that the user should read, e.g. a warning; by default, it is logged to the `ragbed` logger."""
         _LOGGER.warning("%s", text)
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Show how many calls of a model are finished: `state.done` of `state.total`."""
+        """Show how many of a model's calls are finished: `state.done` of `state.total`."""
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
         """Show how many units of a task are finished."""
@@ -60,10 +60,10 @@ class Progress:
 
 
 class Bars(Progress, ABC):
-    """A display with a bar for each model, if a run takes longer than a second.
+    """A display with one progress bar per model, if a run takes longer than a second.
 
     Args:
-        clock: Seconds that only go forwards.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -71,12 +71,12 @@ class Bars(Progress, ABC):
         self._interval = _DRAW_EVERY_S
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Move the bar of a model."""
+        """Update a model's progress bar."""
         if self._is_due(finished=state.done >= state.total) and self._last - self._start > _QUICK_S:
             self._draw(model, state.done, state.total, ", ".join(filter(None, [time_left(state), describe(state)])))
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Update the bar of a task."""
+        """Update a task's progress bar."""
         if self._is_due(finished=done == total) and self._last - self._start > _QUICK_S:
             self._draw(task, done, total, "")
 
@@ -92,7 +92,7 @@ class Bars(Progress, ABC):
 
 
 class TerminalBars(Bars):
-    """A display of bars on a terminal, which are removed at the end."""
+    """Progress bars on a terminal, which are removed at the end."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, console: Console | None = None) -> None:
         super().__init__(clock)
@@ -122,7 +122,7 @@ class TerminalBars(Bars):
 
 
 class NotebookBars(Bars):
-    """A display of bars below the cell of a notebook, where they remain."""
+    """Progress bars below a notebook cell, where they remain after the run."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
@@ -130,7 +130,7 @@ class NotebookBars(Bars):
         self._handle: Any = None
 
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
-        from IPython.display import HTML, display  # type: ignore[import-not-found]  # a notebook has it
+        from IPython.display import HTML, display  # type: ignore[import-not-found]  # always installed in a notebook
 
         bar = f"<progress value='{done}' max='{total or 0}'></progress>" if total else ""
         of = f" of {total:,}" if total else ""
@@ -146,10 +146,10 @@ def open_progress(option: bool | Progress) -> Progress:
     """Return the object that receives the progress.
 
     Args:
-        option: True for bars in terminals and notebooks, False for messages only, or an object of the caller.
+        option: True for bars in terminals and notebooks, False for messages only, or the caller's `Progress` object.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: The option is neither a boolean nor a `Progress` object.
     """
     if isinstance(option, Progress):
         return option
@@ -167,7 +167,7 @@ def _in_notebook() -> bool:
 
 
 def describe(state: CallProgress) -> str:
-    """Return tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
+    """Describe the tokens and errors so far, e.g. "1,204 tokens, 0 errors"."""
     errors = counted(state.outcomes.get("error", 0), "error")
     truncated = state.outcomes.get("truncated", 0)
     return f"{counted(state.tokens_in + state.tokens_out, 'token')}, {errors}" + (
@@ -176,12 +176,12 @@ def describe(state: CallProgress) -> str:
 
 
 def time_left(state: CallProgress) -> str:
-    """Return the estimated remaining time of a run, or an empty text while it is unknown."""
+    """Return a run's estimated remaining time, or an empty string while it is unknown."""
     return "" if state.seconds_left is None else f"about {format_duration(state.seconds_left)} left"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration in the unit that suits it, e.g. "24 minutes"."""
+    """Format a duration in a suitable unit, e.g. "24 minutes"."""
     for unit, size, limit in (("seconds", 1, 100), ("minutes", 60, 100), ("hours", 3600, 48)):
         if seconds / size < limit:
             return f"{seconds / size:.0f} {unit}"

@@ -20,13 +20,13 @@ class RankingResult(TableResult):
     """The ranking of models on each testbed.
 
     Attributes:
-        rankings: One ranking per testbed, with its models and its pairs of models.
+        rankings: One ranking per testbed, with its models and pairs of models.
     """
 
     rankings: Sequence[Ranking]
 
     def records(self) -> Records:
-        """Return one row per testbed and model, the best first: score with its 95 % interval, and possible ranks."""
+        """Return one row per testbed and model, best first: score with its 95 % interval, and possible ranks."""
         return Records(
             [
                 ranking.condition._asdict()
@@ -40,7 +40,7 @@ class RankingResult(TableResult):
         )
 
     def pairs(self) -> Records:
-        """Return one row per testbed and pair of models: the difference with its 95 % interval, and p values."""
+        """Return one row per testbed and pair of models: the difference with its 95 % interval, and p-values."""
         return Records(
             [
                 ranking.condition._asdict()
@@ -56,11 +56,11 @@ class RankingResult(TableResult):
 
 @checked
 def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
-    """Rank all models of runs on the questions that they share, with paired tests between every two of them.
+    """Rank all models in the runs on the questions they share, with a paired test for every two models.
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track to rank by: robust, code, paper, or one of a plug-in.
+        track: Scoring track to rank by: robust, code, paper, or a plug-in's track.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]

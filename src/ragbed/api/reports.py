@@ -1,4 +1,4 @@
-"""Reports and leaderboards of runs."""
+"""Write reports on runs and build leaderboards."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ RunOrSums: TypeAlias = Run | str | Path | Url
 
 @dataclass(frozen=True, repr=False)
 class ReportResult(TableResult):
-    """A report on runs.
+    """A report on one or more runs.
 
     Attributes:
         report: Tables, findings and cells.
         text: The report in the chosen format; None for HTML and figures, which are files.
         paths: Files that were written.
-        has_cases: Whether the report is on runs, not on sums, which have no cases.
+        has_cases: Whether the report covers runs; aggregate files contain no cases.
     """
 
     report: Report
@@ -44,7 +44,7 @@ class ReportResult(TableResult):
         return super().__str__() if self.text is None else self.text
 
     def records(self) -> Records:
-        """Return one row per cell: table, condition, metric, value with its 95 % interval, n and errors."""
+        """Return one row per table cell: table, condition, metric, value with its 95 % interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
 
 
@@ -52,19 +52,19 @@ class ReportResult(TableResult):
 def report(
     runs: RunOrSums | Sequence[RunOrSums],
     *,
-    format: ReportFormat = "text",  # noqa: A002 - the name of the option
+    format: ReportFormat = "text",  # noqa: A002 - must match the option's name
     track: str = "robust",
     out: str | Path | None = None,
     words: Literal["en", "zh"] | None = None,
 ) -> ReportResult:
-    """Write tables, figures and a summary of runs, with the paper's values alongside.
+    """Write tables, figures and a summary of one or more runs, alongside the paper's values.
 
     Args:
-        runs: Runs, folders of runs, or files of sums (`score(…, sums=FILE)`).
-        format: Format of the report. A text report is written as Markdown.
-        track: Scoring track of the tables; CSV and JSON have all tracks.
-        out: File for the report, or folder for figures; by default report.html for HTML, else none.
-        words: Language of figures, and in which HTML opens.
+        runs: Runs, folders of runs, or aggregate files (`score(…, sums=FILE)`).
+        format: Report format. A text report is written as Markdown.
+        track: Scoring track shown in the tables; CSV and JSON contain all tracks.
+        out: File for the report, or folder for the figures; by default, report.html for HTML and no file otherwise.
+        words: Language of the figures, and the initial language of HTML reports.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -98,10 +98,10 @@ def report(
 
 
 def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
-    """Return the folders of runs and the files of sums; only one of both may be given.
+    """Separate run folders from aggregate files; the two cannot be mixed.
 
     Raises:
-        UsageError: There are both, or a run is given as a URL.
+        UsageError: Both are given, or a run is given as a URL.
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
@@ -119,13 +119,13 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
 def read_report(
     runs: Sequence[Path], names: Sequence[str], track: str, labels: Mapping[str, str] | None = None
 ) -> Report:
-    """Return the report of some runs.
+    """Return the report on a set of runs.
 
     Args:
         runs: Folders of the runs.
         names: Names of the runs.
         track: Scoring track of the tables.
-        labels: Names under which models are shown, if they must be unique among more runs than these.
+        labels: Display names of the models, if they must be unique across more runs than these.
     """
     from ragbed.analysis.diagnosis.causes import read_causes
     from ragbed.analysis.judging.cells import read_judged_cells
@@ -142,7 +142,7 @@ def read_report(
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, path: Path) -> int:
-    """Write the report as one HTML file; return its size in bytes."""
+    """Write the report as a single HTML file, and return its size in bytes."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
     from ragbed.ui.viewer.judged import has_votes, read_votes
@@ -191,8 +191,8 @@ class LeaderboardResult(TableResult):
     """A leaderboard site.
 
     Attributes:
-        path: Its start page.
-        entries: The runs on it.
+        path: The site's start page.
+        entries: The runs listed on the site.
         left_out: Runs that could not be read, with the reason.
     """
 
@@ -201,7 +201,7 @@ class LeaderboardResult(TableResult):
     left_out: Sequence[LeftOut]
 
     def records(self) -> Records:
-        """Return one row per run: its name, and the problem if it is left out."""
+        """Return one row per run with its name and, if it was left out, the reason."""
         rows = [{"run": entry.name, "problem": None} for entry in self.entries]
         rows += [{"run": entry.name, "problem": entry.reason} for entry in self.left_out]
         return Records(rows, f"Runs on {self.path}")
@@ -214,10 +214,10 @@ def leaderboard(
     """Build a static leaderboard site from all runs in a folder.
 
     Args:
-        folder: Folder with runs.
+        folder: Folder that contains the runs.
         out: Folder for the site.
         track: Scoring track to show.
-        words: Language in which the site opens; by default that of the browser.
+        words: Initial language of the site; by default, the browser's.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="board/oracle")
@@ -246,12 +246,12 @@ def leaderboard(
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
-    """Return the names of the models of all runs that can be read, unique among them."""
+    """Return unique display names for the models of all readable runs."""
     from ragbed.runs.display_names import read_names
 
     readable = []
     for run in runs:
-        with suppress(RagbedError):  # the leaderboard lists it with the reason
+        with suppress(RagbedError):  # the leaderboard lists the unreadable run with the reason
             read_names([run])
             readable.append(run)
     return read_names(readable)

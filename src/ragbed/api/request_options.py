@@ -1,4 +1,4 @@
-"""Options of a request to a model: token limit, temperature, thinking, further fields and headers."""
+"""Read the options for model requests: token limit, temperature, thinking, and extra fields and headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
 
 AUTO, NONE = "auto", "none"
-# Fields of a request that are not in `extra_body`, with what sets them instead.
+# Request fields that are not allowed in `extra_body`, each with the option that sets it instead.
 _OWN_FIELDS = {
     **dict.fromkeys(("messages", "prompt", "system", "input"), "prompts come from the testbeds; use `prompt`"),
     "model": "use `model`",
@@ -24,7 +24,7 @@ _OWN_FIELDS = {
     **dict.fromkeys(("seed", "random_seed"), "use `seed_model`"),
     "n": "use `repeats`",
 }
-# Headers that belong to the connection.
+# Headers that the HTTP client sets itself.
 _OWN_HEADERS = frozenset(
     {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
 )
@@ -33,10 +33,10 @@ _MAX_THINKING = 1_000_000
 
 
 def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `Sampling` that the options for requests set.
+    """Return the `Sampling` fields set by the request options.
 
     Raises:
-        UsageError: A value is wrong, or two options contradict each other.
+        UsageError: A value is invalid, or two options conflict.
     """
     thinking, effort = read_thinking(options["thinking"]), _read_effort(options["reasoning_effort"])
     extra = read_extra_body(options["extra_body"])
@@ -79,7 +79,7 @@ def stored_sampling(settings: Mapping[str, str]) -> Sampling:
 
 
 def read_thinking(value: object) -> bool | int | None:
-    """Return whether a model thinks, or its budget of tokens, from `on`, `off` or `budget=N`."""
+    """Parse `on`, `off` or `budget=N` into whether a model thinks, or its thinking budget in tokens."""
     if value is None:
         return None
     budget = re.fullmatch(r"budget=([0-9]{1,7})", value) if isinstance(value, str) else None
@@ -97,10 +97,10 @@ def _read_effort(value: object) -> str | None:
 
 
 def read_extra_body(value: object) -> dict[str, Any]:
-    """Return further fields of a request, from a dictionary or from JSON.
+    """Read extra request fields from a dictionary or from JSON.
 
     Raises:
-        UsageError: It is not an object, or has a field that another option sets.
+        UsageError: The value is not an object, or contains a field that another option sets.
     """
     from ragbed.errors import MALFORMED_JSON
 
@@ -122,10 +122,10 @@ def read_extra_body(value: object) -> dict[str, Any]:
 
 
 def read_headers(value: object) -> dict[str, str]:
-    """Return headers, from texts `Name: value`.
+    """Parse headers of the form `Name: value`.
 
     Raises:
-        UsageError: A header has another form, contains a line break or belongs to the connection.
+        UsageError: A header is malformed, contains a line break or is set by the HTTP client.
     """
     headers: dict[str, str] = {}
     for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
@@ -143,7 +143,7 @@ def read_headers(value: object) -> dict[str, str]:
 
 
 def check_max_tokens(value: object) -> int | str | None:
-    """Return a token limit: a number, `auto`, or None for the default."""
+    """Check a token limit: a number, `auto`, or None if unset (use the default)."""
     if value is None or value == AUTO:
         return AUTO if value else None
     number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
@@ -153,11 +153,11 @@ def check_max_tokens(value: object) -> int | str | None:
 
 
 def check_temperature(value: object) -> float | str | None:
-    """Return a temperature: a number, `none` to leave it out of requests, or None for the default."""
+    """Parse a temperature: a number, `none` (omit it from requests), or None if unset (use the default)."""
     if value is None or value == NONE:
         return NONE if value else None
     try:
-        number = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # a wrong type is caught
+        number = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # TypeError is caught
     except (ValueError, TypeError):
         number = -1.0
     if not math.isfinite(number):
@@ -168,7 +168,7 @@ def check_temperature(value: object) -> float | str | None:
 
 
 def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:
-    """Return sampling parameters with a token limit: fixed, or raised from the present one for `auto` and None."""
+    """Return sampling parameters with a fixed token limit, or one that can be raised for `auto` and None."""
     from msgspec import structs
 
     if isinstance(max_tokens, int):

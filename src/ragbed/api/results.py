@@ -1,4 +1,4 @@
-"""Results of API functions: rows of plain values, and runs."""
+"""Results returned by API functions: rows of plain values, and runs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 
 
 class Records(Sequence[dict[str, Any]]):
-    """Rows as dictionaries of plain values: a list for programs, a table when printed or shown in a notebook.
+    """A list of rows as plain dictionaries, shown as a table when printed or displayed in a notebook.
 
-    `pandas.DataFrame(records)` and `polars.DataFrame(list(records))` read it; `to_pandas()` needs `ragbed[pandas]`.
+    Convert it with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`; `to_pandas()` needs
+    `ragbed[pandas]`.
 
     Args:
-        rows: The rows. Keys that a row lacks are empty in the table.
+        rows: The rows. Missing keys are shown as empty cells.
         title: Heading of the printed table.
-        shown: The rows to print instead, e.g. with intervals beside the values.
-        columns: Columns that the table has even without rows.
+        shown: Rows to print instead, e.g. with intervals next to the values.
+        columns: Columns to show even if there are no rows.
 
     Example:
         >>> records = ragbed.Records([{"model": "a", "accuracy": 0.9}, {"model": "b", "accuracy": 0.8}])
@@ -56,7 +57,7 @@ class Records(Sequence[dict[str, Any]]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the keys of all rows, in the order in which they appear."""
+        """Return the keys of all rows in order of first appearance."""
         return _columns(self._rows, self._leading)
 
     @overload
@@ -74,7 +75,7 @@ class Records(Sequence[dict[str, Any]]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # rows can change
+    __hash__ = None  # type: ignore[assignment]  # rows are mutable
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a DataFrame.
@@ -97,7 +98,7 @@ class Records(Sequence[dict[str, Any]]):
         return "\n".join(filter(None, [self.title, *heading, *body, self._rest()]))
 
     def _repr_html_(self) -> str:
-        """Return the table as a notebook shows it; values are escaped."""
+        """Return the table as HTML for notebooks, with escaped values."""
         columns = _columns(self._shown, self._leading)
         head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in columns)
         rows = (
@@ -120,7 +121,7 @@ def _columns(rows: Iterable[Mapping[str, Any]], leading: Sequence[str] = ()) -> 
 
 
 def _text(value: object) -> str:
-    """Return a value as a cell of a printed table."""
+    """Format a value as a cell of a printed table."""
     if value is None:
         return "–"
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -139,8 +140,8 @@ class Run:
 
     Attributes:
         folder: Folder of the run.
-        gates: Results of the gates of `fail_under`: name, state (passed, failed or inconclusive) and message.
-        conditions: Results of the conditions of `until`: condition, model, name, state (decided or inconclusive) and
+        gates: Results of the `fail_under` gates: name, state (passed, failed or inconclusive) and message.
+        conditions: Results of the `until` conditions: condition, model, name, state (decided or inconclusive) and
             message.
 
     Example:
@@ -156,7 +157,7 @@ class Run:
     conditions: Records = field(default_factory=lambda: Records([]))
 
     def status(self) -> Status:
-        """Return progress, outcome counts and token counts of each model; also while the run is in progress.
+        """Return each model's progress, outcome counts and token counts, even while the run is in progress.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -169,7 +170,7 @@ class Run:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """Return the number of cases by outcome: ok, truncated, filtered (by the content filter), error, pending.
+        """The number of cases by outcome: ok, truncated, filtered (by the content filter), error or pending.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -183,9 +184,9 @@ class Run:
 
     @property
     def errors(self) -> Records:
-        """Return the cases that ended in an error: model, case, repeat, kind, message and traceback.
+        """The cases that ended in an error, with model, case, repeat, kind, message and traceback.
 
-        The traceback is that of a Python function; other models have none. Run again with the same `out` to retry.
+        Only Python functions have a traceback. To retry the failed cases, run again with the same `out`.
 
         Example:
             >>> def fails(prompt):
@@ -206,12 +207,12 @@ class Run:
         return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
     def tables(self, track: str = "robust") -> dict[str, Records]:
-        """Return the tables of the report by name: noise, rejection, integration, counterfactual, closed-book, ….
+        """Return the report's tables by name: noise, rejection, integration, counterfactual, closed-book, ….
 
-        Rates are fractions from 0 to 1; printed tables show per cent with 95 % intervals.
+        Rates are fractions from 0 to 1; printed tables show percentages with 95 % intervals.
 
         Args:
-            track: How responses are scored: robust, code, paper, or the track of a plug-in.
+            track: Scoring track: robust, code, paper, or a plug-in's track.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -227,7 +228,7 @@ class Run:
         return {table.name: _to_records(table) for table in report.tables}
 
     def table(self, name: str, track: str = "robust") -> Records:
-        """Return one table of the report.
+        """Return one of the report's tables.
 
         Raises:
             UsageError: The run has no such table.
@@ -245,7 +246,7 @@ class Run:
         return tables[name]
 
     def metrics(self, track: str = "robust") -> Records:
-        """Return every number of the report: one row per metric and condition, with its interval, n and errors.
+        """Return every number in the report: one row per metric and condition, with its interval, n and errors.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
@@ -259,7 +260,7 @@ class Run:
         return Records([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
 
     def trials(self) -> Iterator[dict[str, Any]]:
-        """Yield every case with the response and its scores, as `ragbed export RUN --to jsonl` writes them.
+        """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -286,7 +287,7 @@ class Run:
         return Records(map(_flat, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per trial as a DataFrame; needs `ragbed[pandas]`.
+        """Return a DataFrame with one row per trial. Requires `ragbed[pandas]`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -296,7 +297,7 @@ class Run:
         return self.records().to_pandas()
 
     def compare(self, other: Run | str | Path, *, track: str = "robust", least: float = 0.03) -> ComparisonResult:
-        """Compare this run, as A, with another, question by question; see `ragbed.compare`.
+        """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
 
         Example:
             >>> options = {"data": "ragbed-mini-en_base", "testbeds": "noise", "noise": 0, "limit": 5}
@@ -309,10 +310,10 @@ class Run:
         return compare(self, other, track=track, least=least)
 
     def figures(self, track: str = "robust", lang: Lang = "en") -> list[Figure]:
-        """Return the figures of the report, which a notebook shows.
+        """Return the report's figures, which notebooks can display.
 
         Args:
-            track: How responses are scored.
+            track: Scoring track.
             lang: Language of titles and labels: en or zh.
 
         Example:
@@ -342,7 +343,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a report as SVG; a notebook shows it.
+    """A report figure as SVG, which notebooks can display.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
@@ -359,7 +360,7 @@ class Figure:
 
 
 def _split_error(error: str) -> dict[str, str | None]:
-    """Return kind, message and traceback of a stored error."""
+    """Split a stored error into kind, message and traceback."""
     first, _, trace = error.partition("\n")
     kind, _, message = first.partition(": ")
     return {"kind": kind, "message": message, "traceback": trace or None}
@@ -372,7 +373,7 @@ def _flat(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_records(table: ReportTable) -> Records:
-    """Return a table of the report: numbers in the rows, per cent with intervals in the printed table."""
+    """Convert a report table to records: plain numbers in the rows, percentages with intervals when printed."""
     from ragbed.reporting.numbers import show, show_asked
 
     rows, shown = [], []

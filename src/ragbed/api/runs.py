@@ -1,4 +1,4 @@
-"""Run models on data from Python, in scripts, notebooks and event loops."""
+"""Run models on data from Python: in scripts, notebooks and event loops."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ _T = TypeVar("_T")
 
 
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
-    """Evaluate a model, or several, on data. A run in `out` that was stopped is resumed.
+    """Evaluate one or more models on data. If `out` contains a run that was stopped, it is resumed.
 
-    A case that fails does not raise an error: see `Run.outcomes` and `Run.errors`. In a notebook, or where an event
-    loop is running, the run uses a separate thread; `arun` uses the running loop.
+    A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
+    already running, the run uses a separate thread; `arun` uses the running loop.
 
     Args:
-        model: Model string such as `openai/gpt-4o-mini`, a function from a prompt to a response, a `ragbed.system`, an
-            object with the `Model` protocol, a list of these, or a dictionary with display names as keys.
+        model: Model string such as `openai/gpt-4o-mini`, a function that maps a prompt to a response, a
+            `ragbed.system`, an object that implements the `Model` protocol, a list of these, or a dictionary with
+            display names as keys.
         data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
             names as keys.
-        progress: Whether to show bars in terminals and notebooks; or a `Progress` that receives updates.
+        progress: Whether to show bars in terminals and notebooks, or a `Progress` object that receives updates.
         options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
 
     Raises:
-        UsageError: A parameter is wrong. Nothing was sent.
+        UsageError: A parameter is invalid. Nothing was sent.
         RagbedError: The model cannot be called at all, or the run cannot be stored. Finished cases are kept.
 
     Example:
@@ -66,9 +67,9 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
 async def arun(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
 ) -> Run:
-    """Evaluate a model in the running event loop; cancel the task to stop it.
+    """Evaluate one or more models in the running event loop. Cancel the task to stop the run.
 
-    It takes the parameters of `run`. Async functions are awaited in this loop, so they can use clients of the caller.
+    Takes the same parameters as `run`. Async functions are awaited in this loop, so they can use the caller's clients.
 
     Example:
         >>> import asyncio
@@ -107,10 +108,10 @@ def open_run(folder: str | Path) -> Run:
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Run a job; in a separate thread where an event loop is running, as in a notebook.
+    """Run a job, using a separate thread if an event loop is already running, as in a notebook.
 
     Args:
-        job: What to run.
+        job: The job to run.
         watch: Called with the short name of a model and its progress.
     """
     from ragbed.runs import execution
@@ -125,7 +126,7 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
             work = pool.submit(execution.run, job, watch, ending)
             try:
                 work.result()
-            except BaseException:  # Ctrl-C is raised here; without this the thread would continue to call the model.
+            except BaseException:  # Ctrl-C is raised here. Without this, the thread would keep calling the model.
                 ending.end()
                 raise
     except RagbedError as error:
@@ -135,9 +136,9 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
 def forecast(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
 ) -> Records:
-    """Evaluate five cases with each model and forecast calls, tokens, cost and time, as `ragbed run --dry-run` does.
+    """Evaluate five cases with each model, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
-    It takes the parameters of `run`, and stores nothing.
+    Takes the same parameters as `run`, and stores nothing.
 
     Example:
         >>> ragbed.forecast("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0)[0]["calls"]
@@ -149,7 +150,7 @@ def forecast(
 
 
 def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate five cases with each model and forecast calls, tokens, cost and time."""
+    """Evaluate five cases with each model of a job, and forecast calls, tokens, cost and time."""
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
@@ -157,7 +158,7 @@ def forecast_job(job: Job) -> list[Forecast]:
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
-    """Check the gates of `fail_under` and write them to the file of `junit`."""
+    """Check the `fail_under` gates, and write the results to the `junit` file."""
     floors = read_floors(spec.gates)
     if not floors:
         return []
@@ -172,7 +173,7 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
 
 
 def read_decisions(job: Job) -> list[Decision]:
-    """Return the results of the conditions of `until`, after the job was run."""
+    """Return the results of the `until` conditions after a job has run."""
     return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
 
 
@@ -183,7 +184,7 @@ def _finished(spec: RunSpec, job: Job) -> Run:
 
 
 def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
-    """Return a callback that gets the short names of models."""
+    """Wrap a callback so that it receives the models' short names."""
     from ragbed.runs.display_names import short_names
 
     names = short_names([model.name for model in job.models], job.names)
@@ -205,15 +206,15 @@ def _loop_is_running() -> bool:
 
 
 def _finish(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end, also where an event loop is running."""
+    """Run a coroutine to completion, even if an event loop is already running."""
     if not _loop_is_running():
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
-def _show_options(function: Any) -> None:  # noqa: ANN401 - a function, which has attributes
-    """Add the options to the signature of a function, for `help` and tab completion."""
+def _show_options(function: Any) -> None:  # noqa: ANN401 - attributes are set on the function
+    """Add the options to a function's signature, for `help` and tab completion."""
     signature = inspect.signature(function)
     own = [param for param in signature.parameters.values() if param.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [

@@ -1,4 +1,4 @@
-"""Pages in the browser: view runs and review built items."""
+"""Browser pages for viewing runs and reviewing built items."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 class PageServer:
-    """A page that this machine can open in a browser until it is closed.
+    """A server for a browser page that only this machine can open, until the server is closed.
 
     Attributes:
-        url: Address with the token that opens the page.
-        description: What the page shows, in words.
+        url: The page's URL, including the token that grants access.
+        description: A description of what the page shows.
 
     Args:
-        open_page: Opens the page and returns its URL, its application and its description; resources to close are added
-            to an exit stack.
+        open_page: Function that opens the page and returns its URL, application and description. It adds the resources
+            to close to an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
@@ -59,7 +59,7 @@ class PageServer:
             self._server.run(sockets=[address.socket])
 
     def start(self) -> None:
-        """Open the page and serve it in a separate thread; its databases belong to that thread."""
+        """Open the page and serve it in a separate thread, which also owns its database connections."""
         opened: SimpleQueue[BaseException | None] = SimpleQueue()
 
         def serve() -> None:
@@ -96,12 +96,12 @@ class PageServer:
 def view(
     paths: RunsLike | None = None, *, port: int | None = None, rater: str | None = None, open_: bool = False
 ) -> PageServer:
-    """Show every case of runs in the browser, in the background. Close the returned server to stop.
+    """Show every case of one or more runs in the browser. The server runs in the background until it is closed.
 
     Args:
-        paths: Runs, or folders of runs; by default the folder runs.
-        port: Port of 127.0.0.1; by default 7717, or any free one.
-        rater: Name stored with labels that are given on the page; by default the name of the user.
+        paths: Runs, or folders of runs; by default, the folder `runs`.
+        port: Port on 127.0.0.1; by default, 7717 or any free port.
+        rater: Name stored with the labels given on the page; by default, the user's name.
         open_: Open the page in the browser.
 
     Example:
@@ -114,7 +114,7 @@ def view(
 
 
 def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
-    """Return the server of `view`, not started."""
+    """Return the server for `view` without starting it."""
     from ragbed.text import storable_name
     from ragbed.ui.server import need_serve, open_port
 
@@ -156,9 +156,9 @@ class ReviewResult:
     """Decisions that were exported, imported or applied.
 
     Attributes:
-        path: File or folder.
+        path: The file or folder.
         lines: Number of decisions written or added.
-        applied: Number of items by what became of them, if the decisions were applied.
+        applied: Number of items by result, if the decisions were applied.
         quality: Result of the quality gates of the new dataset, if there is one.
     """
 
@@ -181,17 +181,17 @@ def review(
     apply: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> PageServer | ReviewResult:
-    """Review built items in the browser, in the background; or export, import or apply decisions.
+    """Review built items in the browser, with a server in the background, or export, import or apply decisions.
 
     Args:
-        path: Folder of a build, or a dataset.
-        raters: Number of people who decide each item, independently of each other; by default 1.
-        target: Fraction of wrong items that the random sample must rule out; by default 0.05.
-        port: Port of 127.0.0.1; by default 7717, or any free one.
+        path: A build's output folder, or a dataset.
+        raters: Number of people who review each item independently; by default, 1.
+        target: Fraction of wrong items that the random sample must rule out; by default, 0.05.
+        port: Port on 127.0.0.1; by default, 7717 or any free port.
         open_: Open the page in the browser.
-        export: Only write all decisions to this file.
-        import_: Only add the decisions of this file.
-        apply: Only write the reviewed dataset to this folder.
+        export: Write all decisions to this file, and do nothing else.
+        import_: Add the decisions in this file, and do nothing else.
+        apply: Write the reviewed dataset to this folder, and do nothing else.
         progress: Show progress, or an object that receives it.
 
     Example:
@@ -214,7 +214,7 @@ def review(
 def open_review(
     path: str | Path, raters: Literal[1, 2] | None, target: float | None, port: int | None, progress: bool | Progress
 ) -> PageServer:
-    """Return the server of `review`, not started."""
+    """Return the server for `review` without starting it."""
     from ragbed.ui.server import need_serve, open_port
 
     need_serve()

@@ -24,14 +24,14 @@ _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 @dataclass(frozen=True, repr=False)
 class DoctorResult(TableResult):
-    """Checks of this installation.
+    """The results of checking this installation.
 
     Attributes:
         versions: Versions of ragbed and Python.
-        models: Checks of the model providers, by prefix of the model string.
+        models: Checks of the model providers, by model-string prefix.
         extras: Checks of the optional extras.
-        presets: Presets of the paper's systems.
-        plugins: Plug-ins of other packages.
+        presets: Presets for the systems in the paper.
+        plugins: Plug-ins from other packages.
     """
 
     versions: Mapping[str, str]
@@ -74,7 +74,7 @@ def doctor() -> DoctorResult:
 
 
 def _check_plugins() -> list[dict[str, str]]:
-    """Import each plug-in once; one that fails is listed with its problem."""
+    """Import each plug-in once, and list those that fail with the problem."""
     from ragbed import plugins
     from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS
@@ -98,16 +98,16 @@ def _check_plugins() -> list[dict[str, str]]:
 
 @dataclass(frozen=True, repr=False)
 class CacheContents(TableResult):
-    """Responses in the cache.
+    """The contents of the response cache.
 
     Attributes:
-        contents: Path, size and number of responses, in total and by model.
+        contents: Path, size and number of responses, both in total and by model.
     """
 
     contents: Contents
 
     def records(self) -> Records:
-        """Return one row per model: responses, megabytes, and the days of the oldest and the newest."""
+        """Return one row per model: number of responses, megabytes, and dates of the oldest and newest response."""
         return Records(map(asdict, self.contents.parts), f"{self.contents.path}: {self.contents.entries:,} responses")
 
 
@@ -126,10 +126,10 @@ def cache() -> CacheContents:
 
 @checked
 def cache_prune(*, older_than: str | None = None, all_: bool = False) -> int:
-    """Remove responses from the cache and return their number.
+    """Remove responses from the cache, and return how many were removed.
 
     Args:
-        older_than: Remove responses of this age, e.g. 12h, 30d or 8w.
+        older_than: Remove responses older than this, e.g. 12h, 30d or 8w.
         all_: Remove all responses.
 
     Example:

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """An export that was written.
+    """The result of an export.
 
     Attributes:
-        out: Path or URL.
-        to: Format.
-        unit: What `count` counts: items, passages, cases or trials.
+        out: Path or URL of the export.
+        to: Export format.
+        unit: The unit of `count`: items, passages, cases or trials.
         count: Number of exported records.
         infeasible: Number of cases that could not be generated, by reason.
         failed: Trials without a response.
-        leaves_out: Whether the format has no place for trials without a response.
-        notes: Further facts in words.
+        leaves_out: Whether the format cannot represent trials without a response.
+        notes: Additional messages about the export.
     """
 
     out: str
@@ -68,16 +68,16 @@ def export(
     progress: bool | Progress = True,
     **layout: Unpack[LayoutKeywords],
 ) -> ExportResult:
-    """Export a dataset, its test cases or a run in the format of another tool.
+    """Export a dataset, its test cases or a run in another tool's format.
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Format. Items: native, rgb, parquet, corpus, withheld-corpus, records. Test cases: jsonl, inspect, lm-eval,
-            hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
+        to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus, records. For test cases: jsonl,
+            inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
-        shards: Write a folder with this many parts with checksums: native, parquet, jsonl, records.
-        canonical: Runs: sort the trials and leave out times and attempts, so that equal runs give equal bytes.
-        model: Runs: export the trials of this model only.
+        shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
+        canonical: For runs, sort the trials and omit times and attempts, so that equal runs give identical bytes.
+        model: For runs, export only this model's trials.
         progress: Show messages, or an object that receives them.
         layout: Options that choose the test cases, as in `run`.
 
@@ -127,8 +127,8 @@ class ImportResult:
 
     Attributes:
         run: The run.
-        counts: Planned, matched, missing and failed cases, and further counts by name.
-        problems: Entries that belong to no case, with the reason.
+        counts: Numbers of planned, matched, missing and failed cases, and other counts by name.
+        problems: Entries that match no case, with the reason.
     """
 
     run: Run
@@ -137,7 +137,7 @@ class ImportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every entry belongs to a case, and every case has an answer."""
+        """Whether every entry matches a case and every case has an answer."""
         return not (self.problems or self.counts.get("missing") or self.counts.get("failed"))
 
 
@@ -151,14 +151,14 @@ def import_results(
     model: str | None = None,
     **layout: Unpack[LayoutKeywords],
 ) -> ImportResult:
-    """Import results of the original code or of another harness, answers produced elsewhere, or a cassette, as a run.
+    """Import results from the original code or another harness, external answers, or a cassette as a run.
 
     Args:
-        files: The files.
+        files: The files to import.
         from_: Format: rgb (the original code), jsonl, inspect, lm-eval or cassette.
         out: New folder for the run.
-        data: Datasets as in `run`, or the folder of an exported testbed; not for a cassette.
-        model: Model that gave the answers (jsonl, lm-eval), or another name for it (inspect).
+        data: Datasets as in `run`, or the folder of an exported testbed. Not used for a cassette.
+        model: Model that gave the answers (for jsonl and lm-eval), or a different name for it (for inspect).
         layout: Options that choose the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
@@ -217,13 +217,13 @@ def _match(
 
 @dataclass(frozen=True)
 class MergeResult:
-    """Runs, or sums of runs, that were combined.
+    """The result of combining runs or aggregate files.
 
     Attributes:
         out: Path or URL of the result.
-        run: The combined run; None for sums.
-        counts: Cases, results and duplicates; for sums trials and questions.
-        description: The counts in words.
+        run: The combined run; None for aggregate files.
+        counts: Numbers of cases, results and duplicates; for aggregate files, of trials and questions.
+        description: The counts as a phrase.
     """
 
     out: str
@@ -234,11 +234,11 @@ class MergeResult:
 
 @checked
 def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> MergeResult:
-    """Combine shards, or runs from several machines, into one run; or files of sums into one file.
+    """Combine shards, or runs from several machines, into one run, or several aggregate files into one.
 
     Args:
-        runs: Runs with the same settings apart from `shard`, or files of sums (`score(…, sums=FILE)`).
-        out: New folder for the run; file or URL for sums.
+        runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).
+        out: New folder for the run, or file or URL for the aggregates.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}

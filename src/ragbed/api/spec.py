@@ -1,4 +1,4 @@
-"""The parameters of a run, checked when they are given."""
+"""The parameters of a run, which are validated on construction."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "bundled/smollm2"
 LocalFile: TypeAlias = str | Path | None
-_LARGEST = 2**53 - 1  # Larger integers are not exact in JSON.
+_LARGEST = 2**53 - 1  # Larger integers cannot be represented exactly in JSON.
 
 
 class MixKeywords(TypedDict, total=False):
-    """Options that choose the documents of a case."""
+    """Options that select the documents of a case."""
 
     noise: Values | None
     num_docs: int | None
@@ -32,7 +32,7 @@ class MixKeywords(TypedDict, total=False):
 
 
 class LayoutKeywords(MixKeywords, total=False):
-    """Options that choose the test cases, as in `run`."""
+    """Options that select the test cases, as in `run`."""
 
     testbeds: Values | None
     distractors: Values
@@ -45,14 +45,14 @@ class LayoutKeywords(MixKeywords, total=False):
 
 
 class EngineKeywords(TypedDict, total=False):
-    """Options that choose where the work runs."""
+    """Options that determine where the work runs."""
 
     engine: str
     cluster: str | None
 
 
 class CallKeywords(EngineKeywords, total=False):
-    """Options of every function that calls models, as in `run`."""
+    """Options shared by all functions that call models, as in `run`."""
 
     replicas: int | None
     gpus_per_replica: float | None
@@ -95,58 +95,60 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """A run to plan: the models, the data, and the options of `ragbed run` under the same names.
+    """The specification of a run: the models, the data, and the options of `ragbed run` under the same names.
 
-    Parameters that take several values accept one value, a list, or a string with commas.
+    Parameters that take several values accept a single value, a list, or a comma-separated string.
 
     Attributes:
-        model: Model string such as `openai/gpt-4o-mini`, an object with the `Model` protocol, a function from a prompt
-            to a response, a `ragbed.system`, a list of these, or a dictionary with display names as keys.
+        model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
+            that maps a prompt to a response, a `ragbed.system`, a list of these, or a dictionary with display names as
+            keys.
         data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
             names as keys.
         out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
-        testbeds: Testbeds; default: noise, rejection, integration, counterfactual and closed-book.
-        noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's.
-        num_docs: Documents per question; default: 5, or fewer if the data has too few.
-        true_ratio: Counterfactual testbed: fractions of documents with the true answer.
+        testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
+        noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
+        num_docs: Number of documents per question; default: 5, or fewer if the data has too few.
+        true_ratio: Fractions of documents with the true answer in the counterfactual testbed.
         distractors: Distractor conditions: related, random, fixed.
-        positions: Positions of the supporting documents: balanced over the items, or all positions for every item.
-        profile: Profile: robust, paper, code-2023 or code-2024.
+        positions: Positions of the supporting documents: balanced across the items, or every position for every item.
+        profile: Benchmark profile: robust, paper, code-2023 or code-2024.
         lang: Languages to evaluate: en, zh.
-        limit: First N items of each dataset, or that fraction.
+        limit: Evaluate only the first N items, or this fraction, of each dataset.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
-        strategies: Prompting strategies to run as well: quote, numbered, unwarned, decompose, isolate, cite, or all.
-        repeats: Responses per case.
-        temperature: Sampling temperature, or "none" to leave it out of requests; default: 0, or the preset's.
+        strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
+        repeats: Number of responses per case.
+        temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
-        max_tokens: Maximum tokens per response. With "auto" it starts at 256, or at 4,096 once the model thinks, and a
-            truncated response is requested once more with up to 16,384. Default: "auto", or the preset's.
-        reasoning_effort: How much the model thinks, as its provider names it, e.g. `low`.
+        max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
+            been seen to think, and a truncated response is requested once more with up to 16,384. Default: "auto", or
+            the preset's.
+        reasoning_effort: Reasoning effort in the provider's own terms, e.g. `low`.
         thinking: Whether the model thinks: `on`, `off`, or `budget=N` with a number of tokens.
-        extra_body: Further fields of the request, as a dictionary or as JSON.
-        header: Further headers of the request, each as `Name: value`.
-        seed_model: Seed of the model's random generator.
-        preset: Name of a system of the paper whose prompt format and sampling to use.
-        trust_remote_code: Run the code of a pinned `hf/` revision.
-        max_connections: Maximum concurrent requests; default: adaptive, up to 64.
+        extra_body: Additional request fields, as a dictionary or as JSON.
+        header: Additional request headers, each as `Name: value`.
+        seed_model: Random seed passed to the model.
+        preset: Name of a system in the paper whose prompt format and sampling to use.
+        trust_remote_code: Allow running the code in a pinned `hf/` revision.
+        max_connections: Maximum number of concurrent requests; default: adaptive, up to 64.
         rpm: Maximum requests per minute.
         tpm: Maximum tokens per minute.
-        timeout: Timeout of one request, in seconds.
-        budget: Stop when this amount in dollars is spent.
+        timeout: Timeout per request, in seconds.
+        budget: Stop once this amount, in dollars, has been spent.
         no_cache: Ignore cached responses.
         engine: Where the work runs: local, or ray for a Ray cluster.
-        cluster: Ray cluster to join, as HOST:PORT of its head node or auto; default: a new local cluster.
-        replicas: Replicas of each model on the cluster; default: 1.
-        gpus_per_replica: GPUs that each replica needs; default: 0.
-        cpus_per_replica: CPUs that each replica needs; default: 1.
+        cluster: Ray cluster to join: HOST:PORT of its head node, or `auto`; default: a new local cluster.
+        replicas: Number of replicas of each model on the cluster; default: 1.
+        gpus_per_replica: Number of GPUs per replica; default: 0.
+        cpus_per_replica: Number of CPUs per replica; default: 1.
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
-        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; `Run.gates` has the results.
-        junit: File to which the gates are written as JUnit XML.
-        until: Stop when these conditions are decided, e.g. `noise.accuracy@0.8 ± 3`, `compare:runs/base:drop 5%`, or
-            `decided` for the gates; `Run.conditions` has the results.
-        batch: Send the requests as provider batches (OpenAI, Anthropic), at half the price and with results within a
-            day.
+        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; the results are in `Run.gates`.
+        junit: File to write the gate results to, as JUnit XML.
+        until: Stop once these conditions are decided, e.g. `noise.accuracy@0.8 ± 3`, `compare:runs/base:drop 5%`, or
+            `decided` for the gates; the results are in `Run.conditions`.
+        batch: Send the requests through the provider's batch API (OpenAI, Anthropic), at half the price and with
+            results within a day.
 
     Raises:
         UsageError: A value has the wrong type or is out of range.
@@ -225,18 +227,18 @@ class RunSpec:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """Return the gates of `fail_under`."""
+        """Return the gates given by `fail_under`."""
         return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Return the conditions of `until`."""
+        """Return the conditions given by `until`."""
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
 
 
 @dataclass(frozen=True)
 class _Bounds:
-    """The allowed values of a number: its type, whether None is allowed, and the range."""
+    """The constraints on a number: its type, its range, and whether None is allowed."""
 
     whole: bool = True
     optional: bool = True
@@ -246,7 +248,7 @@ class _Bounds:
 
 
 _NUMBERS = {
-    "num_docs": _Bounds(),  # The range depends on the testbed and is checked with it.
+    "num_docs": _Bounds(),  # The range depends on the testbed, so it is checked there.
     "seed": _Bounds(optional=False),
     "repeats": _Bounds(optional=False, low=1),
     "top_p": _Bounds(whole=False, low=0, high=1),
@@ -263,10 +265,10 @@ _NUMBERS = {
 
 
 def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> RunSpec:
-    """Return the spec of `ragbed.run(model, data, **options)`.
+    """Return the spec for `ragbed.run(model, data, **options)`.
 
     Raises:
-        UsageError: There is no such option, or a value is wrong.
+        UsageError: An option is unknown, or a value is invalid.
     """
     known = [field.name for field in fields(RunSpec)]
     for name in options:
@@ -280,10 +282,10 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
 
 
 def check_path(name: str, value: object) -> Path | None:
-    """Return a local path that a parameter names.
+    """Return the local path given by a parameter.
 
     Raises:
-        UsageError: It is not a path, or it is a URL.
+        UsageError: The value is not a path, or it is a URL.
     """
     if value is None:
         return None
@@ -300,7 +302,7 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _check_values(name: str, value: object, *, optional: bool) -> None:
-    """Check a parameter that takes one value or several."""
+    """Check a parameter that takes one or more values."""
     if value is None and optional:
         return
     values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]

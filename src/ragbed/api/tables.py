@@ -1,4 +1,4 @@
-"""Base class of results that can be shown and exported as one table."""
+"""Base class for results that can be shown and exported as a single table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class TableResult(ABC):
-    """A result with one main table: `records()` has its rows as plain values, `to_pandas()` as a DataFrame."""
+    """A result with one main table; `records()` returns its rows as plain values, `to_pandas()` as a DataFrame."""
 
     @abstractmethod
     def records(self) -> Records:
         """Return the rows of the main table."""
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows of the main table as a DataFrame; needs `ragbed[pandas]`."""
+        """Return the rows of the main table as a DataFrame. Requires `ragbed[pandas]`."""
         return self.records().to_pandas()
 
     def __repr__(self) -> str:

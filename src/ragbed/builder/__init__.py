@@ -1,1 +1,1 @@
-"""Build a dataset from feeds, pages or documents: one file per step."""
+"""Build a dataset from feeds, pages or documents, with one module per step."""

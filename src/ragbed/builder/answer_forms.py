@@ -1,6 +1,7 @@
 """Write a false answer in the form in which a text states the true one.
 
-For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", whatever the form of the false answer.
+For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", regardless of how the false answer is
+written.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NUMBER_WORDS = {
     "en": re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*"),
     "zh": re.compile(r"[零〇一二两三四五六七八九十百千万亿]+"),
 }
-_MAX_DECIMALS = 3  # more decimals result from scaling and do not look natural
+_MAX_DECIMALS = 3  # scaling can produce more decimals, but they would not look natural
 
 
 def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
@@ -57,7 +58,7 @@ def _match_case(original: str, false: str) -> str:
 
 
 def _write_quantity(original: str, wanted: Quantity, lang: Lang) -> str | None:
-    """Replace the number only, so that unit, sign and scale stay as in the text."""
+    """Replace only the number, and keep the unit, sign and scale of the text."""
     quantities = FoldedResponse(fold(original, lang)).quantities
     parsed = next((quantity for quantity in quantities if quantity.value), None)
     if parsed is None or (parsed.unit != wanted.unit and parsed.unit and wanted.unit):
@@ -96,12 +97,12 @@ def _split_unit(words: str) -> tuple[str, str]:
 
 
 def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
-    """Replace day, month and year one by one; parts that the false date lacks stay."""
+    """Replace the day, month and year one by one, and keep the parts that the false date lacks."""
     response = FoldedResponse(fold(original, lang))
     readings = response.dates or response.years
     if not readings:
         return None
-    # 12/11/2020 can be read in two ways: prefer the reading that agrees with the true answer.
+    # 12/11/2020 can be read in two ways, so prefer the reading that agrees with the true answer.
     parsed = min(readings, key=lambda reading: any(reading.contradicts(date) for date in true))
     order = ("day", "month", "year")
     if re.match(r"\W*[12][0-9]{3}\D", original) or "月" in original:
@@ -120,7 +121,7 @@ def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang)
 
 
 def _writer_like(token: str, name: str, value: int) -> Callable[[int], str] | None:
-    """Return a function that writes another value in the form of a token, if the token states this value."""
+    """Return a function that writes other values in a token's form, or None if the token does not state this value."""
     if token[0].isdigit():
         digits = token.rstrip("stndrh")
         if int(digits) == value:

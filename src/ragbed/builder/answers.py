@@ -1,4 +1,4 @@
-"""Verify the answers of questions: by enough sources, and by a model that reads the passages."""
+"""Verify the answers to questions: enough sources must support them, and a model must find them in the passages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score
 
 STEP = "answers"
-_SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has documents
+_SHOWN = 5  # maximum number of supporting passages in the reader's prompt, equal to the number of documents in a case
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions with enough varied passages from which a reader finds the answer."""
+    """Yield the questions that have enough varied passages and whose answer a reader finds in them."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -63,7 +63,7 @@ def source_of(passage: Passage) -> str:
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Keep at most this many passages of each source and relevance label, in order; 0 means no limit."""
+    """Keep at most this many passages per source and relevance label, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -75,19 +75,19 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def usable_passages(draft: Draft, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """Return the passages of an item: few of each source, and no support that only mentions the answer."""
+    """Return an item's passages: only a few per source, and no supporting passages that merely mention the answer."""
     stated = [passage for passage in passages if passage.stance != "supports" or is_stated(draft, passage)]
     return limit_sources(stated, most)
 
 
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Return the passages with a relevance label."""
+    """Return the passages with the given relevance label."""
     return [passage for passage in passages if passage.stance == stance]
 
 
 @dataclass(frozen=True)
 class VerifiedQuestions:
-    """The records of verified questions, by the id of the question."""
+    """The records of verified questions, keyed by question id."""
 
     drafts: dict[str, Draft]
     probes: dict[str, Probe]
@@ -96,7 +96,7 @@ class VerifiedQuestions:
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
-    """Read the records of the questions that passed this step, with at most `per_source` passages of a source."""
+    """Read the records of the questions that passed this step, with at most `per_source` passages per source."""
     verified = {record.question for record in build.read(STEP, Verified)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
@@ -107,7 +107,7 @@ def read_verified(build: Build) -> VerifiedQuestions:
 
 
 def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
-    """Return the event of each question, named after the first question about it."""
+    """Map each question to its event, which is named after the first question about it."""
     by_page: dict[str, str] = {}
     events = {}
     for name, passages in pools.items():
@@ -133,7 +133,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that all sources state as a guess or a preliminary number."""
+    """Find answers that every source states only as a guess or a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -1,4 +1,4 @@
-"""Fetch and read the articles of all sources; reject unknown languages and duplicates, each with a reason."""
+"""Fetch and read the articles of all sources; reject unsupported languages and duplicates, and record the reasons."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # in another time zone it may already be tomorrow
-MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
+_OTHER_ZONES = timedelta(days=1)  # it may already be tomorrow in another time zone
+# Minimum length of an article; shorter texts are captions or brief notices, too short for a question and an answer.
+MIN_TOKENS = 40
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
-    """Yield the articles of all sources in the recipe's languages and dates, each URL once."""
+    """Yield the articles of all sources that match the recipe's languages and dates, each URL once."""
     urls: set[str] = set()
     for number, found in enumerate(drain(_collect(build))):
         build.watch(STEP, number, None)
@@ -69,7 +70,7 @@ async def collect_articles(
     """Yield the articles of all sources, each text once, in an order that does not depend on response times.
 
     Args:
-        sources: Where to look.
+        sources: Sources to collect articles from.
         documents: Fetches and reads documents.
         today: Latest date that an article may have.
     """
@@ -112,7 +113,7 @@ async def _pass_on(found: Reject) -> Reject:
 
 
 async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Fetch and read a page that a list or a search names."""
+    """Fetch and read a page found in a list or by a search."""
     if not link.url:
         return reject(f"{source.name}: {link.title}", "address", "the entry has no URL")
     fetched = await documents.fetcher.fetch(link.url)
@@ -125,7 +126,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
 
 
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Read a document; title, date and licence in the list take precedence over those in the document."""
+    """Read a document; the title, date and licence in the list take precedence over those in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
     read = await documents.extractor.extract(job)
     if read.outcome != "ok":
@@ -150,7 +151,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return the day of an ISO date; None if it is not a date or in the future, as in some feeds."""
+    """Return the day of an ISO date, or None if it is invalid or, as in some feeds, in the future."""
     try:
         day = date.fromisoformat((text or "")[:10])
     except ValueError:
@@ -159,7 +160,7 @@ def _past_day(text: str | None, today: date) -> str | None:
 
 
 def make_pages(build: Build) -> Iterator[FetchedPage | Reject]:
-    """Yield the pages that searches found, each URL once."""
+    """Yield the pages found by the searches, each URL once."""
     urls = dict.fromkeys(hit.url for hit in build.read("hits", Hit))
     with RecordIndex(build, "articles", Article) as articles:
         known = {article.url: place for place, article in articles.scan() if article.url in urls}

@@ -1,4 +1,4 @@
-"""Write a recipe from a brief of one sentence and a folder of documents, with defaults to change."""
+"""Write a recipe from a one-sentence brief and a folder of documents, with defaults that the user can change."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ragbed.text import numeral, storable_name
 
 _NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {
     "两": 2
-}  # 一 is left out, because it is an article in 一个
+}  # 一 is omitted because it is an article in 一个
 _NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
 _ABOUT = r"\b(?:about|on)\b|关于|有关"
-# Before the topic a count may be anywhere; in the topic only where something new begins.
+# Before the topic, a count may appear anywhere; within the topic, only after a separator or a conjunction.
 _LEAD = (
     rf"(?:(?P<before>^(?:(?!{_ABOUT}).)*?)"
     r"|[\s,;:，；：、(（]*(?:[,;:，；：、(（]|\b(?:and|plus|with|including)\b|和|以及|其中|包括)\s*)"
@@ -31,7 +31,7 @@ _TAIL = (
 
 
 def _counted(english: str, chinese: str) -> re.Pattern[str]:
-    """Return a pattern for a count of questions: "2 combined ones", but not "2 combined cycle plants"."""
+    """Return a pattern that matches a number of questions ("2 combined ones", but not "2 combined cycle plants")."""
     return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
 }
-# A number before its language (10 English, 10个英文, 10 in English), or after it (English: 10, 英文10个).
+# A number may precede its language (10 English, 10个英文, 10 in English) or follow it (English: 10, 英文10个).
 _BY_LANG = (
     rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}"
     rf"|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
@@ -54,7 +54,7 @@ _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
 )
-# Only as the language of questions, because "French wine" may be the topic.
+# These match only as the language of the questions, because "French wine" may be the topic.
 _OTHER_LANGS = re.compile(
     rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
     rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
@@ -63,7 +63,7 @@ _OTHER_LANGS = re.compile(
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
-_MIN_PASSAGE = 60  # tokens: two sentences
+_MIN_PASSAGE = 60  # about two sentences, in tokens
 
 
 def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:
@@ -73,7 +73,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         brief: The user's wishes in one sentence.
         documents: A folder of documents, or a file that lists or contains them.
         generator: Model that writes the questions.
-        name: Name of the build; by default that of the folder.
+        name: Name of the build; defaults to the folder's name.
         home: Folder of the recipe. Paths of documents below it are relative, so that all can be moved together.
 
     Raises:
@@ -140,7 +140,7 @@ def _count(pattern: re.Pattern[str], brief: str) -> int | None:
 
 
 def _count_by_lang(brief: str) -> dict[Lang, int] | None:
-    """Return the number of questions in each language, if the brief states it for all of them."""
+    """Return the number of questions in each language, if the brief states a number for every language."""
     text = _TOPIC.sub("", brief)
     for order in _BY_LANG:
         found = {
@@ -154,7 +154,7 @@ def _count_by_lang(brief: str) -> dict[Lang, int] | None:
 
 
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
-    """Return the counts of integration and counterfactual questions, and the brief without them."""
+    """Return the requested numbers of integration and counterfactual questions, and the brief without those phrases."""
     counts, rest = {}, " ".join(brief.split())
     for kind, pattern in _KINDS.items():
         counts[kind] = _count(pattern, rest) or 0
@@ -168,13 +168,13 @@ def _topic(brief: str) -> str:
 
 
 def _langs_of(survey: Survey | None) -> list[Lang]:
-    """Return the languages of a folder's plain documents; both if unknown."""
+    """Return the languages of a folder's plain-text documents, or both languages if unknown."""
     found = survey.langs if survey else {}
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
 
 
 def _propose(survey: Survey | None, langs: Sequence[Lang]) -> int | dict[Lang, int]:
-    """Return how many items to build: about one per document, at most 50."""
+    """Return the number of items to build: about one per document, up to 50."""
     if survey is None or not survey.langs:
         return _DEFAULT_ITEMS
     counts: dict[Lang, int] = {
@@ -184,7 +184,7 @@ def _propose(survey: Survey | None, langs: Sequence[Lang]) -> int | dict[Lang, i
 
 
 def _tokens(survey: Survey | None) -> int:
-    """Return the length of passages: a third of a short document, so that the rest of it can distract."""
+    """Return the maximum passage length: a third of a short document, so that the rest can serve as a distractor."""
     if survey is None or not survey.tokens:
         return MAX_TOKENS
     return max(_MIN_PASSAGE, min(MAX_TOKENS, survey.tokens // 3))

@@ -1,4 +1,4 @@
-"""The context of a build: its folder, its recipe, and the services that its steps use."""
+"""The context of a build: its folder, its recipe and the services that its steps use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
-Problem: TypeAlias = tuple[str, str]  # outcome and reason of a reject
+Problem: TypeAlias = tuple[str, str]  # outcome and reason of a rejection
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BuildServices:
         environ: Keys and base URLs of search engines.
         gate: Addresses that may be connected to.
         manners: Limits for fetching pages.
-        locked: Fetch nothing and use only what is stored.
+        locked: Whether to fetch nothing and use stored data only.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -55,7 +55,7 @@ class Build:
         outside: Access to the network.
         watch: Called with the name of the step, the number of finished records, and the total if known.
         engine: Runs reading, splitting, encoding and labelling.
-        home: Folder of the recipe, which its relative paths start from. No record or lock depends on it.
+        home: Folder of the recipe, against which its paths are resolved. No record or lock depends on it.
         keeper: Folder whose kept/ is used, by default `folder`. A locked build works in a separate folder.
     """
 
@@ -71,13 +71,13 @@ class Build:
 
     @property
     def kept(self) -> Path:
-        """The folder of pages, responses and vectors, which is created if missing."""
+        """The folder of stored pages, responses and vectors, which is created if missing."""
         folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def locate(self, place: str) -> str:
-        """Return the path of a file or folder that the recipe names; web URLs stay."""
+        """Resolve the path of a file or folder named in the recipe; URLs are returned unchanged."""
         return place if place.startswith(("http://", "https://")) else str(self.home / place)
 
     @property
@@ -106,14 +106,14 @@ class Build:
             yield decode_line(decoder, line, path, number, step)
 
     def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
-        """Yield things one by one and report the progress."""
+        """Yield the given objects one by one and report the progress."""
         for number, thing in enumerate(things):
             self.watch(step, number, len(things))
             yield thing
 
 
 def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, number: int, step: str) -> Thing:
-    """Decode a record of a step's file; the error of an invalid line names the line."""
+    """Decode a record from a step's file; the error for an invalid line includes the line number."""
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
@@ -121,7 +121,7 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
 
 
 class RecordIndex(Generic[Thing]):
-    """Random access to the records of a step, which may not fit into memory. Used as a context manager.
+    """Random access to a step's records, which may not fit into memory. Use it as a context manager.
 
     Args:
         build: The build.
@@ -140,7 +140,7 @@ class RecordIndex(Generic[Thing]):
         self._file.close()
 
     def scan(self) -> Iterator[tuple[int, Thing]]:
-        """Yield every record with its offset; do not call `read` during the iteration."""
+        """Yield every record with its offset. Do not call `read` during the iteration."""
         offset = 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
@@ -155,12 +155,12 @@ class RecordIndex(Generic[Thing]):
 
 
 def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
-    """Make the record of a question, page or passage that a step rejects."""
+    """Create the record for a question, page or passage that a step rejects."""
     return Reject(step=step, what=what, outcome=outcome, reason=reason)
 
 
 def hash_file(path: Path) -> str:
-    """Return the sha256 of a file."""
+    """Return the SHA-256 hash of a file."""
     check_regular(path, follow_links=True)
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()

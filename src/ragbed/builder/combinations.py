@@ -26,19 +26,21 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import guess_lang, to_terms
 
 STEP = "combinations"
-_MAX_USES = 2  # pairs that contain the same question, so that no answer dominates
-# Pairs tried per wanted pair. The rest is less similar and rarely fits, and each try reads all passages of both.
+_MAX_USES = 2  # maximum number of pairs that contain the same question, so that no answer dominates
+# Maximum number of pairs tried per requested pair. The remaining pairs are less similar and rarely fit, and each
+# attempt reads all passages of both questions.
 _TRIES = 50
-_MAX_PAIRS = 1_000_000  # most similar pairs considered: their number grows with the square of the questions
-# Share of a question's words, and of the words only it has, that the combined question must keep. The paper's own
-# example keeps 0.8.
+# Maximum number of pairs to consider, most similar first; the number of pairs is quadratic in the number of questions.
+_MAX_PAIRS = 1_000_000
+# Minimum share of a question's words, and of its distinctive words, that the combined question must contain. The
+# paper's own example contains 0.8.
 _KEPT = 0.6
 
 _Pools: TypeAlias = Mapping[str, Sequence[Passage]]
 
 
 def make_combinations(build: Build) -> Iterator[Combination | Reject]:
-    """Yield combined questions; the most similar questions of a language are combined first."""
+    """Yield combined questions, starting with the most similar pairs in each language."""
     wanted = {lang: wanted_of(build.recipe, "integration", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -54,8 +56,9 @@ def make_combinations(build: Build) -> Iterator[Combination | Reject]:
 def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
     """Return the passages of an integration item, each with the part that it supports.
 
-    Passages that contain several parts are left out. Of near-duplicates one is kept, preferably a supporting one: pages
-    about two events may follow the same template.
+    Passages that contain several parts are omitted. Only one of several near-duplicates is kept, preferably a
+    supporting
+    one, because pages about two events may follow the same template.
     """
     merged, texts = _usable(parts, pools), Distinct()
     order = sorted(range(len(merged)), key=lambda place: merged[place][0] is None)
@@ -64,7 +67,7 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
 
 
 def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Passage]]:
-    """Return supporting passages with exactly their own part, and other passages with no part."""
+    """Return the supporting passages that contain only their own part, and the other passages that contain no part."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: dict[str, tuple[int | None, Passage]] = {}
     for number, draft in enumerate(parts):
@@ -116,7 +119,7 @@ def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Pro
     if any(find_answer(crossed, " ".join(first.answer[0]))):
         return "same-answer", f"both have the answer {first.answer[0][0]!r}"
     required = build.recipe.pools
-    for merge in (_usable, merge_pools):  # the cheap check first, because most pairs fail
+    for merge in (_usable, merge_pools):  # run the cheap check first, because most pairs fail it
         parts = Counter(part for part, _ in merge(pair, pools))
         if min(parts[0], parts[1]) < max(1, required.supports):
             return "shortcut", "too few distinct documents answer one part without the other"
@@ -172,7 +175,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question has most words of a part, most of those that only this part has, and its years."""
+    """Check that a combined question has most of a part's words, most of its distinctive words, and its years."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

@@ -1,7 +1,8 @@
-"""Measure how much of a text is in possible training data, by shared n-grams.
+"""Measure how much of a text appears in possible training data, based on shared n-grams.
 
-Brown et al. (NeurIPS 2020) call a text contaminated if it shares one 13-gram. Here the share of a text's n-grams
-counts, because news articles quote one another, and one quotation is not the article.
+Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here the measure is the share of a
+text's n-grams, because news articles quote one another, and a single quotation does not mean that the whole article was
+seen.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from ragbed.io.locations import check_regular
 from ragbed.schema import Lang
 from ragbed.text import storable_name
 
-# Words or characters that two texts do not share by chance: 20 Chinese characters say as much as 13 English words.
+# Length of an n-gram, in words or characters, that two texts do not share by chance: 20 Chinese characters carry as
+# much information as 13 English words.
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
-SEEN = 0.2  # share of shared n-grams from which a text counts as seen; a copy has nearly all, quotations have fewer
+SEEN = 0.2  # minimum share of shared n-grams for a text to count as seen; copies share nearly all, quotations fewer
 _WORD = re.compile(r"[^\W\u3400-\u9fff_]+|[\u3400-\u9fff]")
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products modulo 2**64 lose no word of an n-gram
-_BLOCK = 1 << 20  # characters of a plain text read at a time
-_OVERLAP = 2_000  # characters shared by two blocks, so that no n-gram is split
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 preserves every word of an n-gram
+_BLOCK = 1 << 20  # number of characters of a plain text to read at a time
+_OVERLAP = 2_000  # number of characters shared by adjacent blocks, so that no n-gram is split
 _KINDS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 
@@ -37,7 +39,7 @@ class _Line(msgspec.Struct):
 
 
 def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) -> dict[str, float]:
-    """Return the share of each text's n-grams that occur in the corpora; texts shorter than an n-gram are left out.
+    """Return the share of each text's n-grams that occur in the corpora; texts shorter than an n-gram are omitted.
 
     Args:
         texts: Texts by name, each with its language.
@@ -57,7 +59,7 @@ def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) ->
 
 
 def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Return name, size and time of each file, which show a change without reading large files."""
+    """Return the name, size and modification time of each file, to detect changes without reading large files."""
     stats = [(file.name, file.stat()) for file in _files(corpora)]
     return [(storable_name(name), stat.st_size, stat.st_mtime_ns) for name, stat in stats]
 

@@ -1,4 +1,4 @@
-"""Make a false answer for questions that models know, and put it into the supporting passages."""
+"""Create false answers for questions that models know, and insert them into the supporting passages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from ragbed.text import to_terms
 STEP = "falsehoods"
 REWRITE_STEP = "rewrites"
 _MAX_TOKENS = (
-    700  # a rewritten passage has 300 of our tokens, and up to twice as many of a tokenizer not made for Chinese
+    700  # a rewritten passage has 300 of our tokens, or up to twice as many with a tokenizer not designed for Chinese
 )
-_MAX_OTHERS = 50  # similar questions whose answers are tried; the answers of less similar ones are not plausible
+# Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
+_MAX_OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
@@ -43,7 +44,7 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         is_asked = cases and build.recipe.generator != GENERATOR
         responses = ask_for_fields(build, STEP, cases) if is_asked else {}
         for draft, case in zip(own, cases, strict=True):
-            blocks = responses.get(case.case, [{}])  # by rules, the answer to a similar question is used
+            blocks = responses.get(case.case, [{}])  # the rules use the answer to a similar question instead
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue
@@ -58,7 +59,7 @@ def _prompt(draft: Draft) -> str:
 
 
 def _generated_fake(text: str, case: Case) -> str:
-    """Return a false answer without a full stop; empty if a small model only repeats the prompt's placeholder."""
+    """Return a false answer without its full stop, or an empty string if a small model only repeats the placeholder."""
     placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
     text = text.strip().rstrip("。.")
     return "" if text.lower() in placeholders else text
@@ -69,8 +70,8 @@ def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]
 
     Args:
         draft: The question.
-        generated: The false answer of the generator.
-        others: The questions of the same language, with their terms.
+        generated: The generator's false answer.
+        others: The questions in the same language, with their terms.
     """
     terms = next(own for other, own in others if other is draft)
     faults = check_fake(draft, ((generated,),)) if generated else ["there is none"]
@@ -87,7 +88,7 @@ def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]
 
 
 def _repeats(fake: str, terms: set[str], draft: Draft) -> bool:
-    """Check whether most words of a false answer are the question's and not the true answer's."""
+    """Check whether most words of a false answer come from the question and not from the true answer."""
     words = set(to_terms(fake)).difference(to_terms(draft.answer[0][0]))
     return 2 * len(words & terms) > len(words)
 
@@ -107,7 +108,7 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
 
 
 def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield the edited passages that a model rewrote without changing the content; none without a rewriter."""
+    """Yield the edited passages that a model rewrote without changing the content, or nothing without a rewriter."""
     rewriter = build.recipe.pools.rewriter
     if rewriter is None:
         return

@@ -1,4 +1,4 @@
-"""Write the results of a build: a file of items per language and kind, and a lock with the hashes of all inputs."""
+"""Write the results of a build: one item file per language and kind, and a lock with the hashes of all inputs."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Lock(Struct, frozen=True, kw_only=True):
 
     ragbed: str
     begun: str
-    canary: str  # a unique string: a model that can complete it was trained on this benchmark
+    canary: str  # a unique string; a model that can complete it was trained on this benchmark
     recipe: Recipe
-    models: dict[str, str]  # called models and the identities that they reported
+    models: dict[str, str]  # the models that were called and the identities that they reported
     encoders: dict[str, str]
     prompts: dict[str, str]
     sources: dict[str, str]  # URLs of articles and hashes of their bytes
@@ -45,9 +45,9 @@ class Lock(Struct, frozen=True, kw_only=True):
 
 
 def write_files(build: Build) -> dict[str, str]:
-    """Write the files of items, and return their names and hashes.
+    """Write the item files, and return their names and hashes.
 
-    A file of an earlier build that this one does not write is removed, unless this build has no items at all.
+    Item files from an earlier build that this build does not write are removed, unless this build has no items at all.
     """
     names = [f"{lang}_{kind}.jsonl" for lang in ("en", "zh") for kind in KINDS]
     earlier = listed_files(build.folder)
@@ -65,7 +65,7 @@ def write_files(build: Build) -> dict[str, str]:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the files of items in a folder's lock; none if the lock is missing or unreadable."""
+    """Return the item files listed in a folder's lock, or none if the lock is missing or unreadable."""
     try:
         return read_lock(folder).files
     except RagbedError:
@@ -73,7 +73,7 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
-    """Make the lock of a finished build."""
+    """Create the lock of a finished build."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
     encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     if build.recipe.search.engine == "local" and build.recipe.search.encoder:
@@ -94,13 +94,13 @@ def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapp
 
 
 def write_lock(folder: Path, lock: Lock) -> None:
-    """Write a lock into its folder."""
+    """Write a lock to its folder."""
     with write_whole(folder / LOCK) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
 
 
 def read_lock(folder: Path) -> Lock:
-    """Read the lock of a folder."""
+    """Read a folder's lock."""
     path = folder / LOCK
     try:
         return msgspec.json.decode(read_regular(path), type=Lock)
@@ -111,13 +111,13 @@ def read_lock(folder: Path) -> Lock:
 
 
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
-    """Refuse a recipe that differs from the lock's, before anything is built."""
+    """Reject a recipe that differs from the lock's, before anything is built."""
     if lock.recipe != recipe:
         _report(folder, "recipe", msgspec.structs.asdict(lock.recipe), msgspec.structs.asdict(recipe))
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Refuse a build that differs from its lock, and name the first difference."""
+    """Reject a build that differs from its lock, and name the first difference."""
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:
@@ -125,10 +125,10 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
 
 
 def put_back(made: Path, folder: Path, lock: Lock) -> None:
-    """Move the files of a locked build to where they are missing.
+    """Restore the missing files of a locked build.
 
     Raises:
-        RagbedError: A file was changed since the build. It stays as it is.
+        RagbedError: A file was changed after the build. It is left unchanged.
     """
     hashes = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
     paths = {name: folder / name for name in hashes}

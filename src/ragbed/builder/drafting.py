@@ -1,4 +1,4 @@
-"""Check a generated question: short typed answer, self-contained, not given away, stated in the article."""
+"""Check a generated question: it must be self-contained and have a short typed answer that the article states."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import guess_lang, split_sentences
 
-# Words or characters of an answer. RGB's longest have 9 and 22; longer ones are sentences, which are not repeated
-# verbatim.
+# Maximum number of words or characters of an answer. RGB's longest answers have 9 and 22; longer ones are sentences,
+# which responses do not repeat verbatim.
 _MAX_ANSWER = {"en": 10, "zh": 24}
-_MIN_QUESTION = {"en": 5, "zh": 7}  # words or characters; shorter questions cannot name their subject
+_MIN_QUESTION = {"en": 5, "zh": 7}  # minimum number of words or characters; shorter questions cannot name their subject
 _YES_NO = {
     "en": re.compile(
         r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might)\b", re.IGNORECASE
@@ -31,7 +31,7 @@ _YES_NO = {
     "zh": re.compile(r"吗[？?]?$|是否|是不是|有没有|能否|可否"),
 }
 _YES = frozenset({"yes", "no", "true", "false", "是", "否", "对", "不对", "有", "没有", "会", "不会", "不是"})
-# Words that refer to the article, or to the day of its publication.
+# Words that refer to the article or to its date of publication.
 _OUTSIDE = {
     "en": re.compile(
         r"\b(?:the|this|that) (?:text|article|passage|report|story|document|author)\b(?! of\b| (?-i:[A-Z\"“]))"
@@ -42,7 +42,7 @@ _OUTSIDE = {
         "本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日|日电|（记者|本报讯"
     ),
 }
-# Words that refer back: to something in the question, or else to nothing that its reader knows.
+# Words that refer back, either to something in the question or to something that its reader does not know.
 _BACK = {
     "en": re.compile(
         r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b"
@@ -52,10 +52,11 @@ _BACK = {
     ),
     "zh": re.compile("[该此](?:公司|市|县|项目|队|校|国|机构|活动|事件)|这[家位次个起]|此次|本次|他们|她们|上述"),
 }
-_NAME_HAN = 4  # characters before such a word in a Chinese question that may contain a name
-_NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")  # a capital inside the sentence, or a title; not a number alone
+_NAME_HAN = 4  # minimum number of characters before such a word in a Chinese question for a name to be possible
+# A capital letter inside the sentence, or a title; a number alone is not enough.
+_NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers of small models that do not name a specific person.
+# Answers from small models that do not name a specific person.
 _NOBODY = {
     "en": re.compile(
         r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
@@ -63,15 +64,16 @@ _NOBODY = {
     ),
     "zh": re.compile("[有相]关部门|主办方|警方|当局|官方|专家|记者|居民|市民|网友"),
 }
-# Names in the prompts' examples (prompts/build), which small models copy into their questions.
+# Names in the examples of the prompts (prompts/build), which small models copy into their questions.
 EXAMPLES = ("Orsa", "Velden", "Halvorsen", "Lund Bridge", "Ferri", "云溪", "沈知远", "青浦大桥", "顾长风")
 _ARTICLE = re.compile(r"^(?:an?|the) ")
-_BEFORE = 0.75  # share of a question's words in the sentence before that of the answer, if that has none of them
+# Minimum share of the question's words in the preceding sentence, if the answer's sentence contains none of them.
+_BEFORE = 0.75
 _NO_WORD = re.compile(r"\W+")
 
 
 class Drafted(NamedTuple):
-    """A draft, or the reason why there is none."""
+    """A draft, or the reason why it was rejected."""
 
     draft: Draft | None
     outcome: str = ""
@@ -83,7 +85,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
     """Make a draft from a block of fields.
 
     Args:
-        block: Fields of the generator.
+        block: Fields from the generator's response.
         lang: Requested language.
         article: Source of the question; None if it comes from the generator's own knowledge.
     """
@@ -112,7 +114,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and the reason of each fault: first of the form, then of the content."""
+    """Yield the outcome and reason of each fault, starting with faults of form."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator gives no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -140,7 +142,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_reference(question: str, lang: Lang) -> str:
-    """Return a word that refers to something outside the question; empty if there is none."""
+    """Return a word that refers to something outside the question, or an empty string if there is none."""
     if outside := _OUTSIDE[lang].search(question):
         return outside[0]
     back = _BACK[lang].search(question)
@@ -157,7 +159,7 @@ def _names_nobody(answer: str, lang: Lang) -> bool:
 
 
 def _size(text: str) -> int:
-    """Count Han characters and other words."""
+    """Count the Han characters and the other words."""
     return len(re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text))
 
 
@@ -186,7 +188,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
             "other-year",
             f"the article says {answer!r} of {', '.join(sorted(years))}, not of the year in {question!r}",
         )
-    if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not contain "cost"
+    if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" may not contain "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
         return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
@@ -194,7 +196,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the sentences with the answer, if each sentence has some, but none of the question's."""
+    """Return the years in the answer's sentences, if each sentence has years but none of those in the question."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -202,13 +204,13 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence shares a word with a question, or that the sentence before it has nearly all of them."""
+    """Check that a sentence shares a word with a question, or that the preceding sentence has nearly all its words."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
 
 def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
-    """Check that another spelling means the same: the same value, the same letters, or the initials."""
+    """Check that another spelling is equivalent: the same value, the same letters, or the initials."""
     if any(find_faults(question, alias, lang)):
         return False
     mine, other = slot_of(question, answer, lang), slot_of(question, alias, lang)
@@ -221,7 +223,7 @@ def is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
 
 
 def slot_of(question: str, answer: str, lang: Lang) -> GoldSlot:
-    """Return the parsed answer of a question."""
+    """Return the parsed answer to a question."""
     return prepare(question, ((answer,),), None, lang).slots[0]
 
 
@@ -230,10 +232,10 @@ def _folded(text: str, lang: Lang) -> str:
 
 
 def _day(text: str, article: Article | None) -> str | None:
-    """Return the generator's date of the event if it is valid and not after the article's, otherwise the article's.
+    """Return the generator's event date if it is valid and not later than the article, otherwise the article's date.
 
-    An undated article gives no date: a wrong late date would let its question pass the check of cut-off dates.
-    Questions from the generator's own knowledge have no article and are not checked.
+    Questions from an undated article get no date: a date that is wrongly late would let them pass the check of
+    knowledge cut-offs. Questions from the generator's own knowledge have no article and are not checked.
     """
     try:
         day = date.fromisoformat(read_day(text) or "").isoformat()

@@ -1,8 +1,8 @@
-"""Replace the true answer by a false one in a supporting passage.
+"""Replace the true answer with a false one in a supporting passage.
 
-There are two variants. `edit_passage` replaces every form of the answer by the same form of the false one.
-`ask_rewrite` lets a model make the passage fluent, so that words that depend on the answer fit too. Both must pass
-`check_edit`.
+There are two variants. `edit_passage` replaces every form of the answer with the same form of the false answer.
+`ask_rewrite` has a model make the passage fluent, so that words that depend on the answer also fit. The output of both
+must pass `check_edit`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ragbed.schema import Answer, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.text import squeezed
 
-_MAX_RATIO = 10  # maximum ratio of a false to a true number; beyond it the false one is not plausible
+_MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger difference is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
-_UNTOUCHED = {"inside", "figure"}  # mentions inside something else; `check_edit` finds what they leave
-_LENGTHS = (0.7, 1.4)  # length of a rewritten passage relative to the edited one
+_UNTOUCHED = {"inside", "figure"}  # mentions inside something else; `check_edit` detects what remains of them
+_LENGTHS = (0.7, 1.4)  # minimum and maximum length of a rewritten passage relative to the edited one
 
 
 class Edit(NamedTuple):
-    """A passage with the false answer."""
+    """A passage that contains the false answer."""
 
     text: str
-    spans: tuple[tuple[int, int], ...]  # start and end of the false answer, in characters
+    spans: tuple[tuple[int, int], ...]  # start and end of each occurrence of the false answer, in characters
 
 
 def check_fake(question: Question, fake: Answer) -> list[str]:
-    """Return the faults of a false answer; none if it is valid."""
+    """Return the faults of a false answer, or an empty list if it is valid."""
     gold = prepare(question.question, question.answer, fake, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     if gold.fake_is_gold:
@@ -66,7 +66,7 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
 
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
-    """Replace every mention: aliases in any case, family and given names, numbers and dates in any form."""
+    """Replace every mention: aliases in any case, family and given names, and numbers and dates in any form."""
     true = prepare(question.question, question.answer, None, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     replacements: dict[tuple[int, int], str] = {}
@@ -86,7 +86,7 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
 
 
 def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
-    """Return the span of a mention with an article of the answer, and without a trailing blank or comma."""
+    """Return the span of a mention, including the answer's article but no trailing space or comma."""
     end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
     longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
     return min(mention.start, end - longest), end
@@ -95,7 +95,10 @@ def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> t
 def _name_parts(
     text: str, aliases: tuple[str, ...], false: str, mentions: list[AnswerMention]
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield replacements for a given or family name alone; beside another capital it may be another person's."""
+    """Yield replacements for a given or family name that stands alone.
+
+    Next to another capitalised word, the name may belong to somebody else.
+    """
     false_parts = _PARTS.split(false)
     people = filter(_is_person, map(_PARTS.split, aliases)) if _is_person(false_parts) else ()
     for parts in people:
@@ -108,7 +111,7 @@ def _name_parts(
 
 
 def _is_alone(text: str, found: re.Match[str], *, is_family: bool) -> bool:
-    """Check that no other name is before a family name, or after a given one."""
+    """Check that no other name precedes the family name or follows the given name."""
     if is_family:
         neighbour = re.search(r"(\w+)[ ·]$", text[max(0, found.start() - 30) : found.start()])
     else:
@@ -121,7 +124,7 @@ def _is_person(parts: list[str]) -> bool:
 
 
 def _is_family_name(name: str, aliases: tuple[str, ...]) -> bool:
-    """Check whether a name is the last part of a longer alias; a family name may be an alias itself."""
+    """Check whether a name is the last part of a longer alias; a family name may itself be an alias."""
     return any(parts[-1].lower() == name.lower() for parts in map(_PARTS.split, aliases) if _is_person(parts))
 
 
@@ -141,7 +144,7 @@ def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
 
 
 def check_edit(question: Question, fake: Answer, original: str, edited: str) -> list[str]:
-    """Return the faults of an edited passage; none if it is valid."""
+    """Return the faults of an edited passage, or an empty list if it is valid."""
     if edited == original:
         return ["it is unchanged"]
     faults = []
@@ -157,14 +160,14 @@ def check_edit(question: Question, fake: Answer, original: str, edited: str) -> 
 
 
 def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
-    """Check whether the true answer is only inside mentions of the false one, e.g. a shared family name."""
+    """Check whether the true answer occurs only inside mentions of the false one, e.g. as a shared family name."""
     false = find_fake(question, fake, edited)
     true = [mention for mentions in find_answer(question, edited) for mention in mentions]
     return all(any(start <= mention.start and mention.end <= end for start, end in false) for mention in true)
 
 
 def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]:
-    """Return words derived from the true answer, e.g. Croatian, unless the question or the false answer has them."""
+    """Return words derived from the true answer (e.g. Croatian) that neither the question nor the false answer has."""
     known = f"{question.question} {spell(fake)}".lower()
     names = [alias for aliases in question.answer for alias in aliases if alias.replace(" ", "").isalpha()]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
@@ -173,19 +176,19 @@ def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]
 
 
 def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of the false answer in a passage, start and end in characters."""
+    """Return the spans of the false answer in a passage, as start and end in characters."""
     found = find_answer(replace(question, answer=fake), text)
     return tuple(sorted({(mention.start, mention.end) for mentions in found for mention in mentions}))
 
 
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt for a model that makes an edited passage fluent."""
+    """Return the prompt with which a model makes an edited passage fluent."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
     return write_prompt(question.lang, "rewrite", texts)
 
 
 def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults of a rewritten passage, which must stay close to the edited one."""
+    """Return the faults of a rewritten passage, which must remain close to the edited one."""
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:

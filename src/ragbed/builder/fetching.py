@@ -1,4 +1,4 @@
-"""Fetch and read documents for a build, and store every result for the next time.
+"""Fetch and read documents for a build, and store every result for reuse.
 
 A step that was killed starts again and finds its pages and texts here; a locked build uses nothing else.
 """
@@ -27,11 +27,12 @@ from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
-_FORMAT = 2  # version of stored results; increase it when documents are read differently
-# Documents queued per child process, which reads one at a time: the next ones are there when it is done, and sending
-# many together costs little more than one. A document may have 20 MB, but few have more than 0.1.
+_FORMAT = 2  # version of the stored results; increase it when documents are read differently
+# Number of documents queued per child process, which reads one at a time. The next documents are ready when it finishes
+# one, and sending many together costs little more than sending one. A document may be as large as 20 MB, but few exceed
+# 0.1 MB.
 _QUEUED = 48
-_MAX_QUEUED = 256  # documents under way, however many readers there are
+_MAX_QUEUED = 256  # maximum number of documents in progress, regardless of the number of readers
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
@@ -42,7 +43,7 @@ class _Failure(msgspec.Struct):
 
 
 class _StoringFetcher(Fetcher):
-    """A fetcher that also stores failures; in a locked build it uses stored pages only."""
+    """A fetcher that also stores failures; in a locked build it uses only stored pages."""
 
     def __init__(self, build: Build, keep: PageCache) -> None:
         outside = build.outside
@@ -75,7 +76,7 @@ class ReadingWorker:
     """A worker that reads documents in child processes.
 
     Args:
-        cores: Documents read at the same time.
+        cores: Number of documents to read at the same time.
     """
 
     def __init__(self, cores: int) -> None:
@@ -106,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # a busy machine may have caused other failures
+            if result.outcome == "ok" or self._locked:  # other failures may have been caused by a busy machine
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -115,7 +116,7 @@ class _StoringExtractor:
 
 @asynccontextmanager
 async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[Given, Thing]]:
-    """Close a worker at the end."""
+    """Yield a worker, and close it at the end."""
     try:
         yield worker
     finally:
@@ -124,7 +125,7 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
-    """Open the fetcher and the reader of documents for a step."""
+    """Open a step's fetcher and document reader."""
     with PageCache(build.kept / "pages.db") as keep:
         async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
             extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
@@ -132,10 +133,10 @@ async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
 
 
 def documents_at_once(engine: Engine) -> int:
-    """Return how many documents may be under way.
+    """Return the maximum number of documents in progress.
 
-    On this machine they mostly wait for hosts. Remote readers get as many as they hold, and as many again in transit.
-    The number is bounded because all are in memory, and each may be a connection.
+    On this machine, most of them are waiting for hosts. Remote readers get as many as they can hold, and the same
+    number again in transit. The number is limited because all documents are in memory and each may need a connection.
     """
     if engine.shares_disk:
         return DocumentFetcher.at_once
@@ -146,7 +147,7 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """Yield the items of an asynchronous generator, and close it at the end."""
     received: list[Thing] = []
 
-    async def receive() -> None:  # returns nothing: asyncio.Runner formats the repr of a task with its result
+    async def receive() -> None:  # return nothing, because asyncio.Runner formats a task's repr with its result
         received.append(await anext(stream))
 
     with asyncio.Runner() as runner:

@@ -35,7 +35,8 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
     Args:
         reply: The response.
-        alone: The only requested field, if there is one. A single-line question without a field name is its value.
+        alone: The only requested field, if there is one. A single-line question without a field name is taken as its
+    value.
     """
     text = _THOUGHT.sub("", reply).strip()
     line = _unquote(text)
@@ -51,7 +52,7 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
 
 def write_block(block: Mapping[str, str], lang: Lang) -> str:
-    """Return fields as lines, as a generator writes them."""
+    """Format fields as lines, in the form that a generator writes."""
     names = {field: name for name, field in _NAMES.items() if name.isascii() == (lang == "en")}
     colon = ": " if lang == "en" else "："
     return "\n".join(f"{names[field].capitalize()}{colon}{value}" for field, value in block.items() if field in names)

@@ -1,4 +1,4 @@
-"""Explain from the counts of the steps why fewer items were delivered than requested."""
+"""Use the per-step counts to explain why fewer items were delivered than requested."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _ADVICE = {
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """The requested and the delivered number of items of one file."""
+    """The requested and delivered numbers of items in one file."""
 
     file: str
     wanted: int
     made: int
-    reason: str = ""  # why there are fewer than wanted, and what would help
-    promise: Promise | None = None  # expected share of right items
+    reason: str = ""  # why there are fewer items than requested, and what would help
+    promise: Promise | None = None  # expected share of correct items
 
     @property
     def is_short(self) -> bool:
-        """Whether items are missing for another reason than the requested precision."""
+        """Whether items are missing for a reason other than the requested precision."""
         dropped = self.promise.dropped if self.promise else 0
         return self.made + dropped < self.wanted
 
 
 def compare_delivery(build: Build, state: State) -> list[Delivery]:
-    """Compare the wanted with the delivered items of each file."""
+    """Compare the numbers of requested and delivered items in each file."""
     made = Counter(item.id.rsplit("-", 1)[0] for item in build.read("items", Item))
     scored, labels = list(build.read("checks", ScoredItem)), read_labels(build.recipe.generator)
     found = []
@@ -67,7 +67,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
 
 
 def main_reasons(done: Done, most: int = 4) -> str:
-    """Return the most frequent reject outcomes of a step with their counts."""
+    """Return a step's most frequent reject outcomes with their counts."""
     counts = Counter(done.rejected).most_common()
     listed = ", ".join(f"{outcome} {count:,}" for outcome, count in counts[:most])
     rest = sum(count for _, count in counts[most:])
@@ -116,12 +116,12 @@ def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int
 
 
 def _lacks_fields(done: Done) -> bool:
-    """Check whether most rejects of a step are responses in prose."""
+    """Check whether most of a step's rejects are responses in prose."""
     return done.rejected.get("prose", 0) > sum(done.rejected.values()) / 2
 
 
 class Sample(Struct, frozen=True, kw_only=True):
-    """An accepted or rejected question, as an example."""
+    """An accepted or rejected question, shown as an example."""
 
     question: str
     answer: str = ""

@@ -1,4 +1,4 @@
-"""Detect sentences that instruct a model instead of informing a reader, as attacks on generators do."""
+"""Detect sentences that instruct a model instead of informing a reader, as in attacks on generators."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ _INSTRUCTIONS = re.compile(
 
 
 def find_instruction(text: str) -> str:
-    """Return the words in a text that address a model; empty if there are none."""
+    """Return the words in a text that address a model, or an empty string if there are none."""
     found = _INSTRUCTIONS.search(text)
     return "" if found is None else found[0][:80]

@@ -1,4 +1,4 @@
-"""Check an item by rules: each check has a name, and gives a reason if the item is not right.
+"""Check an item by rules. Each check has a name, and yields a reason if the item is incorrect.
 
 To add a check, write a function from a candidate to reasons, and add one line to CHECKS.
 """
@@ -27,7 +27,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import split_sentences, squeezed
 
 _UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
-# What a question asks for, by its words.
+# What a question asks for, determined by its words.
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
         ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
@@ -54,12 +54,14 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
         "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
     ),
 }
-_MIN_SHARED = 2  # words of a question in the sentence with the answer; fewer do not show what it states
+# Minimum number of a question's words in the sentence with the answer; with fewer, it is unclear what the sentence
+# states.
+_MIN_SHARED = 2
 
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """An item to check, and the text of its article, which may state more than its passages."""
+    """An item to check, and the text of its article, which may state more than the item's passages."""
 
     item: Item
     article: str = ""
@@ -76,7 +78,7 @@ class CheckedItem:
 
     @cached_property
     def parts(self) -> list[Question]:
-        """The questions of the parts; the question itself for other items."""
+        """The questions for the individual parts, or the question itself if the item has only one part."""
         item = self.item
         if len(item.answer) == 1:
             return [item]
@@ -85,7 +87,7 @@ class CheckedItem:
         return [Question(question=question, lang=item.lang, answer=(aliases,)) for question, aliases in pairs]
 
     def sentences_of(self, part: int) -> list[str]:
-        """Return the sentences that state a part of the answer, one per supporting passage."""
+        """Return the sentences that state one part of the answer, one per supporting passage."""
         own = [passage for passage in self.supports if passage.part in (None, part)]
         found = []
         for passage in own:
@@ -96,7 +98,7 @@ class CheckedItem:
 
 
 def check_question(checked: CheckedItem) -> Iterator[str]:
-    """Find questions that can be guessed, give the answer away or cannot be understood alone."""
+    """Find questions that can be guessed, give the answer away or cannot be understood on their own."""
     for part in checked.parts:
         for _, reason in find_faults(part.question, part.answer[0][0], part.lang):
             yield reason
@@ -107,7 +109,7 @@ def check_question(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_type(checked: CheckedItem) -> Iterator[str]:
-    """Find answers of another type than the question asks for."""
+    """Find answers whose type is not the one that the question asks for."""
     for part in checked.parts:
         answer = part.answer[0][0]
         asked = next(
@@ -134,7 +136,7 @@ def check_minimal(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_aliases(checked: CheckedItem) -> Iterator[str]:
-    """Find aliases that are not another form of the same answer."""
+    """Find aliases that are not a different form of the same answer."""
     for part in checked.parts:
         first, *aliases = part.answer[0]
         for alias in aliases:
@@ -143,7 +145,7 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
 
 
 def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias states the number or date of the answer, or a family name, e.g. 610 people for 610."""
+    """Check that an alias states the answer's number or date, or a family name, e.g. "610 people" for 610."""
     slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
     if slot.dates and other.dates:
         return not slot.dates[0].contradicts(other.dates[0])
@@ -168,7 +170,7 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:
-    """Find answers that are stated only as a plan, a guess, a rough value or hearsay."""
+    """Find answers that are stated only as a plan, a guess, an approximate value or hearsay."""
     for number, part in enumerate(checked.parts):
         sentences = checked.sentences_of(number)
         if sentences and all(_is_unsure(part, sentence) for sentence in sentences):
@@ -176,7 +178,7 @@ def check_certainty(checked: CheckedItem) -> Iterator[str]:
 
 
 def _is_unsure(part: Question, sentence: str) -> bool:
-    """Check that every mention of the answer is in an unsure clause; words in quotation marks do not count."""
+    """Check that every mention of the answer is in an uncertain clause; words in quotation marks are ignored."""
     (mentions,) = find_answer(part, sentence)
     marks = r"[,;:](?!\d)|[，；：。]" if part.lang == "en" else "[，；：。]"
     bare = re.sub(r"[“\"][^”\"]*[”\"]", lambda quoted: "_" * len(quoted[0]), sentence)
@@ -191,9 +193,10 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions for which another sentence with the same words gives another value of the same type."""
+    """Find questions for which another sentence with the same words gives a different value of the same type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
-    parts = checked.parts if len(checked.parts) == 1 else []  # the parts of an integration item are items themselves
+    # The parts of an integration item are checked as separate items.
+    parts = checked.parts if len(checked.parts) == 1 else []
     for number, part in enumerate(parts):
         own = checked.sentences_of(number)
         shared = [_shared_words(part, sentence) for sentence in own]
@@ -209,14 +212,14 @@ def check_unique(checked: CheckedItem) -> Iterator[str]:
 
 
 def _shared_words(part: Question, sentence: str) -> frozenset[str]:
-    """Return the words of a question that a sentence has."""
+    """Return the words that a question and a sentence have in common."""
     folded = fold(sentence, part.lang)
     anchors = find_anchors(part.question, part.lang)
     return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:
-    """Return a value of the answer's type in a sentence that does not contain the answer."""
+    """Return a value of the answer's type from a sentence that does not contain the answer."""
     if any(find_answer(part, sentence)):
         return ""
     slot = slot_of(part.question, part.answer[0][0], part.lang)
@@ -236,7 +239,7 @@ def _other_value(part: Question, sentence: str, own: str) -> str:
 
 
 def check_distractors(checked: CheckedItem) -> Iterator[str]:
-    """Find distractors that contain the answer in any form, or repeat a supporting passage."""
+    """Find distractors that contain the answer in any form or repeat a supporting passage."""
     for passage in checked.distracts:
         for part in checked.parts:
             if any(find_answer(part, passage.text)):
@@ -252,7 +255,7 @@ def check_distractors(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_edits(checked: CheckedItem) -> Iterator[str]:
-    """Find counterfactual documents that are not false, or false in more than the answer."""
+    """Find counterfactual documents that are not false, or in which more than the answer is false."""
     item = checked.item
     if item.fake is None:
         return
@@ -268,7 +271,7 @@ def check_edits(checked: CheckedItem) -> Iterator[str]:
 
 
 def _differs_only(item: Item, original: str, edited: str) -> bool:
-    """Check that the texts are equal without the true and the false answer and their parts."""
+    """Check that the texts are identical after both answers and their parts are removed."""
 
     def bare(text: str, question: Question) -> str:
         spans = sorted((mention.start, mention.end) for found in find_answer(question, text) for mention in found)
@@ -284,7 +287,7 @@ def _differs_only(item: Item, original: str, edited: str) -> bool:
 
 
 def check_parts(checked: CheckedItem) -> Iterator[str]:
-    """Find integration items that one document answers, or whose parts have the same answer."""
+    """Find integration items that a single document answers, or whose parts have the same answer."""
     item = checked.item
     if len(item.answer) == 1:
         return
@@ -302,7 +305,7 @@ def check_parts(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_language(checked: CheckedItem) -> Iterator[str]:
-    """Find passages in another language than the question's."""
+    """Find passages that are not in the question's language."""
     for passage in checked.item.passages:
         if detect_language(passage.text) not in (checked.item.lang, None):
             yield f"a passage is not in {checked.item.lang}: {passage.text[:60]!r}"
@@ -333,7 +336,7 @@ CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {
 
 
 def check_item(checked: CheckedItem) -> Iterator[tuple[str, str]]:
-    """Yield the name of each failed check and its reason, lazily: the first one is enough to reject an item."""
+    """Yield the name of each failed check and its reason, lazily, because one failure is enough to reject an item."""
     for name, check in CHECKS.items():
         for reason in check(checked):
             yield name, reason

@@ -1,4 +1,4 @@
-"""Make items of each kind from the records of all steps, as many as are wanted."""
+"""Create the requested number of items of each kind from the records of all steps."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import plain, squeezed
 
 STEP = "items"
-# The suffixes of the files and their names in the recipe; `fluent` has the rewritten passages of `fact`.
+# File suffixes and their names in the recipe; `fluent` has the rewritten passages of `fact`.
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
-_MAX_ALIASES = 6  # maximum aliases of a part: pages rarely have more, and each makes a match by chance more likely
-_MIN_CHARS = 3  # minimum length of an alias: "6" for six is in every other text
+# Maximum number of aliases per part; pages rarely have more, and each one makes a chance match more likely.
+_MAX_ALIASES = 6
+_MIN_CHARS = 3  # minimum length of an alias; "6" for six occurs in every other text
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
-    """Add the forms of the answer in supporting passages that no distracting passage contains.
+    """Add the forms of the answer that occur in supporting passages and in no distracting passage.
 
-    Otherwise scorers that use containment, as the paper does, count a response wrong that repeats a document.
+    Otherwise, scorers based on containment, like the paper's, would mark a response that repeats a document as wrong.
     """
     distracting = [plain(passage.text) for passage in of_stance(passages, "distracts")]
     supporting = of_stance(passages, "supports")
@@ -55,7 +56,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:
-    """Check that a form is as informative as the answer without the question.
+    """Check that a form is as informative as the answer, even without the question.
 
     "July 21" says less than July 21, 2021, and "44 million" less than $44 million.
     """
@@ -79,7 +80,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the wanted number of items of each language and kind: above the threshold, of different events first."""
+    """Yield the requested number of items per language and kind: those above the threshold, one per event first."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator)
@@ -102,7 +103,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the requested number of items, one of each event before a second one of any event."""
+    """Yield the requested number of items; no event gets a second item before every event has one."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

@@ -1,7 +1,8 @@
-"""Label a passage for a question: it gives the answer, only mentions it, or neither (docs/reference/build.md).
+"""Label a passage by whether it gives the answer to a question, only mentions it, or neither (docs/reference/build.md).
 
-`label_plainly` is RGB's rule: a document that contains the answer is positive, any other negative. `label_passage` is
-ours: the passage must contain the answer in some form, assert it, and be about the subject of the question.
+`label_plainly` is RGB's rule: a document that contains the answer is positive, and any other is negative.
+`label_passage` is our rule: the passage must contain the answer in some form, assert it, and be about the subject of
+the question.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Sta
 from ragbed.scoring.robust.normalise import fold
 from ragbed.text import holds_answer, plain, split_sentences
 
-# The pool of each label. A mention is in none: it is neither evidence nor free of the answer.
+# The pool for each label. Mentions are in no pool, because they are neither evidence nor free of the answer.
 STANCES: dict[Label, Stance | None] = {
     "positive": "supports",
     "mention": None,
@@ -28,15 +29,16 @@ STANCES: dict[Label, Stance | None] = {
     "contradicting": "distracts",
     "random": "distracts",
 }
-# Share of the question's anchors from which a passage is about the question: the mean of the share in the passage and
-# of that in the sentences around the answer. On zh_refine it keeps 97 % of the positives, and 14 % of the documents of
-# other questions that happen to contain the answer; 0.2 keeps 99 % and 19 %, 0.5 keeps 91 % and 8 %.
+# Minimum share of the question's anchors for a passage to be about the question: the mean of the share in the passage
+# and the share in the sentences around the answer. On zh_refine this keeps 97 % of the positives, and 14 % of other
+# questions' documents that happen to contain the answer; 0.2 keeps 99 % and 19 %, and 0.5 keeps 91 % and 8 %.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # below this share a passage is about something else, as a tenth of zh_refine's negatives are
+_RANDOM = 0.1  # below this share a passage is about something else, like a tenth of zh_refine's negatives
 
 
-# Share of a question's words from which a supporting passage of an item states the answer. On the labelled news pages,
-# passages that only mention it have less; of the supporting passages of synthetic news, 2 and 3 % have less.
+# Minimum share of a question's words for a supporting passage of an item to state the answer. On the labelled news
+# pages, passages that only mention the answer have less; in synthetic news, 2 and 3 % of the supporting passages have
+# less.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
 
 
@@ -58,9 +60,9 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the share of anchors near a mention, that in its sentence, and the sentence.
+        """Return the share of anchors around a mention, the share in its sentence, and the sentence's negated index.
 
-        The sentence is negative, so that the first wins a tie.
+        The index is negated so that the first sentence wins a tie.
         """
         ends = enumerate(end for _, end in self.sentences)
         sentence = next((number for number, end in ends if mention.start < end), 0)
@@ -69,13 +71,13 @@ class _View(NamedTuple):
 
 
 def is_stated(question: Question, passage: Passage) -> bool:
-    """Check that a passage with its title has enough of a question's words to state the answer."""
+    """Check that a passage and its title contain enough of a question's words to state the answer."""
     text = fold(f"{passage.title or ''}\n{passage.text}", question.lang)
     return share_of(find_anchors(question.question, question.lang), text, question.lang) >= _STATED[question.lang]
 
 
 def label_plainly(answer: Answer, text: str) -> Labelling:
-    """Label a passage by RGB's rule: lower-cased containment of every part."""
+    """Label a passage by RGB's rule: every part must be contained, ignoring case."""
     parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
     if len(parts) == len(answer):
         return Labelling(label="positive", rule="contains", reason="it contains every part of the answer", parts=parts)
@@ -89,8 +91,8 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
     Args:
         question: The question with its answer and aliases.
         text: The passage.
-        title: Title of the page, which readers see too. It counts as part of every sentence.
-        fake: A false answer. A passage that gives it and not the true one contradicts.
+        title: Title of the page, which readers also see. It counts as part of every sentence.
+        fake: A false answer. A passage that gives it instead of the true answer is labelled as contradicting.
     """
     anchors = find_anchors(question.question, question.lang)
     view = _View(question, anchors, fold(title, question.lang), *_sentences(text, question.lang))
@@ -140,7 +142,7 @@ def _label_without(view: _View) -> Labelling:
 
 
 def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the question's years, and those in the passage or around a sentence if the passage has none of these."""
+    """Return the question's years, and the passage's years (or those around a sentence) if they conflict."""
     wanted = find_years(fold(view.question.question, view.question.lang))
     if not wanted or wanted & find_years(view.read()):
         return wanted, frozenset()

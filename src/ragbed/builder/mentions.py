@@ -1,4 +1,4 @@
-"""Find the answer in a passage by typed matching, and by plain containment where that finds nothing.
+"""Find the answer in a passage by typed matching, or by plain containment if typed matching finds nothing.
 
 Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017. RGB's documents were split by plain
 containment. If neither finds anything, the text does not contain the answer as far as rules can tell.
@@ -20,18 +20,20 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.text import bounded, plain
 
-# Search engines put the date of a page before its snippet. It says nothing about the event.
+# Search engines put a page's date before its snippet. That date says nothing about the event.
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
     r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
-_MIN_DIGITS = 3  # significant digits of a number that rarely matches by chance: 57,710 has four, 2,000 one
+# Minimum number of significant digits for a number to rarely match by chance: 57,710 has four, 2,000 has one.
+_MIN_DIGITS = 3
 
 
 class AnswerMention(NamedTuple):
     """A span of a passage that contains a part of the answer.
 
-    The rule states how it was found (name, number, number.unit, date, date.asked, plain), or why it does not count.
+    The rule states how the span was found (name, number, number.unit, date, date.asked, plain), or why it does not
+    count.
     """
 
     start: int
@@ -39,7 +41,7 @@ class AnswerMention(NamedTuple):
     rule: str
 
 
-# Rules by which a passage contains the answer but does not give it, so that it is not a clean distractor either.
+# Rules for passages that contain the answer without giving it; such passages are not clean distractors either.
 WEAK = {
     "surname": "only the family name is there",
     "inside": "it is only inside a longer number or word",
@@ -65,7 +67,7 @@ def find_answer(question: Question, text: str) -> list[list[AnswerMention]]:
     return found
 
 
-@lru_cache(maxsize=16)  # the parts of a question, and the true and the false answer, are searched in turn
+@lru_cache(maxsize=16)  # the parts of a question, and the true and false answers, are searched in turn
 def _read(text: str, lang: Lang) -> FoldedResponse:
     return FoldedResponse(fold(text, lang), (text,))
 
@@ -84,7 +86,7 @@ def _typed(
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """Yield day and month of a date whose year is wanted too: from "12 November" a reader can guess the rest."""
+    """Yield the day and month of a date that lacks the requested year, because a reader can guess the rest."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -95,7 +97,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield the number of the answer with another or an unknown unit, which reveals the answer."""
+    """Yield the answer's number with a different or unknown unit, because it reveals the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
@@ -105,7 +107,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the number at the start of an alias, if it has enough digits."""
+    """Return the number at the start of an alias, provided that it has enough digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 
@@ -120,7 +122,7 @@ def _rule(mention: Mention, same: list[Mention], text: str, is_dateline: bool) -
 
 def _contained(aliases: tuple[str, ...], text: str) -> Iterator[AnswerMention]:
     lowered = plain(text)
-    if len(lowered) != len(text):  # İ becomes two characters, which would shift the offsets
+    if len(lowered) != len(text):  # lower-casing İ gives two characters, which would shift the offsets
         lowered = "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
     for alias in aliases:
         for found in re.finditer(re.escape(alias.lower()), lowered):

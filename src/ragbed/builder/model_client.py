@@ -1,4 +1,4 @@
-"""Model calls of a build: each task is a separate run in the build's folder, so it can be resumed and replayed."""
+"""Call models for a build. Each task is a separate run in the build's folder, so it can be resumed and replayed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SAMPLING = Sampling(raises_limit=True)
 
 
 class BuildModelClient:
-    """Calls models for the steps of a build, and reuses the responses of earlier sessions.
+    """A client that calls models for the steps of a build and reuses responses from earlier sessions.
 
     Args:
         folder: Folder of the runs.
         call: Calls a model for a request.
-        make_budget: Returns the budget of the build for a model, without what was spent before.
-        locked: Use stored responses only.
-        sampling: What all requests have in common.
+        make_budget: Returns the build's budget for a model, less what was already spent.
+        locked: Whether to use stored responses only.
+        sampling: Sampling settings shared by all requests.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class BuildModelClient:
         self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        """Return the completions of all cases; those that failed in an earlier session are called again."""
+        """Return the completions of all cases; cases that failed in an earlier session are called again."""
         if not request.cases:
             return {}
         sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
-        # Other models and settings have another folder, so that responses never mix.
+        # Each model and setting has its own folder, so that responses never mix.
         digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"
         found = _group(_results(folder), request)
@@ -71,7 +71,7 @@ class BuildModelClient:
         return found
 
     def identities(self, models: Collection[str]) -> dict[str, str]:
-        """Return the identities that models reported, in this session or an earlier one."""
+        """Return the identities that models reported in this session or an earlier one."""
         found: dict[str, str] = {}
         for folder in self._runs():
             with suppress(EmptyRun), open_store(folder, create=False) as store:
@@ -82,12 +82,12 @@ class BuildModelClient:
         return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
-        """Return the budget of the build, from which all other tasks have been paid; a run counts its own calls."""
+        """Return the build's budget after deducting the cost of all other tasks; a run counts its own calls."""
         budget = self._make_budget(model)
         if budget is not None:
             for other in self._runs():
                 if other != folder:
-                    if other not in self._spending:  # a task of an earlier session: its results are read once
+                    if other not in self._spending:  # results of a task from an earlier session are read only once
                         for _ in self._counted(other):
                             pass
                     for name, (dollars, calls) in self._spending[other].items():
@@ -95,7 +95,7 @@ class BuildModelClient:
         return budget
 
     def _counted(self, folder: Path) -> Iterator[StoredResult]:
-        """Yield the results of a run, and add up their cost."""
+        """Yield the results of a run and add up their cost."""
         ledger = Budget(float("inf"), {})
         for result in _results(folder):
             if not result.cached:
@@ -105,7 +105,7 @@ class BuildModelClient:
 
 
 def _results(folder: Path) -> Iterator[StoredResult]:
-    """Yield the results of a run; none if there is no run, or if it was killed before its first result."""
+    """Yield the results of a run, or nothing if it does not exist or was killed before its first result."""
     if (folder / NAME).is_file():
         with suppress(EmptyRun), open_store(folder, create=False) as store:
             yield from store.results()

@@ -1,4 +1,4 @@
-"""Make the requests to models: prompts from files, with external texts fenced, each call as a case of a run.
+"""Create requests to models: prompts are read from files, external texts are fenced, and each call is a case of a run.
 
 The function that calls the models (`Ask`) is passed in. It stores, caches and counts the calls.
 """
@@ -36,7 +36,7 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
 
-# Reasons for which a call has no usable response, by outcome; an error has its own message.
+# Reasons why a call has no usable response, by outcome; an error has its own message.
 WITHOUT_REPLY = {
     "truncated": "the response was truncated at the highest token limit",
     "filtered": "the provider's content filter blocked the response",
@@ -45,7 +45,7 @@ WITHOUT_REPLY = {
 
 @dataclass(frozen=True)
 class Request:
-    """Calls of one task to one model; the calls of a task are stored together."""
+    """The calls of one task to one model, which are stored together."""
 
     task: str
     model: str
@@ -60,7 +60,7 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; `texts` are untrusted and fenced, `own` are trusted."""
+    """Fill in a prompt; `texts` are untrusted and therefore fenced, `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -68,7 +68,7 @@ def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[s
 
 
 def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: Answer = ()) -> Case:
-    """Make the case of a call.
+    """Create the case for a call.
 
     Args:
         task: Name of the task.
@@ -84,23 +84,23 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
 
 
 def unique_cases(cases: Iterable[Case]) -> list[Case]:
-    """Return the cases without repetitions."""
+    """Return the cases without duplicates."""
     return list({case.case: case for case in cases}.values())
 
 
 def spell(answer: Answer) -> str:
-    """Format an answer for a prompt: a line for each part, with its aliases."""
+    """Format an answer for a prompt, with one line per part and its aliases."""
     return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 def prompt_hash(*names: str) -> str:
-    """Return the hash of some prompts in all languages."""
+    """Return a hash of the given prompts in all languages."""
     texts = [_text(lang, name) for lang in _LANGS for name in names]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """Return the messages with a question and without documents."""
+    """Return the messages that ask a question without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 

@@ -1,9 +1,9 @@
-"""Split articles into passages of whole sentences and similar length, at most 300 tokens as in the paper.
+"""Split articles into passages of whole sentences and similar length, with at most 300 tokens as in the paper.
 
-`semchunk` is not used because it ignores the Chinese full stop and cuts Chinese sentences anywhere.
+`semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences anywhere.
 
-Tokens are counted without a model: a Han, kana or Hangul character, a digit and a punctuation mark count 1 each, a word
-1 for every five letters. Tokenizers of language models mostly give fewer (docs/reference/build.md).
+Tokens are counted without a model: each Han, kana or Hangul character, digit or punctuation mark counts as 1, and a
+word counts as 1 for every five letters. Tokenizers of language models usually give fewer (docs/reference/build.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
 MAX_TOKENS = 300  # as in the paper (Data construction)
-SPLITTER_VERSION = 1  # increase when the same article is split differently, so that stored passages are made again
+SPLITTER_VERSION = 1  # increase when the same article is split differently, so that stored passages are recreated
 _ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
 _ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -37,12 +37,12 @@ class _Piece(NamedTuple):
 
 
 def count_tokens(text: str) -> int:
-    """Return the number of tokens of a text."""
+    """Return the number of tokens in a text."""
     return len(_TOKEN.findall(text))
 
 
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages of every page; a page with two URLs counts once."""
+    """Yield the passages of every page; a page with two URLs is counted once."""
     articles, most = _distinct_articles(build), build.recipe.ranking.tokens
     jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
     for chunks in build.engine.spread(_split_all, jobs):
@@ -68,7 +68,7 @@ def split_article(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
     text = article.text
     pieces = [piece for start, end in split_sentences(text) for piece in _split_sentence(text, start, end, most)]
     total = sum(piece.tokens for piece in pieces)
-    wanted = total / max(1, ceil(total / most))  # as few passages as possible, of equal length
+    wanted = total / max(1, ceil(total / most))  # use as few passages as possible, all of similar length
     start = end = size = 0
     for piece in pieces:
         if size and (size + piece.tokens > most or size + piece.tokens / 2 > wanted):
@@ -86,7 +86,7 @@ def _chunk(article: Article, piece: _Piece) -> Chunk:
 
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
-    """Yield a sentence if it fits, otherwise parts that end at clauses, at spaces, or anywhere."""
+    """Yield a sentence if it fits; otherwise, split it at clauses, at spaces, or anywhere."""
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:
@@ -98,7 +98,7 @@ def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Pie
 
 
 def _last_break(text: str, start: int, limit: int) -> int:
-    """Return the best place to cut in the second half of the text up to a limit."""
+    """Return the best position for a split in the second half of the text before a limit."""
     half = (start + limit) // 2
     for breaks in (_CLAUSE_ENDS, " \t\n"):
         at = max(text.rfind(mark, half, limit) for mark in breaks)

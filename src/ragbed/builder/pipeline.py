@@ -1,8 +1,8 @@
-"""The steps of a build, in order. Each writes a file that can be opened, made again or replaced by hand.
+"""Run the steps of a build in order. Each writes a file that can be opened, recreated or replaced by hand.
 
-A step is done if its file exists and its stamp shows that it was made from the same settings, prompts and input. Files
-are complete or absent, and slow results (pages, texts, responses, vectors) are stored separately: a build that was
-killed resumes, and gives the same bytes.
+A step is done if its file exists and its stamp shows that it was created from the same settings, prompts and input.
+Files are either complete or absent, and slow results (pages, texts, responses, vectors) are stored separately, so a
+build that was killed can be resumed and produces the same bytes.
 
 To add a step, write a function from a build to records and rejects, and add one line to STEPS.
 """
@@ -39,10 +39,10 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 6  # version of all steps; increase when one makes other records from the same input
+_CODE = 6  # version of all steps; increase it when a step creates different records from the same input
 _STATE = "done.json"
-# Outcomes that may differ next time, because a model, an engine or a host failed. A step with one of these is made
-# again by the next build.
+# Outcomes that may differ next time, because a model, an engine or a host failed. The next build repeats any step with
+# one of these outcomes.
 _TRANSIENT = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut", "protocol"})
 
 
@@ -51,7 +51,7 @@ class BuildStep:
     """A step of a build.
 
     Args:
-        make: Makes the records and rejects.
+        make: Creates the records and rejects.
         reads: Steps whose records it reads; the first one is its main input.
         settings: The settings of the recipe that it depends on.
         prompts: Names of its prompts.
@@ -129,21 +129,21 @@ _FIRST = next(iter(STEPS))
 class Done(Struct, frozen=True, kw_only=True):
     """The result of a step."""
 
-    stamp: str  # hash of its inputs; empty if a part of it is to be tried again
-    entered: int  # records of its main input; documents found, for the first step
+    stamp: str  # hash of the inputs; empty if part of the step is to be retried
+    entered: int  # number of records in the main input; for the first step, number of documents found
     made: int
     rejected: dict[str, int] = {}  # number of rejects by outcome
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """The finished steps of a build, and the day on which its articles were read."""
+    """The finished steps of a build, and the date on which its articles were read."""
 
     begun: date
     steps: dict[str, Done] = {}
 
 
 def read_state(folder: Path) -> State | None:
-    """Return the state of the build in a folder; None if there is no build."""
+    """Return the state of the build in a folder, or None if there is no build."""
     path = folder / "steps" / _STATE
     try:
         return msgspec.json.decode(path.read_bytes(), type=State)
@@ -158,14 +158,14 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
 
     Args:
         build: The build.
-        start: Step to run again with all later steps.
-        tell: Called after each step with its name, its result, and whether it was done before.
+        start: Step to repeat, together with all later steps.
+        tell: Called after each step with its name, its result, and whether it had been done before.
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
     steps = build.folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
-    for partial in steps.glob(".*.part"):  # a killed build may leave these files
+    for partial in steps.glob(".*.part"):  # a killed build may have left these files behind
         partial.unlink()
     state = read_state(build.folder) or State(begun=build.today)
     if start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST)):
@@ -191,7 +191,7 @@ def _is_done(build: Build, name: str, stamp: str, done: Done | None) -> bool:
 
 
 def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
-    """Write the files of one step; that of the records appears last."""
+    """Write the files of one step; the records file appears last."""
     made, rejected, encoder = 0, Counter[str](), msgspec.json.Encoder()
     with write_whole(build.file_of(name)) as records, write_whole(build.rejects_of(name)) as rejects:
         for found in step.make(build):

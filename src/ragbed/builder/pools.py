@@ -1,4 +1,4 @@
-"""Label ranked passages for their question, and drop duplicates and passages that do not fit into one item."""
+"""Label ranked passages for their question, and drop duplicates and passages that do not fit together in one item."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.schema import Case, Completion, Label, Labelling, Passage, Question,
 from ragbed.testbeds.prompts.verdict import find_verdict
 
 STEP = "stances"
-# The label for each verdict of the judge; None leaves the label to the rules.
+# The label for each of the judge's verdicts; None means that the rules decide.
 VERDICTS: dict[str, Label | None] = {
     "supports": "positive",
     "partial": "partial",
@@ -26,18 +26,18 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-_UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to get from other items
-# A judge with the same verdict on nearly all of this many passages is not usable: usually a quarter to a half of a
+_UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to obtain from other items
+# A judge that gives the same verdict on nearly all of this many passages is unusable: usually, a quarter to a half of a
 # question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
 
 
 def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
-    """Return the reason why each passage is left out; empty if it stays.
+    """Return the reason why each passage is dropped, or an empty string if it is kept.
 
-    Supporting passages take precedence, so that a distractor that is a near-duplicate of one is left out: one of the
-    labels would be wrong, or the answer would depend on a few words.
+    Supporting passages take precedence: a distractor that is a near-duplicate of one is dropped, because one of the
+    labels would be wrong or the answer would depend on a few words.
     """
     reasons = [""] * len(texts)
     near = find_near(texts)
@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the passages that alone give every part of a multi-part answer, so that nothing needs integrating."""
+    """Return the passages that give every part of a multi-part answer, so that no integration is needed."""
     if len(question.answer) == 1:
         return []
 
@@ -79,7 +79,7 @@ def ask_opinion(question: Question, text: str) -> str:
 
 
 def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
-    """Combine the label by rules with the verdict of a judge.
+    """Combine the label from the rules with a judge's verdict.
 
     | By rules | Judge | Label |
     |---|---|---|
@@ -107,16 +107,18 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
 
 
 class _Job(NamedTuple):
-    """A question, its candidates, and the judge's completion on each, if there is a judge."""
+    """A question, its candidates and, if there is a judge, the judge's completion for each candidate."""
 
     draft: Draft
     candidates: Sequence[Candidate]
     opinions: Sequence[Completion | None]
-    distracts: int  # distractors that an item needs: the nearest unrelated passages fill what related ones leave open
+    # Number of distractors that an item needs; if there are too few related passages, the nearest unrelated ones are
+    # added.
+    distracts: int
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
-    """Label passages by rules, and by a judge if the recipe names one, and drop those that do not fit together."""
+    """Label passages by rules (and by a judge if the recipe names one), and drop those that do not fit together."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = [(drafts[record.question], record.candidates) for record in build.read("ranking", Ranked)]
     judged = _ask(build, ranked)
@@ -174,7 +176,7 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
 def _check_judge(
     build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
 ) -> Iterator[Reject]:
-    """Report a judge that returns nearly always the same verdict, as small models do."""
+    """Report a judge that nearly always returns the same verdict, as small models do."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)

@@ -1,7 +1,8 @@
-"""State which share of a build's items is right, from their scores and from labelled items of other documents.
+"""Estimate the share of correct items in a build, from their scores and from labelled items of other documents.
 
-Items are dropped below a threshold. Thresholds are tested from high to low on the labelled items, and the last one
-before the first whose one-sided 95 % lower bound fails is used, so that trying several costs no confidence.
+Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided 95
+% lower bound fails for the first time, and the last one that passed is used. In this fixed order, testing several
+thresholds costs no confidence.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from ragbed.io.locations import read_regular
 PROMISES = "precision.json"
 MIN_LABELS = 60  # no error in 59 labels gives a lower bound of 0.95
 _LEVEL = 0.95
-_PRIOR = 0.5  # of Jeffreys, for right and wrong items
+_PRIOR = 0.5  # Jeffreys prior, for correct and incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
-    """A labelled item: its score, and whether its reader found it right and clear."""
+    """A labelled item: its score, and whether its reader found it correct and clear."""
 
     generator: str  # rules or model
     lang: str
     score: float
     right: bool
-    reader: str  # who or what labelled it
-    documents: str  # where it is from
+    reader: str  # person or model that labelled it
+    documents: str  # documents that it was built from
 
 
 class Promise(Struct, frozen=True, kw_only=True):
-    """The expected share of right items.
+    """The expected share of correct items.
 
     Attributes:
-        items: Items at or above the threshold.
-        dropped: Items below it.
-        threshold: Least score of an item.
-        labels: Labelled items at or above the threshold.
-        right: Those of them that are right.
-        share: Expected share of right items; None with fewer than 60 labels.
-        low, high: 95 % prediction interval of the share among `items`.
-        bound: One-sided 95 % lower bound of the share of right items that the generator makes.
+        items: Number of items at or above the threshold.
+        dropped: Number of items below it.
+        threshold: Minimum score of an item.
+        labels: Number of labelled items at or above the threshold.
+        right: Number of those that are correct.
+        share: Expected share of correct items; None with fewer than 60 labels.
+        low, high: 95 % prediction interval for the share among `items`.
+        bound: One-sided 95 % lower bound for the share of correct items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -72,7 +73,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items for a generator: those of the rules, or those of models."""
+    """Return the labelled items for a generator, i.e. those of the rules or those of models."""
     kind = GENERATOR if generator == GENERATOR else "model"
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
@@ -83,13 +84,13 @@ def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
 def make_promise(
     labels: Sequence[CalibrationLabel], scores: Sequence[float], wanted: float | None, most: int | None = None
 ) -> Promise:
-    """State the share of right items among those with these scores.
+    """Estimate the share of correct items among those with the given scores.
 
     Args:
         labels: Labelled items of other documents.
         scores: Scores of the items.
         wanted: Precision to reach by dropping items; None keeps all items.
-        most: Items that are delivered at most.
+        most: Maximum number of items to deliver.
     """
     threshold = 0.0 if wanted is None or len(labels) < MIN_LABELS else _threshold(labels, wanted)
     kept = [score for score in scores if score >= threshold]
@@ -112,7 +113,7 @@ def make_promise(
 
 
 def describe_promise(promise: Promise) -> str:
-    """Return a sentence with the expected share of right items and what it is based on."""
+    """Return a sentence that states the expected share of correct items and its basis."""
     dropped = (
         f" {promise.dropped:,} items below the score {promise.threshold:.2f} were dropped." if promise.dropped else ""
     )
@@ -127,9 +128,9 @@ def describe_promise(promise: Promise) -> str:
 
 
 def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
-    """Correct a promise after a review of a random sample of the items.
+    """Update an estimate after a review of a random sample of the items.
 
-    The labels of other documents count as at most 60 items, so that a review of a few dozen outweighs them soon.
+    The labels from other documents count as at most 60 items, so that a review of a few dozen soon outweighs them.
     """
     weight = min(1.0, MIN_LABELS / promise.labels) if promise.labels else 0.0
     right = promise.right * weight + sampled - wrong
@@ -145,7 +146,7 @@ def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
 
 
 def predict(right: float, labels: float, items: int) -> tuple[float, float]:
-    """Return the 95 % prediction interval of the share of right items (beta-binomial, Jeffreys prior)."""
+    """Return the 95 % prediction interval for the share of correct items (beta-binomial, Jeffreys prior)."""
     from scipy.special import betaln, gammaln  # noqa: PLC0415 - slow to import
 
     a, b = right + _PRIOR, labels - right + _PRIOR
@@ -158,13 +159,13 @@ def predict(right: float, labels: float, items: int) -> tuple[float, float]:
 
 
 def write_promises(folder: Path, promises: Mapping[str, Promise]) -> None:
-    """Write the promise for each file of items."""
+    """Write the estimates for each item file."""
     with write_whole(folder / PROMISES) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(promises), indent=1) + b"\n")
 
 
 def read_promises(folder: Path) -> dict[str, Promise]:
-    """Return the promises in the folder of a build, by file; none if it has no such file."""
+    """Return the estimates in a build's folder, by file; empty if there are none."""
     path = folder / PROMISES
     try:
         return msgspec.json.decode(read_regular(path), type=dict[str, Promise])
@@ -175,9 +176,10 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the lowest threshold whose lower bound holds, tested from high to low; above 1 if none does."""
+    """Return the lowest threshold whose lower bound passes, testing from high to low; above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
-    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))  # tolerates one error
+    # Large enough to tolerate one error.
+    first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))
     best, wrong = 2.0, 0
     for place, label in enumerate(ordered, 1):
         wrong += not label.right

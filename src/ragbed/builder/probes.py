@@ -1,4 +1,4 @@
-"""Probe which questions reference models answer without documents."""
+"""Find out which questions the reference models can answer without documents."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
 
 STEP = "probes"
-_TEMPERATURE = 0.7  # several samples would be equal at temperature 0
+_TEMPERATURE = 0.7  # at temperature 0, all samples would be identical
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
-    """Yield which models know each question; reject questions that models may have read or whose calls failed."""
+    """Yield the models that know each question; reject questions that models may have seen or whose calls failed."""
     gate = build.recipe.gate
     models = reference_models(build.recipe)
     first_day, seen, cases = _first_day(build), _find_seen(build), {}
@@ -54,13 +54,13 @@ def _case(draft: Draft) -> Case:
 
 
 def _knows(case: Case, completions: Sequence[Completion]) -> bool:
-    """Check that most responses are correct; a response that the provider filtered is not."""
+    """Check that most responses are correct; a response that the provider filtered counts as incorrect."""
     correct = (score(case, one.reply or "")["correct"] is True for one in completions if one.outcome == "ok")
     return 2 * sum(correct) > len(completions)
 
 
 def _first_day(build: Build) -> str:
-    """Return the first day after all declared knowledge cut-offs and the margin; empty if none is declared."""
+    """Return the first day after all declared knowledge cut-offs plus the margin; empty if none is declared."""
     gate = build.recipe.gate
     last = max(gate.cutoffs.values(), default="")
     return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
@@ -75,7 +75,7 @@ def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
 
 
 def _find_seen(build: Build) -> dict[str, float]:
-    """Return the share of each question's article that is in the recipe's corpora."""
+    """Return the share of each question's article that occurs in the recipe's corpora."""
     if not build.corpora:
         return {}
     used = {draft.article for draft in build.read("questions", Draft)}

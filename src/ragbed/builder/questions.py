@@ -1,4 +1,4 @@
-"""Generate questions with answers from articles, and questions that the generator already knows."""
+"""Generate questions and answers from articles, as well as questions that the generator already knows."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
-MAX_COMPARED = 5_000  # articles compared: takes a few seconds, and includes another year's article for most events
-_BEGINNING = 2_000  # characters of an article that show its subject
-_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; news is at the beginning
+# Maximum number of articles to compare; takes a few seconds and covers another year's article for most events.
+MAX_COMPARED = 5_000
+_BEGINNING = 2_000  # number of leading characters of an article that show its subject
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the news comes first
 _SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
-_MIN_BATCH = 8  # articles per batch, because the last few drafts would otherwise take a round each
-# Share of common words from which two questions with the same answer are the same: paraphrases share half of them,
-# questions about different facts with the same answer (e.g. a year) hardly a third.
+_MIN_BATCH = 8  # minimum number of articles per batch, because the last few drafts would otherwise take one round each
+# Minimum share of common words for two questions with the same answer to count as the same: paraphrases share half of
+# their words, but questions about different facts with the same answer (e.g. a year) share hardly a third.
 _SAME = 0.5
 
-# Faults that a generator can repair: the question or the answer must be written in another way.
+# Faults that a generator can repair by writing the question or the answer differently.
 _REPAIRABLE = frozenset(
     {"yes-no", "in-question", "not-in-article", "unrelated", "long-answer", "vague", "guess", "unnamed", "other-year"}
 )
@@ -46,7 +47,7 @@ class _Faulty(NamedTuple):
 
 
 class SimilarArticles:
-    """A search for another article that shares the rarest words of a question.
+    """A search for other articles that share a question's rarest words.
 
     Args:
         articles: Articles of one language.
@@ -94,7 +95,7 @@ class _Language:
         return ceil(self.build.recipe.questions.surplus * wanted_of(self.build.recipe, kind, self.lang))
 
     def find_same(self, draft: Draft) -> Draft | None:
-        """Return a draft with the same words, or with mostly the same words and the same answer."""
+        """Return a draft with the same words, or one with the same answer and mostly the same words."""
         if draft.id in self.drafts:
             return self.drafts[draft.id]
         terms = set(to_terms(draft.question))
@@ -120,15 +121,15 @@ class _Language:
 
 
 def make_questions(build: Build) -> Iterator[Draft | Reject]:
-    """Yield drafts from articles in random order until there are enough, for each language."""
+    """Yield drafts from articles in random order until there are enough for each language."""
     with RecordIndex(build, "articles", Article) as index:
         order = sorted((_rank(build, article.id), article.lang, offset) for offset, article in index.scan())
         for lang in build.recipe.langs:
             language = _Language(build, lang, index, [offset for _, own, offset in order if own == lang])
             yield from _from_articles(language)
             yield from _from_siblings(language)
-            # With local documents only, the base questions that the generator knows are used: the documents say nothing
-            # about other facts that it knows.
+            # With local documents only, use the base questions that the generator knows, because the documents say
+            # nothing about the other facts that it knows.
             if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
                 yield from _from_knowledge(language)
 
@@ -139,7 +140,7 @@ def asks_outside(build: Build) -> bool:
 
 
 def drafts_wanted(build: Build, lang: Lang) -> int:
-    """Return the number of drafts of a language that are enough."""
+    """Return the number of drafts needed in a language."""
     counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
     most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
     return ceil(build.recipe.questions.surplus * most)
@@ -171,7 +172,7 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
 
 
 def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Case]) -> Iterator[Draft | Reject]:
-    """Let the generator repair each rejected draft once, with the reason."""
+    """Ask the generator to repair each rejected draft once, and give it the reason for the rejection."""
     repairs = []
     for article, block, reason in faulty:
         first, draft = cases[article.id].messages[0].content, write_block(block, article.lang)
@@ -185,7 +186,7 @@ def _repair(language: _Language, faulty: Sequence[_Faulty], cases: dict[str, Cas
 def _read_blocks(
     language: _Language, article: Article, blocks: Fields, faulty: list[_Faulty] | None = None
 ) -> Iterator[Draft | Reject]:
-    """Yield the drafts of an article and what is rejected; drafts that can be repaired are added to `faulty`."""
+    """Yield an article's drafts and rejects; drafts that can be repaired are added to `faulty`."""
     if not isinstance(blocks, list):
         yield reject(STEP, article.url, *blocks)
         return
@@ -200,7 +201,7 @@ def _read_blocks(
 
 
 def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
-    """Yield a question similar to each of the first ones from another article, so that there are pairs to combine."""
+    """Yield a similar question from another article for each of the first ones, so that there are pairs to combine."""
     enough = language.enough("integration")
     if not enough or language.build.recipe.generator == GENERATOR:
         return
@@ -254,7 +255,7 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return the blocks of fields of every case, or the outcome and the reason; a response in prose is retried once.
+    """Return the fields of every case as blocks, or its outcome and reason; a response in prose is retried once.
 
     Args:
         build: The build.

@@ -1,4 +1,4 @@
-"""Encode passages on the workers of an engine, rank those nearest to each question, and add its snippets."""
+"""Encode passages on an engine's workers, rank those nearest to each question, and add the question's snippets."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk, Hit, Reject
 
 STEP = "ranking"
-_BATCH = 256  # passages encoded and stored at a time
+_BATCH = 256  # number of passages to encode and store at a time
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
-    """Yield for each question the passages of its pages, nearest first, and then its snippets."""
+    """Yield the passages of each question's pages, nearest first, followed by its snippets."""
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
-    # Without the texts, which the passages have: a hundred thousand pages must fit into memory.
+    # Omit the texts, which the passages already contain: a hundred thousand pages must fit into memory.
     pages = {page.hit: msgspec.structs.replace(page.article, text="") for page in build.read("pages", FetchedPage)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
     for lang in build.recipe.langs:
@@ -58,14 +58,14 @@ def _rank(
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
-    # The local engine takes its snippets from the passages, so they would repeat them.
+    # The local engine takes its snippets from the passages, so they would be duplicates.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
 @lru_cache(maxsize=3)  # one encoder for each language, and one for search
 def open_once(name: str) -> Encoder | TokenEncoder:
-    """Return the encoder of a name, which stays loaded."""
+    """Return the encoder with the given name and keep it loaded."""
     return open_encoder(name)
 
 
@@ -89,7 +89,7 @@ class _EncodingWorker:
 
 
 async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
-    """Yield the vectors of batches of texts, in order."""
+    """Yield the vectors for batches of texts, in order."""
 
     async def tasks() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
         for texts in batches:
@@ -101,7 +101,7 @@ async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) ->
 
 
 class _Passages(RecordIndex[Chunk]):
-    """The passages of some articles and their vectors; both are on disk to bound the memory."""
+    """The passages of some articles and their vectors, both stored on disk to limit memory use."""
 
     def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder
@@ -126,12 +126,12 @@ class _Passages(RecordIndex[Chunk]):
         return self.read(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
-        """Encode all passages into a file, to which a killed build continues to append."""
+        """Encode all passages into a file; a resumed build continues to append to it."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
-            sink.truncate(done * 4 * width)  # removes the partial row of a killed build
+            sink.truncate(done * 4 * width)  # remove the partial row left by a killed build
             starts = range(done, count, _BATCH)
             batches = ([self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
                        for start in starts)  # fmt: skip
@@ -141,7 +141,7 @@ class _Passages(RecordIndex[Chunk]):
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
-        """Return a hash of the inputs of the vectors: the passages and the encoder."""
+        """Return a hash of the inputs to the vectors: the passages and the encoder."""
         parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
         return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 

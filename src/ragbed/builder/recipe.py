@@ -1,4 +1,4 @@
-"""Read the recipe of a build, a TOML file without unknown fields (docs/reference/build.md lists all fields)."""
+"""Read a build's recipe, a TOML file that must not have unknown fields (docs/reference/build.md lists all fields)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ragbed.io.locations import read_regular
 from ragbed.retrieval import find_encoder
 from ragbed.schema import Lang
 
-_MAX_NUMBER = 10_000_000  # more items or tokens than any build has
+_MAX_NUMBER = 10_000_000  # upper limit for counts of items or tokens, higher than any build needs
 _MAX_DAYS = 36_500
-_LAST_DAY = "9000-01-01"  # latest day to which margins can be added
+_LAST_DAY = "9000-01-01"  # latest date to which margins can be added
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe, without unknown fields."""
+    """A table in a recipe, which must not have unknown fields."""
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """Number of items of each kind: for every language, or for each one, e.g. `{ en = 10, zh = 5 }`."""
+    """Number of items of each kind, either for every language or per language, e.g. `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -46,59 +46,60 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
 
 
 class RecipeModels(_Part, frozen=True, kw_only=True):
-    """The settings for the generation of questions."""
+    """The settings for generating questions."""
 
-    per_article: int = 2  # questions about different facts
-    surplus: float = 3.0  # drafts per wanted item: most builds lose half of them
+    per_article: int = 2  # number of questions per article, each about a different fact
+    surplus: float = 3.0  # drafts per requested item; most builds lose half of them
     max_tokens: int = 700  # maximum tokens of the generator's response; 2 questions need about 250
-    prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the sentences that the paper's Figure 2 shows
+    prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the wording shown in Figure 2 of the paper
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """The requirements on the prior knowledge of models; for counterfactual items, they must know the answer."""
+    """The requirements for models' prior knowledge; for counterfactual items, models must know the answer."""
 
-    models: tuple[str, ...] = ()  # reference models for closed-book calls; default: the generator
-    samples: int = 1  # responses per model, of which the majority decides
-    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model: events must be later than all of them
-    margin_days: int = 30  # days after a knowledge cutoff, because announced events are known before they happen
-    corpora: tuple[str, ...] = ()  # files or folders of training texts: no questions from articles in them
+    models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
+    samples: int = 1  # responses per model; the majority decides
+    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than all of them
+    margin_days: int = 30  # days after a knowledge cut-off, because announced events are known before they happen
+    # Files or folders of training texts; no questions are asked about articles found in them.
+    corpora: tuple[str, ...] = ()
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
-    """How documents are searched for a question."""
+    """How to search for documents for a question."""
 
     engine: str = "local"
-    # Of the local engine, for search by meaning; empty: by words only. It encodes every page, so that it should be
-    # faster than the encoder of the ranking, which encodes only what was found.
+    # The local engine's encoder for semantic search, or an empty string to search by words only. It encodes every page,
+    # so it should be faster than the ranking encoder, which encodes only what was found.
     encoder: str = "e5-static"
     hits: int = 10  # pages per question, as in the paper
     after: str | None = None
     before: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    quota: int | None = None  # maximum calls of the engine in all
-    recorded: str | None = None  # file of hits for the engine `replay`
+    quota: int | None = None  # maximum number of calls to the engine in total
+    recorded: str | None = None  # file with the recorded hits for the `replay` engine
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):
-    """The selection of passages to keep."""
+    """The settings for selecting passages."""
 
-    encoder: str = "e5"  # its weights are in a package, so that nothing is downloaded
+    encoder: str = "e5"  # its weights come with a package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each
     top: int = 30  # passages per question, as in the paper
     tokens: int = 300  # maximum length of a passage, as in the paper
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
-    """The minimum requirements of an item. Sources are hosts or files."""
+    """The minimum requirements for an item. Sources are hosts or files."""
 
-    supports: int = 1  # minimum of supporting passages
-    distracts: int = 4  # minimum of distracting passages
-    sources: int = 2  # minimum of sources that support the answer
-    spread: int = 3  # minimum of sources among all passages
-    per_source: int = 8  # maximum of passages from one source
-    judge: str | None = None  # model that labels every passage; default: rules alone decide
-    reader: str | None = None  # model that must find the answer in supporting passages; default: the generator
+    supports: int = 1  # minimum number of supporting passages
+    distracts: int = 4  # minimum number of distracting passages
+    sources: int = 2  # minimum number of sources that support the answer
+    spread: int = 3  # minimum number of distinct sources across all passages
+    per_source: int = 8  # maximum number of passages from one source
+    judge: str | None = None  # model that labels every passage; by default, only the rules decide
+    reader: str | None = None  # model that must find the answer in supporting passages; by default, the generator
     rewriter: str | None = None  # model that makes edited passages fluent, for a second counterfactual file
 
 
@@ -110,9 +111,10 @@ class Recipe(_Part, frozen=True, kw_only=True):
     sources: tuple[RecipeSource, ...]
     langs: tuple[Lang, ...] = ("en", "zh")
     about: str = ""  # topic of the questions
-    since: str | None = None  # ISO date: no older or undated articles
+    since: str | None = None  # ISO date; older and undated articles are excluded
     seed: int = 0
-    precision: float | None = None  # share of right items to promise: items are dropped until its lower bound holds
+    # Share of correct items to guarantee; items are dropped until the lower bound reaches it.
+    precision: float | None = None
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
     gate: RecipeGate = RecipeGate()
@@ -122,7 +124,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Read and check a recipe. Its paths stay as written; they are relative to the recipe's folder."""
+    """Read and check a recipe. Its paths are not resolved; they are relative to the recipe's folder."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; `ragbed build init {path}` writes a recipe for it.")
     try:
@@ -134,7 +136,7 @@ def read_recipe(path: Path) -> Recipe:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # raised also for numbers of 5,000 digits and for deeply nested tables
+    ) as error:  # also raised for numbers of 5,000 digits and for deeply nested tables
         raise DataError(path, f"is not TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)
@@ -146,13 +148,13 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
-    """Return how many items of a kind the recipe requests in a language."""
+    """Return the number of items of a kind that the recipe requests in a language."""
     count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
     return count if isinstance(count, int) else count.get(lang, 0)
 
 
 def encoder_of(recipe: Recipe, lang: Lang) -> str:
-    """Return the encoder that ranks passages of a language."""
+    """Return the encoder that ranks passages in a language."""
     return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
 
 
@@ -163,17 +165,17 @@ def models_of(recipe: Recipe) -> frozenset[str]:
 
 
 def reference_models(recipe: Recipe) -> tuple[str, ...]:
-    """Return the models that are called without documents: those of the recipe, or else the generator."""
+    """Return the models to call without documents: the recipe's reference models, or else the generator."""
     return recipe.gate.models or tuple(models_of(recipe) & {recipe.generator})
 
 
 def reader_of(recipe: Recipe) -> str | None:
-    """Return the model that answers from supporting passages; None if the recipe names no model at all."""
+    """Return the model that answers from supporting passages, or None if the recipe names no model at all."""
     return recipe.pools.reader or (recipe.generator if recipe.generator != GENERATOR else None)
 
 
 def check_day(day: str | None, what: str) -> None:
-    """Refuse a value that is not an ISO date."""
+    """Reject a value that is not an ISO date."""
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return
@@ -201,7 +203,7 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Refuse numbers that are too small, too large or not numbers, and a recipe without items to build."""
+    """Reject values that are too small, too large or not numbers, and recipes with no items to build."""
     if recipe.precision is not None and not 0 < recipe.precision < 1:
         raise DataError(path, f"{recipe.precision} is not a share between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
@@ -211,7 +213,7 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
             most = _MAX_DAYS if field == "margin_days" else _MAX_NUMBER
             for number in value.values() if isinstance(value, dict) else (value,):
-                if isinstance(number, int | float) and not least <= number <= most:  # this refuses NaN too
+                if isinstance(number, int | float) and not least <= number <= most:  # this also rejects NaN
                     problem = f"{number} is not a number from {least:,} to {most:,}"
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__

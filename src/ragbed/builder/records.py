@@ -1,4 +1,4 @@
-"""The records between the steps of a build: frozen, without logic."""
+"""Frozen data types for the records that are passed between the steps of a build."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ragbed.schema import Answer, Article, Item, Lang, Passage, Question, Record
 
 
 class Draft(Question, frozen=True, kw_only=True):
-    """A question that passed the rules and is not verified yet."""
+    """A question that passed the rules but has not been verified yet."""
 
-    id: str  # hash of language and question
+    id: str  # hash of the language and the question
     origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
-    kind: str  # kind of answer: name, quantity or date
+    kind: str  # answer type: name, quantity or date
     event: str = ""  # the answer in the generator's words
     date: str | None = None  # ISO date of the event
 
 
 class Probe(Record, frozen=True, kw_only=True):
-    """The reference models that were called with a question (the id of its draft) without documents."""
+    """The reference models that were asked a question (given by the id of its draft) without documents."""
 
     question: str
     known_by: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Probe(Record, frozen=True, kw_only=True):
 
 
 class FetchedPage(Record, frozen=True, kw_only=True):
-    """A page that a search found. `hit` is the URL in the search result, before redirects."""
+    """A page found by a search. `hit` is the URL in the search result, before redirects."""
 
     hit: str
     article: Article
@@ -46,7 +46,7 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None  # similarity by the encoder; None for snippets
+    score: float | None = None  # similarity computed by the encoder; None for snippets
     is_snippet: bool = False
 
 
@@ -74,7 +74,7 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """A question that combines two others, its parts, which are ids of drafts."""
+    """A question that combines two other questions, its parts, which are given by the ids of their drafts."""
 
     id: str
     question: str
@@ -91,7 +91,7 @@ class Edited(Record, frozen=True, kw_only=True):
 
 
 class Falsehood(Record, frozen=True, kw_only=True):
-    """A false answer and the passages that give it."""
+    """A false answer and the passages that state it."""
 
     question: str
     fake: Answer

@@ -1,4 +1,4 @@
-"""Label a dataset's own pools again, as if they were search results, and compare with the published labels."""
+"""Label a dataset's own passages again, as if they were search results, and compare with the published labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WAYS: dict[Way, str] = {
     "plain": "contains the answer (RGB's rule)",
     "support": "gives the answer (ours)",
 }
-# A passage gets the first of its labels for the parts of a multi-part answer.
+# If a passage has labels for several parts of a multi-part answer, the first one is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
-_SHOWN = 60  # characters that identify a passage
+_SHOWN = 60  # number of leading characters that identify a passage
 _STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of RGB's records
 
 
@@ -35,11 +35,11 @@ class LabelDisagreement(Struct, frozen=True):
     label: Label
     rule: str
     reason: str
-    text: str  # the beginning
+    text: str  # the beginning of the passage
 
 
 class RelabelRow(Struct):
-    """Agreement of the new labels with the published ones."""
+    """Agreement between the new labels and the published ones."""
 
     way: Way
     published: Stance
@@ -49,21 +49,21 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Count the agreement over items."""
+    """Count the agreement across items."""
 
     def __init__(self) -> None:
         self.items = 0
-        self.rebuilt = 0  # items whose pools the plain rule reproduces
+        self.rebuilt = 0  # number of items whose pools the plain rule reproduces
         self._rows: dict[tuple[Way, Stance], RelabelRow] = {}
 
     @property
     def rows(self) -> list[RelabelRow]:
-        """The rows by rule, then by relevance label."""
+        """The rows, sorted by rule and then by relevance label."""
         places = [(way, stance) for way in WAYS for stance in _STANCES]
         return [self._rows[place] for place in places if place in self._rows]
 
     def add(self, item: Item) -> Iterator[LabelDisagreement]:
-        """Label the passages of an item, and yield the differences from the published labels."""
+        """Label an item's passages, and yield the differences from the published labels."""
         self.items += 1
         self.rebuilt += rebuild(item).passages == item.passages
         for way in WAYS:
@@ -84,24 +84,24 @@ class Relabelling:
 
 
 def rebuild(item: Item) -> Item:
-    """Split the pools of an item again by the plain rule; passages keep their order within a pool."""
+    """Rebuild an item's pools by the plain rule; passages keep their order within a pool."""
     passages = []
     for passage in item.passages:
         stance = passage.stance
-        if stance != "contradicts":  # edited passages are made, not found
+        if stance != "contradicts":  # edited passages are created, not found
             stance = _pool(label_again(item, passage, "plain").label) or "distracts"
         passages.append(replace(passage, stance=stance, part=None) if stance != passage.stance else passage)
     return replace(item, passages=tuple(sorted(passages, key=lambda passage: _STANCES.index(passage.stance))))
 
 
 def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
-    """Label a passage of an item for its question; in an integration item for the part that it fits best."""
+    """Label an item's passage for its question or, in an integration item, for the part that it fits best."""
     fake = item.fake if passage.stance == "contradicts" else None
     if way == "plain":
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Built items have the question of each part, whose words a passage about that part shares; RGB's do not.
+    # Built items have a question for each part, and a passage about that part shares its words; RGB's items do not.
     questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))

@@ -1,4 +1,4 @@
-"""Run a build: all steps of a recipe, the files of items, the lock and the quality report."""
+"""Run a build: all steps of a recipe, the item files, the lock and the quality report."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class BuildPlan:
     Attributes:
         recipe: The recipe.
         folder: Folder of the build.
-        home: Folder to which the paths of the recipe are relative.
-        start: Step to run again, with all later steps; None: only steps that are missing or out of date.
-        locked: Rebuild the same bytes from stored pages and responses.
+        home: Folder to which the recipe's paths are relative.
+        start: Step to repeat, together with all later steps; None runs only steps that are missing or out of date.
+        locked: Whether to rebuild the same bytes from stored pages and responses.
     """
 
     recipe: Recipe
@@ -64,7 +64,7 @@ class BuildTools:
 
 
 def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build; return the state of its steps, and the wanted and delivered items of each file."""
+    """Run a build; return the state of its steps, and the requested and delivered numbers of items in each file."""
     with hold(plan.folder), _work_folder(plan) as folder:
         lock = read_lock(plan.folder) if plan.locked else None
         if lock is not None:
@@ -86,14 +86,14 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
 
 
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
-    """Return a line with the counts of a step."""
+    """Return a line with a step's counts."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
     kept = f" (as before; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 
 def describe_quality(folder: Path) -> str | None:
-    """Write the quality report of a build; return a line with its result, or None if the folder has no items."""
+    """Write a build's quality report; return a line with its result, or None if the folder has no items."""
     quality = write_build_quality(folder)
     if quality is None:
         return None
@@ -104,7 +104,7 @@ def describe_quality(folder: Path) -> str | None:
 
 
 def correct_promises(build: Path, reviewed: Path) -> list[str]:
-    """Correct the promises of a build by its review, write them into the reviewed folder, and return them as lines."""
+    """Update a build's precision estimates after its review, write them to the reviewed folder and return them."""
     results, promises = read_reviewed(reviewed), read_promises(build)
     if results is None or not promises:
         return []
@@ -119,12 +119,12 @@ def correct_promises(build: Path, reviewed: Path) -> list[str]:
 
 @contextmanager
 def _work_folder(plan: BuildPlan) -> Iterator[Path]:
-    """Yield the folder of the steps; for a locked build a temporary one, which is compared with the stored one."""
+    """Yield the folder for the steps; a locked build uses a temporary one, which is compared with the stored one."""
     if not plan.locked:
         yield plan.folder
         return
     temporary = plan.folder / ".locked"
-    shutil.rmtree(temporary, ignore_errors=True)  # a killed build may have left it
+    shutil.rmtree(temporary, ignore_errors=True)  # may have been left behind by a killed build
     try:
         yield temporary
     finally:

@@ -22,12 +22,13 @@ from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
 from ragbed.schema import Article, Hit, Reject
 
 STEP = "hits"
-_FATAL = frozenset({"auth", "connect", "protocol"})  # wrong key or URL, or no engine: every other search fails too
-_MAX_FATAL = 3  # maximum failures in a row; each was retried already
+# The key or URL is wrong, or there is no engine, so every other search would fail too.
+_FATAL = frozenset({"auth", "connect", "protocol"})
+_MAX_FATAL = 3  # maximum number of consecutive failures; each was already retried
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
-    """Yield the search results of each question that passed the probes."""
+    """Yield the search results for each question that passed the probes."""
     passed = {probe.question for probe in build.read("probes", Probe)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     with ExitStack() as stack:
@@ -41,7 +42,7 @@ def mark_recorded(build: Build) -> str | None:
 
 
 def check_engine(build: Build) -> None:
-    """Open the engine of a build that has not searched yet, to report a missing key or file before the first step."""
+    """Open a build's engine if it has not searched yet, to report a missing key or file before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
             _open(build, stack, {})
@@ -79,16 +80,16 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Searc
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    # A locked build makes no calls: earlier results are stored.
+    # A locked build makes no calls, because earlier results are stored.
     quota = 0 if build.outside.locked else search.quota
     setting = SearchContext(keep, build.today, build.outside.environ, quota, index, build.recorded, questions)
     return open_engine(search.engine, setting)
 
 
 def _index(build: Build) -> LocalIndex:
-    """Index the articles of this build by words and by meaning.
+    """Index this build's articles by words and by meaning.
 
-    The file is named after its inputs. The index of a killed build is continued, and any other is deleted.
+    The file is named after its inputs. An index left by a killed build is continued, and any other index is deleted.
     """
     name = build.recipe.search.encoder
     encoder = open_once(name) if name else None

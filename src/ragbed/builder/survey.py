@@ -1,4 +1,4 @@
-"""Look at a folder before a build: which documents it has, how many items to expect, and what they will cost."""
+"""Survey a folder before a build: find its documents, and estimate the number of items and the cost."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ragbed.io.locations import open_regular
 from ragbed.runs.prices import find_price
 from ragbed.schema import Lang
 
-_MAX_SAMPLED = 200  # documents read to detect the languages of a folder
+_MAX_SAMPLED = 200  # maximum number of documents to read when detecting a folder's languages
 _HEAD_BYTES = 20_000
 _PLAIN = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".xhtml"})
-_UNKNOWN_TOKENS = 1_000  # of documents that are not plain text
-_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens of a prompt without its text, of two questions, and of an answer
-_MAX_TEXT = 3_000  # tokens of a document in a prompt
-_CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call, and calls at the same time
+_UNKNOWN_TOKENS = 1_000  # assumed length of documents that are not plain text
+_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its text, in two questions, and in an answer
+_MAX_TEXT = 3_000  # maximum number of tokens of a document in a prompt
+_CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call, and number of concurrent calls
 _PAGE_S = 0.1  # seconds per document without models: reading, search, ranking and checks
 
 
 class Survey(Struct, frozen=True, kw_only=True):
-    """The documents of a folder.
+    """The documents in a folder.
 
     Attributes:
         documents: Documents that a build reads.
@@ -50,11 +50,11 @@ class Survey(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """What a build will need.
+    """The estimated resources for a build.
 
     Attributes:
-        calls: Calls of models.
-        tokens_in, tokens_out: Tokens of all calls.
+        calls: Number of model calls.
+        tokens_in, tokens_out: Number of tokens in all calls.
         dollars: Cost; None if a price is unknown.
         minutes: Duration.
     """
@@ -67,7 +67,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def survey_folder(folder: Path) -> Survey:
-    """Look at the documents of a folder: all names, and the beginning of some files."""
+    """Survey the documents in a folder: the names of all files, and the beginning of some."""
     found = sorted(path for path, _ in _walk(folder) if not _problem(path))
     skipped = Counter(reason for path, _ in _walk(folder) if (reason := _problem(path)))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
@@ -85,7 +85,7 @@ def survey_folder(folder: Path) -> Survey:
 
 
 def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
-    """Return the calls, the cost and the time of a build."""
+    """Estimate the calls, cost and time of a build."""
     wanted = sum(wanted_of(recipe, "base", lang) for lang in recipe.langs)
     drafts = ceil(wanted * recipe.questions.surplus)
     articles = min(survey.documents, ceil(drafts / recipe.questions.per_article))
@@ -96,12 +96,13 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
         return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=reading_s / 60)
     passages = 5 * min(recipe.ranking.tokens, text)
     generator = 0 if recipe.generator == GENERATOR else articles
-    short = drafts * (1 + 4)  # a probe, an answer from the passages, two in other words and one without the passages
+    # A probe, an answer from the passages, two answers to rephrased questions and one without the passages.
+    short = drafts * (1 + 4)
     calls = generator + drafts + short
     tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)
     tokens_out = generator * _REPLY + (drafts + short) * _SHORT
     prices = [find_price(model) for model in models]
-    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # of an average call
+    usage = {"in": tokens_in // calls, "out": tokens_out // calls}  # usage of an average call
     amounts = [calls * float(price(usage)) for price in prices if price]
     dollars = max(amounts) if len(amounts) == len(models) else None
     minutes = (calls * _CALL_S / _AT_ONCE + reading_s) / 60
@@ -117,7 +118,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _problem(path: Path) -> str:
-    """Return why a build does not read a file; empty if it does."""
+    """Return why a build does not read a file, or an empty string if it does."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         return f"{suffix or 'no suffix'}"

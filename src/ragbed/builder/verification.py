@@ -1,4 +1,4 @@
-"""Verify items: by every rule, and by a reader that answers them in other words and without the supporting passages."""
+"""Verify items by all rules, and by a reader that answers them rephrased and without the supporting passages."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ragbed.scoring.robust import score
 from ragbed.scoring.robust.normalise import fold
 
 STEP = "checks"
-_SHOWN = 5  # passages in the reader's prompt
-_MIN_AGREEMENT = 0.5  # share of rephrased questions that the reader must answer correctly
+_SHOWN = 5  # maximum number of passages in the reader's prompt
+_MIN_AGREEMENT = 0.5  # minimum share of rephrased questions that the reader must answer correctly
 
 
 class _Candidate(NamedTuple):
     kind: str
     item: Item
-    blind: Case  # the question with its distractors only
-    rephrased: tuple[Case, ...]  # the question in other words with its supporting passages
+    blind: Case  # the question with only its distractors
+    rephrased: tuple[Case, ...]  # the rephrased question with its supporting passages
 
 
 def make_checks(build: Build) -> Iterator[ScoredItem | Reject]:
@@ -54,7 +54,7 @@ def _ask_readers(build: Build, passed: Sequence[tuple[str, Item]]) -> Iterator[S
         for kind, item in passed:
             yield _scored(kind, item, {})
         return
-    # The parts of an integration item were verified alone.
+    # The parts of an integration item were already verified separately.
     rephrasings = _rephrase(build, [item for _, item in passed if len(item.answer) == 1])
     asked = [_candidate(kind, item, rephrasings.get(item.question, ())) for kind, item in passed]
     cases = unique_cases(case for candidate in asked for case in (candidate.blind, *candidate.rephrased))
@@ -68,7 +68,7 @@ def _ask_readers(build: Build, passed: Sequence[tuple[str, Item]]) -> Iterator[S
 
 
 def _rephrase(build: Build, items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the questions in other words, written by the generator; none by rules."""
+    """Return the questions as rephrased by the generator, or none if the rules write the questions."""
     if build.recipe.generator == GENERATOR:
         return {item.question: [] for item in items}
     cases = [
@@ -98,7 +98,7 @@ def _case(item: Item, question: str, passages: Sequence[Passage]) -> Case:
 
 
 def _judge(candidate: _Candidate, responses: Mapping[str, Sequence[Completion]]) -> dict[str, float] | Problem:
-    """Return the signals of the reader, or the reason why it contradicts the item."""
+    """Return the reader's signals, or the reason why the reader contradicts the item."""
     completions = {case.case: responses[case.case][0] for case in (candidate.blind, *candidate.rephrased)}
     if failed := next((one for one in completions.values() if one.outcome != "ok"), None):
         return failed.outcome, f"the call of the reader failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
@@ -122,7 +122,7 @@ def _scored(kind: str, item: Item, asked: Mapping[str, float]) -> ScoredItem:
 
 
 def _overlap(item: Item) -> float:
-    """Return the share of a question's words in the sentence that states the answer and in the title of its page."""
+    """Return the share of a question's words in the sentence that states the answer or in the page's title."""
     anchors = find_anchors(item.question, item.lang)
     shares = [0.0]
     for passage in of_stance(item.passages, "supports"):
@@ -132,6 +132,6 @@ def _overlap(item: Item) -> float:
 
 
 def _retrieval(item: Item) -> float:
-    """Return the reciprocal rank of the first supporting passage among all passages of the item."""
+    """Return the reciprocal rank of the first supporting passage among all of the item's passages."""
     places = [place for place, passage in enumerate(item.passages) if passage.stance == "supports"]
     return round(1 / (1 + places[0]), 4) if places else 0.0

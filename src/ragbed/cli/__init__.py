@@ -1,6 +1,6 @@
 """The command line: each command parses its options, calls one function of the Python API and prints the result.
 
-To add a command: a module with one function of its name, and its name in GROUPS. Heavy imports are inside functions.
+To add a command, write a module with a function of the same name and list it in GROUPS. Put slow imports in functions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class _Group(click.Group):
-    """A group that loads the module of a command when the command is used, and lists commands in groups."""
+    """A command group that loads a command's module on first use and lists its commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -45,7 +45,7 @@ class _Group(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; its errors name options instead of parameters."""
+        """Run a command, and show options instead of parameters in its error messages."""
         try:
             return super().invoke(ctx)
         except RagbedError as error:
@@ -61,7 +61,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, group by group."""
+        """Write the list of commands, group by group."""
         limit = formatter.width - 6 - max(map(len, COMMANDS))
         commands = {name: self.get_command(ctx, name) for name in COMMANDS}
         texts = {name: command.get_short_help_str(limit) for name, command in commands.items() if command is not None}
@@ -92,14 +92,14 @@ def app() -> None:
 
 
 def main() -> None:
-    """Run the command line; an error for the user is printed as one line and sets the exit code."""
+    """Run the command line; user errors are printed as a single line and set the exit code."""
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
     try:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, work in progress must be stored
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, Ctrl-C must save work in progress
         sys.exit(app(standalone_mode=False))
     except RagbedError as error:
         say(f"ragbed: {error}")
@@ -110,20 +110,20 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe has ended, e.g. `head`
+    except BrokenPipeError:  # the program reading the pipe, e.g. `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except MemoryError:
         say("ragbed: out of memory. Stored results are kept; run the same command with more memory to resume.")
         sys.exit(1)
-    except OSError as error:  # an error that no other code reports, e.g. a full disk behind standard output
+    except OSError as error:  # an error that nothing else reports, e.g. standard output is on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {explain_failed_write(error)}.")
         sys.exit(1)
 
 
 def _suggest_current(error: click.ClickException) -> click.ClickException:
-    """Return an error that suggests only the nearest option; former options are known too, but refused."""
+    """Return an error that suggests only the nearest current option, because former options are also registered."""
     if not isinstance(error, click.NoSuchOption):
         return error
     current = [name for name in error.possibilities or () if name not in renames.OPTIONS]

@@ -1,4 +1,4 @@
-"""Options of every command that calls models."""
+"""Options shared by all commands that call models."""
 
 from __future__ import annotations
 

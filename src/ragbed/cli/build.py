@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """The subcommands; the form that had the recipe as its first argument is refused with the new one."""
+    """The subcommands. The old form, `build RECIPE`, is rejected with a message that gives the new one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
@@ -175,7 +175,7 @@ build.add_command(relabel)
 
 @contextmanager
 def _explain_resuming(*, locked: bool) -> Iterator[None]:
-    """Print how to resume a build that ends early, unless the same command would fail again."""
+    """Print how to resume a build that stopped early, unless the same command would fail again."""
     from ragbed.cli.console import say
 
     try:
@@ -190,7 +190,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
 
 
 def _finish(result: BuildResult, *, locked: bool) -> None:
-    """Print which items are missing, and exit with code 3 if there are any. A locked build only checks for changes."""
+    """Print the missing items, and exit with code 3 if there are any. A locked build only checks for changes."""
     from ragbed.cli.console import say
 
     if result.unfinished:

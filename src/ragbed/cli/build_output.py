@@ -1,4 +1,4 @@
-"""Tables and sentences that `ragbed build` prints."""
+"""The tables and sentences printed by `ragbed build`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show_survey(survey: Survey) -> str:
-    """Return a sentence about the documents of a folder."""
+    """Return a sentence that describes the documents in a folder."""
     langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "language unknown"
     size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
     skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
@@ -19,7 +19,7 @@ def show_survey(survey: Survey) -> str:
 
 
 def show_forecast(forecast: Forecast) -> str:
-    """Return a sentence about the cost and the time of a build."""
+    """Return a sentence with the expected cost and duration of a build."""
     minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
     if not forecast.calls:
         return f"Needs: no model calls, {minutes}."
@@ -29,7 +29,7 @@ def show_forecast(forecast: Forecast) -> str:
 
 
 def show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Return how many items of each kind a recipe requests, by language."""
+    """Describe how many items of each kind a recipe requests, by language."""
     wanted, langs = recipe["wanted"], recipe["langs"]
     counts = {
         lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
@@ -41,7 +41,7 @@ def show_wanted(recipe: Mapping[str, Any]) -> str:
 
 
 def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
-    """Print the counts of each step and file, and samples."""
+    """Print the counts for each step and file, and sample questions."""
     from ragbed.builder.funnel import main_reasons
     from ragbed.cli.console import print_table
 
@@ -59,7 +59,7 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
 
 
 def group_promises(result: BuildResult) -> dict[str, list[str]]:
-    """Return what is promised, with the files that it is about; files without items are left out."""
+    """Group the files by the precision guaranteed for them; files without items are left out."""
     from ragbed.builder.precision import describe_promise
 
     found: dict[str, list[str]] = {}

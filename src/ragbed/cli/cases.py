@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import LayoutKeywords
     from ragbed.testbeds.feasibility import FeasibilityCounts
 
-_FEW = 2  # Reasons that are printed per condition; --json has all.
+_FEW = 2  # Maximum number of reasons to print per condition; --json contains all of them.
 
 
 @help_groups.command()
@@ -84,7 +84,7 @@ def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
         "feasible": [row.feasible for row in counts.rows],
         "infeasible": [row.infeasible for row in counts.rows],
     }
-    for name in ("correct", "arm"):  # these columns matter only if there are several values
+    for name in ("correct", "arm"):  # show these columns only if their values differ
         if len(set(columns[name])) == 1:
             del columns[name]
     print_table("Cases", list(columns), list(zip(*columns.values(), strict=True)), to_stderr=to_stderr)

@@ -1,4 +1,4 @@
-"""Printing for all commands: results on standard output, everything else on standard error."""
+"""Print for all commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPE_WIDTH = 1_000  # Tables in a pipe are never wrapped.
+_PIPE_WIDTH = 1_000  # Wide enough that tables are never wrapped in a pipe.
 
 
 def say(message: str) -> None:
-    """Print a message on standard error."""
+    """Print a message to standard error."""
     sys.stderr.write(printable(with_options(message)) + "\n")
 
 
 def with_options(message: str, command: click.Command | None = None) -> str:
-    """Return a message of the Python API with options for parameters: --num-docs for `num_docs`, --noise 0 for noise=0.
+    """Replace parameters in an API message by options: `num_docs` by --num-docs, and noise=0 by --noise 0.
 
     Args:
         message: The message.
-        command: The command whose options are shown; the one that is running by default.
+        command: The command whose options are shown; by default, the running command.
     """
     context = click.get_current_context(silent=True)
     if command is None and context is not None:
@@ -43,7 +43,7 @@ def with_options(message: str, command: click.Command | None = None) -> str:
 
 
 def _options_of(command: click.Command | None) -> dict[str, str]:
-    """Return the options and arguments of a command and its subcommands, by parameter."""
+    """Return the options and arguments of a command and its subcommands, keyed by parameter."""
     if isinstance(command, click.Group):
         return {name: typed for one in command.commands.values() for name, typed in _options_of(one).items()}
     params = [] if command is None else command.params
@@ -55,7 +55,7 @@ def _options_of(command: click.Command | None) -> dict[str, str]:
 
 
 def program() -> str:
-    """Return how this program is called in the user's shell: `ragbed` if that finds it, otherwise its path."""
+    """Return the command that runs this program in the user's shell: `ragbed` if it is on the PATH, or its path."""
     typed = Path(sys.argv[0])
     found = shutil.which("ragbed")
     if found is not None and Path(found).resolve() == typed.resolve():
@@ -66,18 +66,18 @@ def program() -> str:
 
 
 def activation() -> str | None:
-    """Return the command that puts this program on the PATH, if it is in a virtual environment that is not active."""
+    """Return the command that activates this program's virtual environment, if it has an inactive one."""
     script = Path(sys.argv[0]).with_name("activate")
     return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
 
 
 def print_json(summary: object) -> None:
-    """Print a machine-readable summary as one line on standard output, always in UTF-8."""
+    """Print a machine-readable summary to standard output as a single line, always in UTF-8."""
     import msgspec
 
     try:
         encoded = msgspec.json.encode(summary)
-    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+    except UnicodeEncodeError:  # a file name may not be valid UTF-8
         encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary)))
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")
@@ -93,7 +93,7 @@ def _with_storable_names(value: object) -> object:
 
 
 def console(*, to_stderr: bool = False) -> Console:
-    """A rich console; colours and width follow the terminal, NO_COLOR and pipes."""
+    """Return a rich console whose colours and width depend on the terminal, NO_COLOR and pipes."""
     from rich.console import Console
 
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
@@ -102,7 +102,7 @@ def console(*, to_stderr: bool = False) -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
-    """Print a table; columns that contain only numbers are aligned right."""
+    """Print a table, with numeric columns right-aligned."""
     from ragbed.reporting.text_table import draw_table, rule
 
     stream = sys.stderr if to_stderr else sys.stdout

@@ -1,4 +1,4 @@
-"""Messages and progress of API functions on standard error: bars on a terminal, occasional lines elsewhere."""
+"""Show API functions' messages and progress on standard error: bars on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ragbed.cli.console import console, say
 from ragbed.cli.run_progress import RunProgress
 from ragbed.errors import Stopped
 
-_QUICK_S = 0.5  # A shorter task ends before anybody could read its bar.
-_LINE_EVERY_S = 10.0  # A line from time to time shows in a CI log that the process is alive.
+_QUICK_S = 0.5  # Shorter tasks end before anyone could read a progress bar.
+_LINE_EVERY_S = 10.0  # How often to print a line without a terminal, so that a CI log shows that the process is alive.
 
 
 class ConsoleProgress(RunProgress):
     """A display of messages, a bar for each model, and a bar for the current task.
 
     Args:
-        clock: Seconds that only go forwards.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,12 +27,12 @@ class ConsoleProgress(RunProgress):
         self._task = ""
 
     def message(self, text: str) -> None:
-        """Print a message, after removing the bar of the current task."""
+        """Remove the current task's bar, then print a message."""
         self._end_task()
         super().message(text)
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Update the bar of the current task, or print occasional lines without a terminal."""
+        """Update the current task's bar, or print occasional lines if there is no terminal."""
         if task != self._task:
             self._end_task()
             self._task, self._start, self._last = task, self._clock(), self._clock()
@@ -48,10 +48,10 @@ class ConsoleProgress(RunProgress):
 
 
 class DownloadProgress(Progress):
-    """A display with a bar in megabytes for each file on a terminal, and with occasional lines elsewhere.
+    """A display with one progress bar in megabytes per file on a terminal, and occasional lines elsewhere.
 
     Args:
-        clock: Seconds that only go forwards.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -70,7 +70,7 @@ class DownloadProgress(Progress):
         say(text)
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Move the bar of a file, given the bytes that are downloaded."""
+        """Update a file's bar with the number of bytes downloaded."""
         self._done[task] = done
         if self._out.is_terminal:
             if task not in self._tasks:
@@ -90,7 +90,7 @@ class DownloadProgress(Progress):
 
 @contextmanager
 def resumable(message: str) -> Iterator[None]:
-    """Print how to resume, if the user or the system interrupts the block."""
+    """Print how to resume if the user or the system interrupts the block."""
     try:
         yield
     except (KeyboardInterrupt, Stopped):

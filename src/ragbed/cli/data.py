@@ -167,7 +167,7 @@ def _summarise(entry: CatalogEntry, result: DownloadResult) -> list[str]:
 
 
 def _problems(arrivals: Sequence[Arrival]) -> list[str]:
-    """Return a line for each problem, with all files that have it."""
+    """Return one line per problem, listing all files affected by it."""
     alike: dict[str, list[Arrival]] = {}
     for arrival in arrivals:
         if arrival.state == "failed" and arrival.problem:

@@ -1,4 +1,4 @@
-"""`ragbed demo`: the four abilities on the paper's Figure 1, and a real model evaluated on the bundled data."""
+"""`ragbed demo`: show the four abilities in the paper's Figure 1, and evaluate a real model on the bundled data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.text import counted
 
     langs = read_langs(lang)
-    parse_model(model)  # A mistyped model is reported before the examples are printed.
+    parse_model(model)  # Report a mistyped model before printing the examples.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
     if model in ENGLISH_ONLY and "zh" in langs:
@@ -69,7 +69,7 @@ def demo(model: str, lang: str, out: Path) -> None:
 
 
 def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
-    """Evaluate the model in each language and return the folders of the runs."""
+    """Evaluate the model in each language, and return the run folders."""
     from ragbed.api import demo
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
@@ -83,7 +83,7 @@ def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
 
 
 def _write_report(runs: list[Path], target: Path) -> None:
-    """Write the report of all runs as one page."""
+    """Write a single-page report on all runs."""
     from ragbed.api.reports import read_report, write_report_page
     from ragbed.cli.console import console
 
@@ -92,7 +92,7 @@ def _write_report(runs: list[Path], target: Path) -> None:
 
 
 def _print_next(first: Path, out: Path) -> None:
-    """Print three commands that work as they are printed."""
+    """Print three commands that can be run exactly as shown."""
     from ragbed.cli.console import console, program
     from ragbed.runs.status import read_status
 

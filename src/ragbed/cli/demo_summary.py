@@ -1,4 +1,4 @@
-"""The summary of `ragbed demo`: a table for each language and model, and the result in words."""
+"""Print the summary of `ragbed demo`: a table for each language and model, and the result in words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEANING: Mapping[str, str] = {
 
 
 def print_summary(cells: Sequence[ConditionCounts]) -> None:
-    """Print the robust scores, as in the report, and explain those of the first model in each language."""
+    """Print the robust scores as in the report, and explain the first model's scores in each language."""
     from ragbed.cli.console import console
 
     for lang in sorted({cell.condition.lang for cell in cells}):
@@ -45,7 +45,7 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
 
 
 def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
-    """Summarise the scores of a model in three sentences."""
+    """Summarise a model's scores in three sentences."""
     return _MEANING[lang].format(model=model, **_figures(cells, "" if lang == "zh" else "\u00a0"))
 
 
@@ -75,7 +75,7 @@ def _counts(cell: ConditionCounts) -> tuple[int, int, int]:
 
 
 def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
-    """Return the figures that the sentences name, with this space before the per cent sign."""
+    """Return the figures mentioned in the sentences, with the given space before the percent sign."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
         wanted = (testbed, kind, noise)
@@ -97,5 +97,5 @@ def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
 
 
 def _kind(data: str) -> str:
-    """Return base, int or fact."""
+    """Return the kind of a dataset: base, int or fact."""
     return data.rpartition("_")[2]

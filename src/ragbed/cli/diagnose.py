@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import CallKeywords
     from ragbed.schema import Case
 
-_MOST_SHOWN = 20  # Errors that are printed; the file has all.
+_MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of them.
 
 
 @help_groups.command()

@@ -1,4 +1,4 @@
-"""Options that choose where the work runs."""
+"""Options that determine where the work runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the paper's Figure 1, in our own words, as `ragbed demo` prints them."""
+"""Print the examples in the paper's Figure 1, reworded, for `ragbed demo`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _table(case: Case) -> Table:
 
 
 def expected_answer(case: Case) -> str:
-    """Return the response of a perfect model, in the words that the instruction prescribes."""
+    """Return a perfect model's response, in the words prescribed by the instruction."""
     from ragbed.testbeds.prompts import FLAG, REFUSAL
 
     gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragbed.api.sharing import ExportResult
     from ragbed.api.spec import LayoutKeywords
 
-_SHOWN = 5  # Trials without a response that are printed; --json has all.
+_SHOWN = 5  # Maximum number of trials without a response to print; --json contains all of them.
 
 
 @help_groups.command()

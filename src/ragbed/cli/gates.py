@@ -1,4 +1,4 @@
-"""Gates of `run` and `compare`: the option for JUnit XML, the messages and the exit code."""
+"""Gates for `run` and `compare`: the JUnit XML option, the messages and the exit code."""
 
 from __future__ import annotations
 

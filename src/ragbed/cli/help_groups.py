@@ -1,4 +1,4 @@
-"""Options in groups: `group=` names the group of an option, and `--help` has a section for each group."""
+"""Group options in the help: `group=` assigns an option to a group, and `--help` shows one section per group."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ DISTRIBUTED: Final = "Distributed"
 OUTPUT: Final = "CI and output"
 _UNGROUPED: Final = "Options"
 _ORDER: Final = (_UNGROUPED, WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
-_WIDEST_TERM: Final = 26  # Longer options have their description on the next line.
+_WIDEST_TERM: Final = 26  # Descriptions of options longer than this start on the next line.
 
 
 class GroupedOption(click.Option):
-    """An option that names its group."""
+    """An option that belongs to a help group."""
 
-    def __init__(self, *args: Any, group: str = _UNGROUPED, **settings: Any) -> None:  # noqa: ANN401 - click's parameters
+    def __init__(self, *args: Any, group: str = _UNGROUPED, **settings: Any) -> None:  # noqa: ANN401 - click's arguments
         super().__init__(*args, **settings)
         self.group = group
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return click's notes on an option, without parentheses around a default and without open ranges."""
+        """Return click's notes on an option, with unparenthesised defaults and without open-ended ranges."""
         extra = super().get_help_extra(ctx)
         if isinstance(self.show_default, str):
             extra["default"] = self.show_default
         if getattr(self.type, "max", None) is None:
-            extra.pop("range", None)  # "x>=1" is obvious for a count.
+            extra.pop("range", None)  # For a count, "x>=1" is obvious.
         return extra
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has a section for each group of options."""
+    """A command whose help has one section per option group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, group by group; those without a group are first, and `--help` is last."""
+        """Write the options group by group, with ungrouped options first and `--help` last."""
         sections: dict[str, Records] = {group: [] for group in _ORDER}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -51,7 +51,7 @@ class GroupedCommand(click.Command):
 
 
 def write_sections(formatter: click.HelpFormatter, sections: dict[str, Records]) -> None:
-    """Write a section for each group that has records; all descriptions start in the same column."""
+    """Write one section per non-empty group, with all descriptions starting in the same column."""
     widest = max((len(term) for rows in sections.values() for term, _ in rows), default=0)
     width = min(widest, _WIDEST_TERM)
     for title, rows in sections.items():
@@ -61,5 +61,5 @@ def write_sections(formatter: click.HelpFormatter, sections: dict[str, Records])
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], GroupedCommand]:
-    """Return the decorator of a command whose help groups its options."""
+    """Return a decorator for a command whose help groups its options."""
     return click.command(name, cls=GroupedCommand)

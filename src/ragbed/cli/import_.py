@@ -1,4 +1,4 @@
-"""`ragbed import`: import results of the original code, of other harnesses, or answers produced elsewhere."""
+"""`ragbed import`: import results from the original code or other harnesses, or answers produced elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ragbed.api.sharing import ImportResult
     from ragbed.api.spec import LayoutKeywords
 
-_SHOWN = 20  # Problems that are printed; --json has all.
+_SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
 
 
 @help_groups.command("import")

@@ -1,4 +1,4 @@
-"""`ragbed judge`: let a model judge stored responses."""
+"""`ragbed judge`: have a model judge stored responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a command as keyword arguments of an API function."""
+"""Convert a command's options to keyword arguments for an API function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 def call_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for model calls; a cluster address from the environment is for other commands if none is used."""
+    """Return the options for model calls, ignoring a cluster address from the environment if the engine is local."""
     keywords = dict(options)
     if keywords["engine"] == "local" and _source("cluster") is not ParameterSource.COMMANDLINE:
         keywords["cluster"] = None
@@ -22,14 +22,14 @@ def call_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user has set, on the command line, in the environment or in a file."""
+    """Return the options that the user has set on the command line, in the environment or in a file."""
     return {name: value for name, value in options.items() if _source(name) is not ParameterSource.DEFAULT}
 
 
 def call_with_given(function: Callable[..., R], *args: object, **options: Any) -> R:  # noqa: ANN401 - any option
-    """Call an API function; an option that has no effect is an error only if it is on the command line.
+    """Call an API function; an option without effect is an error only if it was given on the command line.
 
-    Environment variables may be set for other commands.
+    Environment variables may be meant for other commands.
     """
     while True:
         try:

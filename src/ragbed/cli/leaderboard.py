@@ -1,4 +1,4 @@
-"""`ragbed leaderboard`: a static leaderboard site from many runs."""
+"""`ragbed leaderboard`: build a static leaderboard site from many runs."""
 
 from __future__ import annotations
 

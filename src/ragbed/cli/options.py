@@ -21,11 +21,11 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
-_MOST = 2**53 - 1  # Every integer up to it is exact in JSON and fits a database.
+_MOST = 2**53 - 1  # Integers up to this limit are exact in JSON and fit into a database.
 
 
 class _Bounded(click.ParamType[Any]):
-    """A number that is finite and not larger than any count, time or amount of money."""
+    """The type of a finite number within the range of any sensible count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         number = self._read(value, param, ctx)
@@ -36,7 +36,7 @@ class _Bounded(click.ParamType[Any]):
         return number
 
     def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Return a number; the error message describes the allowed values in words."""
+        """Parse a number; the error message describes the allowed values in words."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
@@ -58,7 +58,7 @@ class _FloatRange(_Bounded, click.FloatRange): ...
 
 
 def _bounded(kind: object) -> object:
-    """Return the type of an option, with bounds if it is a number."""
+    """Return an option's type, with bounds if it is a number."""
     if kind is int:
         return _Int()
     if isinstance(kind, click.IntRange):
@@ -69,9 +69,9 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
-    """Return an option with its environment variable (RAGBED_ and its long name); its former names are refused.
+    """Return an option with its environment variable (RAGBED_ and its long name); former names are rejected.
 
-    It takes the parameters of `click.option`, and `group`: the section of the help that lists the option.
+    Takes the parameters of `click.option`, and `group`, the section of the help that lists the option.
     `show_default` can describe a default that is not a constant.
     """
     if "type" in settings:
@@ -86,12 +86,12 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
 
 
 def _variable(long: str) -> str:
-    """Return the environment variable of an option."""
+    """Return the environment variable for an option."""
     return "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
 
 
 def former_option(old: str) -> Decorator:
-    """Return a hidden option that is refused with its new name, on the command line and in the environment."""
+    """Return a hidden option that rejects a former name and gives the new one, also for environment variables."""
 
     def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is None:
@@ -105,7 +105,7 @@ def former_option(old: str) -> Decorator:
 
 
 class LocalPath(click.Path):
-    """The type of a local path; a URL is refused, because it would become a folder of that name."""
+    """The type of a local path. URLs are rejected, because they would otherwise create a folder with that name."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -132,7 +132,7 @@ def to_place(typed: str) -> Place:
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Return several options as one decorator; the help lists them in this order."""
+    """Combine several options into one decorator; the help lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
@@ -143,7 +143,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def typed(context: click.Context, *names: str) -> list[str]:
-    """Return those of some options that are on the command line, and not only in the environment."""
+    """Return the options that were given on the command line rather than only in the environment."""
     source = click.core.ParameterSource.COMMANDLINE
     known = {param.name: param.opts[0] for param in context.command.params if isinstance(param, click.Option)}
     return [known[name] for name in names if name in known and context.get_parameter_source(name) is source]
@@ -161,10 +161,10 @@ json_option: Decorator = option(
 
 
 def read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    """Use the options of a TOML file, by their long names, as defaults; the callback of `--config`.
+    """Use the options in a TOML file, keyed by long name, as defaults. This is the callback for `--config`.
 
     Raises:
-        UsageError: The file cannot be read, or it names an unknown option or a wrong value.
+        UsageError: The file cannot be read, or it contains an unknown option or an invalid value.
     """
     if path is not None:
         import tomllib
@@ -178,7 +178,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
         except (
             ValueError,
             RecursionError,
-        ) as error:  # raised also for a number of 5,000 digits and for deeply nested lists
+        ) as error:  # also raised for numbers with 5,000 digits and for deeply nested lists
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
         known = {
             name.removeprefix("--"): param
@@ -206,7 +206,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
 
 
 def _as_typed(option: click.Option, value: object, place: str) -> object:
-    """Return a value as a user would type it, so that it is checked in the same way; a list is comma-separated."""
+    """Return a value as a user would type it, so that it is checked in the same way; lists are comma-separated."""
     if option.is_flag:
         if isinstance(value, bool):
             return value
@@ -230,7 +230,7 @@ config_option: Decorator = option(
 
 
 def track_option(about: str) -> Decorator:
-    """Return the option that chooses the scoring track."""
+    """Return the option that selects the scoring track."""
     return option("--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a plug-in's.")
 
 
@@ -318,10 +318,10 @@ layout_options: Decorator = together(
 
 
 def share(value: str | float) -> float:
-    """Read a share between 0 and 1, e.g. `0.03` or `3%`; the type of an option.
+    """Parse a share between 0 and 1, e.g. `0.03` or `3%`, as an option type.
 
     Raises:
-        click.BadParameter: It is not a share.
+        click.BadParameter: The value is not a share between 0 and 1.
     """
     text = str(value).strip()
     try:

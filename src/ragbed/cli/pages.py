@@ -1,4 +1,4 @@
-"""Pages that a command serves until it is interrupted."""
+"""Serve a command's page until it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve_page(page: PageServer, note: str, *, open_: bool) -> None:
-    """Serve a page until Ctrl-C, and print its URL."""
+    """Print a page's URL, and serve the page until Ctrl-C."""
 
     def announce() -> None:
         click.echo(page.url)

@@ -1,4 +1,4 @@
-"""`ragbed paper`: the paper's tables, and findings about what they support."""
+"""`ragbed paper`: show the paper's tables, and findings about what they support."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def paper(json: bool) -> None:
 
 
 class _Printer:
-    """The output of text and tables."""
+    """Prints text and tables."""
 
     def __init__(self, *, to_stderr: bool) -> None:
         from ragbed.cli.console import console
@@ -77,7 +77,7 @@ def _print_tables(tables: Tables, out: _Printer) -> None:
     out.tell(tables.source, _NOTES)
     for name, title in _TITLES.items():
         table: PaperTable = getattr(tables, name)
-        # Rates of 300 questions and correction rates are printed with two places, shares of 100 questions with none.
+        # Rates over 300 questions and correction rates have two decimal places; shares of 100 questions have none.
         exact = name in ("noise", "rejection")
         rows = [
             (model, lang, *(f"{value:.2f}" if exact or column == "CR" else f"{value:.0f}" for column, value in pairs))
@@ -129,7 +129,7 @@ def _tests(verdict: DeclineCounts) -> tuple[object, ...]:
 
 
 def _points(drop: float | None) -> str:
-    """In percentage points, to the next tenth up: a smaller drop would not be seen."""
+    """Format a drop in percentage points, rounded up to a tenth, because a smaller drop would not be detected."""
     return "–" if drop is None else f"{math.ceil(1000 * drop) / 10:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""`ragbed power`: sample size and power of a comparison."""
+"""`ragbed power`: compute the sample size and power of a comparison."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _cells(plan: dict[str, Any]) -> list[object]:
 
 
 def _points(drop: float | None) -> str | None:
-    """Return a drop in percentage points, rounded up to a tenth: a smaller drop would not be detected."""
+    """Format a drop in percentage points, rounded up to a tenth, because a smaller drop would not be detected."""
     if drop is None or drop < 0.001:
         return None if drop is None else f"{100 * drop:.2g}"
     return f"{math.ceil(round(1000 * drop, 2)) / 10:.1f}"

@@ -1,4 +1,4 @@
-"""`ragbed build quality`: measure a dataset next to RGB, with gates, and compare editions."""
+"""`ragbed build quality`: measure a dataset against RGB, check quality gates, and compare editions."""
 
 from __future__ import annotations
 

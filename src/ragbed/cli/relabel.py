@@ -1,4 +1,4 @@
-"""`ragbed build relabel`: label the documents of a dataset again, and compare with the published labels."""
+"""`ragbed build relabel`: relabel the documents of a dataset, and compare with the published labels."""
 
 from __future__ import annotations
 

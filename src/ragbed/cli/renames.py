@@ -1,4 +1,4 @@
-"""Former names of commands and options, each refused with the name that replaced it."""
+"""Former names of commands and options, which are rejected with a message that gives the new name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUILD_OPTIONS = {
 
 
 def describe_command(old: str) -> str:
-    """Return the message that refuses a former command."""
+    """Return the error message for a former command."""
     return f"`ragbed {old}` is now `ragbed {COMMANDS[old]}`."
 
 

@@ -1,4 +1,4 @@
-"""`ragbed report`: tables, figures and a summary of runs."""
+"""`ragbed report`: write tables, figures and a summary of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import Report, ReportTable
     from ragbed.schema import Lang
 
-_MOST_EVIDENCE = 2  # Rows of a claim that are printed.
+_MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
 
 
 @click.command()
@@ -125,7 +125,7 @@ def _print_summary(report: Report) -> None:
 
 
 def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Print tables of a report."""
+    """Print a report's tables."""
     from ragbed.cli.console import print_table
     from ragbed.reporting.numbers import show, show_asked
 

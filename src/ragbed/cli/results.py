@@ -15,7 +15,7 @@ _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
-    """Return the number of infeasible cases, and the message of the first error."""
+    """Return the number of infeasible cases and the first error's message."""
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
@@ -23,12 +23,12 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case is incomplete: an error, truncated, or without a result if the run may not stop.
+    """Exit with code 3 if a case failed, was truncated, or has no result although the run may not stop early.
 
     Args:
         folder: Folder of the run.
-        cells: Its conditions.
-        limit: The token limit of the responses.
+        cells: The run's counts by condition.
+        limit: The responses' token limit.
         may_stop: Whether the run may stop early.
     """
     from ragbed.cli.console import say
@@ -51,7 +51,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
 
 
 def tell_truncated(count: int, limit: str) -> str:
-    """Return how many responses were truncated, and the option that helps."""
+    """Return a message with the number of truncated responses and the option that avoids truncation."""
     from ragbed.text import counted
 
     if limit == "auto":
@@ -66,7 +66,7 @@ def tell_truncated(count: int, limit: str) -> str:
 
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
-    """Print one table for each model, dataset and profile, with the headline score of each testbed in all tracks."""
+    """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
     from ragbed.cli.console import console, print_table, say
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
@@ -97,7 +97,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
 
 
 def headline_of(testbed: str) -> tuple[str, str]:
-    """Return the title and the key of a testbed's headline score."""
+    """Return the title and key of a testbed's headline score."""
     from ragbed.testbeds import headline_score
 
     counted = headline_score(testbed)
@@ -133,7 +133,7 @@ def _upper_bound(cell: ConditionCounts, score: str) -> str:
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:
-    """Return the properties of a condition beside its noise ratio, as far as its testbed has them."""
+    """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
     at = cell.condition
     if at.noise is None:
         return {}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunOptions
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
 
 _DEFAULT_MODEL = "bundled/smollm2"
 
@@ -165,14 +164,15 @@ def run(
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
+    from ragbed.cli.forecasts import print_forecasts
     from ragbed.cli.results import exit_if_incomplete
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
-        chosen["cluster"] = None  # It comes from the environment and may be meant for other commands.
+        chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
     spec = RunSpec(model=model, data=data, **chosen)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
-            _print_forecasts(job, to_json=json)
+            print_forecasts(job, to_json=json)
             return
         cells = _evaluate(job)
     _print_results(job, cells, data, to_json=json)
@@ -184,7 +184,7 @@ def run(
 
 
 def _evaluate(job: Job) -> list[ConditionCounts]:
-    """Run a job with bars, and return the counts of all its conditions."""
+    """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.condition_table import EarlyTable
     from ragbed.api.runs import execute
     from ragbed.cli.console import say
@@ -218,7 +218,7 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables that compare prompting strategies or end-to-end RAG, which counts do not show."""
+    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
     if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
         return
     from ragbed.api.reports import read_report
@@ -231,7 +231,7 @@ def _print_strategies(job: Job, *, to_stderr: bool) -> None:
 
 
 def _print_decisions(job: Job) -> None:
-    """Print what the conditions of --until decided."""
+    """Print the results of the --until conditions."""
     from ragbed.api.runs import read_decisions
     from ragbed.cli.console import say
 
@@ -239,39 +239,3 @@ def _print_decisions(job: Job) -> None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")
-
-
-def _show_cost(row: Forecast) -> str:
-    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
-        return "–"
-    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
-
-
-def _print_forecasts(job: Job, *, to_json: bool) -> None:
-    from ragbed.api.runs import forecast_job
-    from ragbed.cli.console import print_json, print_table, say
-    from ragbed.cli.results import tell_truncated
-    from ragbed.runs.display_names import short_names
-
-    forecasts = forecast_job(job)
-    names = short_names([model.name for model in job.models], job.names)
-    rows = [
-        (
-            names[row.model],
-            row.calls,
-            row.tokens_in,
-            row.tokens_out,
-            _show_cost(row),
-            f"{row.minutes:.1f}",
-        )
-        for row in forecasts
-    ]
-    columns = ("model", "calls", "tokens in", "tokens out", "cost", "minutes")
-    print_table("Forecast", columns, rows, to_stderr=to_json)
-    if job.rule is not None:
-        say("--until may stop the run earlier.")
-    for row in forecasts:
-        if row.truncated:
-            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
-    if to_json:
-        print_json({"forecasts": forecasts})

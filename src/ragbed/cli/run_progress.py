@@ -1,4 +1,4 @@
-"""Progress of a run: a bar for each model on a terminal, a line from time to time elsewhere."""
+"""Show the progress of a run: one bar per model on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ragbed.text import counted
 if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
-_LINE_EVERY_S = 10.0  # How often a line is printed where there is no terminal, e.g. in a CI log.
-_ANNOUNCE_AFTER = 3  # Finished cases from which the duration is announced: seconds after the start.
+_LINE_EVERY_S = 10.0  # How often to print a line if there is no terminal, e.g. in a CI log.
+_ANNOUNCE_AFTER = 3  # Announce the expected duration after this many finished cases, seconds into a run.
 _WORTH_ANNOUNCING_S = 60.0
 
 
 class RunProgress(TerminalBars):
-    """A display on standard error of the progress of each model.
+    """A display of each model's progress on standard error.
 
     Args:
-        clock: Seconds that only go forwards.
+        clock: Function that returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +40,7 @@ class RunProgress(TerminalBars):
             self._bars.print(with_options(text))
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Update the bar of a model, or print occasional lines without a terminal."""
+        """Update a model's bar, or print occasional lines if there is no terminal."""
         self._announce(model, state)
         if self._on_terminal:
             self._console = self._console or console(to_stderr=True)

@@ -1,4 +1,4 @@
-"""`ragbed score`: score stored responses again."""
+"""`ragbed score`: rescore stored responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import EngineKeywords
     from ragbed.scoring.disagreements import TrackDisagreement
 
-_SHOWN = 20  # Disagreements of each kind that are printed; --json has all.
+_SHOWN = 20  # Maximum number of disagreements of each kind to print; --json contains all of them.
 
 
 @help_groups.command()

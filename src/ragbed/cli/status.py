@@ -1,4 +1,4 @@
-"""`ragbed status`: the progress of a run, also while it is running."""
+"""`ragbed status`: show the progress of a run, even while it is running."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _lines(found: Status) -> list[str]:
 
 
 def _notes(found: Status) -> Iterator[str]:
-    """Yield what is unusual about the responses: changed models, adjusted requests, truncation."""
+    """Yield notes on anything unusual: a server that changed models, adjusted requests, truncated responses."""
     for model in found.models:
         if len(model.served) > 1:
             yield f"The server of {model.name} served several models: {', '.join(model.served)}."

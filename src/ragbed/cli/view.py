@@ -1,4 +1,4 @@
-"""`ragbed view`: browse every case of runs in the browser."""
+"""`ragbed view`: browse the cases of runs in the browser."""
 
 from __future__ import annotations
 

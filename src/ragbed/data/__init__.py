@@ -1,4 +1,4 @@
-"""Datasets: one file per format, which is detected from the fields of a record.
+"""Read and write datasets, with one module per format. The format is detected from a record's fields.
 
 To add a format, write a module with SIGN, `read_item` and `to_line`, and add a line to FORMATS.
 """
@@ -26,7 +26,7 @@ from ragbed.schema import Item, Kind
 
 
 class Format(Protocol):
-    """A file format; a record with the field SIGN is of this format."""
+    """A file format, recognised by the field SIGN in its records."""
 
     SIGN: str
 
@@ -49,17 +49,17 @@ class Line(NamedTuple):
 
     number: int
     content: Item | DataError
-    size: int  # bytes
+    size: int  # size in bytes
     spelling: str  # name of the format; empty if it was not detected
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named file of items, which is streamed from the start each time it is iterated."""
+    """A named file of items, which is read again from the start on each iteration."""
 
     name: str
     path: Place
-    # The hash of the first download of a URL; a list, because the dataclass is frozen.
+    # The hash of a URL's first download. It is a list because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
@@ -70,12 +70,12 @@ class Dataset:
             yield line.content
 
     def lines(self) -> Iterator[Line]:
-        """Yield every line as an item or an error; stop early only if nothing more can be read."""
+        """Yield every line as an item or an error, stopping early only if the rest cannot be read."""
         with self._fetched() as here:
             yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
-        """Return the number of items of a limit: the limit itself, that fraction rounded up, or None for all."""
+        """Resolve a limit to a number of items: the limit itself, the fraction rounded up, or None for all items."""
         return ceil(limit * self.count()) if isinstance(limit, Fraction) else limit
 
     def count(self) -> int:
@@ -93,7 +93,7 @@ class Dataset:
 
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
-        """Yield a local copy; a URL is downloaded each time and must have the same content."""
+        """Yield a local copy; a URL is downloaded each time and must always have the same content."""
         with local_copy(self.path) as here:
             if isinstance(self.path, Url):
                 found = hash_file(here)
@@ -115,7 +115,7 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
 
     Args:
         path: The file.
-        shown: The name of the file in errors.
+        shown: The file name to show in errors.
     """
     spelling = ""
     seen: set[str] = set()
@@ -133,7 +133,7 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
             else:
                 seen.add(item.id)
                 yield Line(number, item, len(line), spelling)
-    except DataError as error:  # another encoding, or an endless line
+    except DataError as error:  # unsupported encoding, or a line that is too long
         yield Line(error.line or 1, error, 0, spelling)
     else:
         if not number:
@@ -153,7 +153,7 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
 
 
 def kind_of(item: Item) -> Kind:
-    """Return the kind of an item, which follows from its fields."""
+    """Return an item's kind, which is inferred from its fields."""
     if item.fake is not None:
         return "counterfactual"
     return "integration" if any(passage.part is not None for passage in item.passages) else "base"

@@ -1,7 +1,7 @@
-"""The passages of all items of a dataset as one corpus, for systems that retrieve documents themselves.
+"""Combine all passages of a dataset into one corpus, for systems that retrieve documents themselves.
 
-The ID of a passage is a hash of its normalised text, and passages are sorted by ID, so neither reveals the question of
-a passage. The ID of the corpus is the start of the SHA-256 of the exported file.
+A passage's ID is a hash of its normalised text, and passages are sorted by ID, so neither the ID nor the order reveals
+which question a passage belongs to. The corpus ID is the start of the exported file's SHA-256.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ragbed.data import Dataset
 from ragbed.schema import Answer, Case, Lang, Retrieved, Stance
 from ragbed.text import bears_answer, squeezed
 
-# All passages, or only those that contain neither a true nor a false answer.
+# Whether to include all passages, or only those that contain neither a true nor a false answer.
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
 _ID_DIGITS = 16  # 64 bits: among a million passages, the chance of a collision is 1 in 37 million
-_MAX_NAME_CHARS = 80  # maximum length of the name of a passage that is not in the corpus
+_MAX_NAME_CHARS = 80  # maximum length of the name given to a passage that is not in the corpus
 _PRIORITY: tuple[Stance, ...] = (
     "supports",
     "contradicts",
     "distracts",
-)  # the label that is used if a text has two labels in one item
+)  # if a text has two labels in one item, the first of these is used
 
 
 class Named(NamedTuple):
-    """A passage as a system names it: by its ID, its text, or both."""
+    """A passage as identified by a system: by its ID, its text, or both."""
 
     id: str | None
     text: str | None
@@ -51,7 +51,7 @@ class _Pooled(NamedTuple):
 
 
 class Corpus:
-    """A corpus in memory with the label of each passage for each question.
+    """An in-memory corpus with the label of each passage for each question.
 
     Args:
         dataset: The dataset of the passages.
@@ -64,7 +64,7 @@ class Corpus:
             for passage in item.passages:
                 pooled = self._pooled.setdefault(passage_id(passage.text), _Pooled(passage.text, item.lang, []))
                 pooled.uses.append(_Use(item.id, item.question, item.event, passage.stance, passage.part))
-        if edition == "withheld-corpus":  # a passage with the answer to one question may be a distractor of another
+        if edition == "withheld-corpus":  # a passage that answers one question may be a distractor for another
             self._pooled = {
                 name: pooled
                 for name, pooled in self._pooled.items()
@@ -73,7 +73,7 @@ class Corpus:
 
     @cached_property
     def id(self) -> str:
-        """The ID of the corpus in requests."""
+        """The corpus ID used in requests."""
         hasher = hashlib.sha256()
         for line in self.lines():
             hasher.update(line)
@@ -85,7 +85,7 @@ class Corpus:
             yield msgspec.json.encode({"id": name, "text": pooled.text, "lang": pooled.lang}) + b"\n"
 
     def resolve(self, named: Named, case: Case) -> Retrieved:
-        """Return a passage with its label for the question of a case, or only its name if the corpus lacks it."""
+        """Return a passage with its label for a case's question, or only its name if it is not in the corpus."""
         for name in (named.id, None if named.text is None else passage_id(named.text)):
             if name is not None and name in self._pooled:
                 pooled = self._pooled[name]
@@ -95,12 +95,12 @@ class Corpus:
 
 
 def passage_id(text: str) -> str:
-    """Return the ID of a text, which does not depend on white space and case."""
+    """Return the ID of a text, which ignores white space and case."""
     return hashlib.sha256(squeezed(text).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return the label in the case's own item, or in an item on the same event if the text has this answer."""
+    """Return the label in the case's own item, or in an item on the same event if the text has the case's answer."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

@@ -1,4 +1,4 @@
-"""Decode one line of JSON to a typed record, with errors that name file, line and field."""
+"""Decode one line of JSON to a typed record, with errors that give the file, line and field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: -
 
 
 def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
-    """Decode one line, or raise a DataError that names file, line and field."""
+    """Decode one line, or raise a DataError that gives the file, line and field."""
     try:
         return decoder.decode(line)
     except msgspec.ValidationError as error:

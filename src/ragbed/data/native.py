@@ -31,7 +31,7 @@ def to_line(item: Item) -> bytes:
 
 
 def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield field and problem of everything that the types do not check."""
+    """Yield the field and description of each problem that type validation does not catch."""
     answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
     for name, slots in answers.items():
         if not slots or not all(slots):

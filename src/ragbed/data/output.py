@@ -1,4 +1,4 @@
-"""Output files of commands that read datasets."""
+"""Open output files for commands that read datasets."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ragbed.io.locations import Place
 
 @runtime_checkable
 class BinarySink(Protocol):
-    """An open file that takes bytes, e.g. `sys.stdout.buffer`."""
+    """An open binary file, e.g. `sys.stdout.buffer`."""
 
     def write(self, data: bytes, /) -> int:
         """Write bytes."""
         ...
 
     def flush(self) -> None:
-        """Write the buffered rows."""
+        """Flush buffered data."""
 
 
 @contextmanager
 def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
-    """Open a file that appears when it is complete, or use an open one.
+    """Open a file that appears only once it is complete, or use one that is already open.
 
     Raises:
         UsageError: The file is one of the datasets.

@@ -1,6 +1,6 @@
-"""Items as Parquet: one row per item, with the fields of the native format as columns.
+"""Store items as Parquet: one row per item, with the native format's fields as columns.
 
-Values without fixed fields (`rgb`, `dials`) are JSON text in their columns, so that reading returns what was written.
+Values without fixed fields (`rgb`, `dials`) are stored as JSON text, so that reading returns exactly what was written.
 """
 
 # ruff: noqa: ANN401, PLC0415  # pyarrow is an extra and has no types
@@ -20,7 +20,7 @@ from ragbed.io.locations import Place
 from ragbed.schema import Item
 
 ENDING = ".parquet"
-_BATCH_ROWS = 500  # about 10 MB of passages
+_BATCH_ROWS = 500  # rows to read at a time, about 10 MB of passages
 _ITEM = inspect.type_info(Item)
 
 
@@ -43,7 +43,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # all of these are raised for damaged pages
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
         raise DataError(shown, f"is not a readable Parquet file ({message})", line=number + 1) from None
 
@@ -77,7 +77,7 @@ def _without_none(kind: inspect.Type) -> inspect.Type:
 
 
 def _inner(kind: inspect.Type) -> inspect.Type | None:
-    """Return the type of a list's elements; spans are lists of two."""
+    """Return the element type of a list; spans are lists of two integers."""
     if isinstance(kind, inspect.TupleType):
         return _without_none(kind.item_types[0])
     return _without_none(kind.item_type) if isinstance(kind, inspect.ListType | inspect.VarTupleType) else None
@@ -105,7 +105,7 @@ def _packed(kind: inspect.Type, value: Any) -> Any:
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """Convert a value of a column for its record; missing values are left to the record's defaults."""
+    """Convert a column value for its record; missing values are left to the record's defaults."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         known = _fields(kind)
         present = {name: inner for name, inner in value.items() if inner is not None}
@@ -116,9 +116,9 @@ def _unpacked(kind: inspect.Type, value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    """Decode JSON text and encode it again; return other text unchanged, so that the record refuses it.
+    """Decode and re-encode JSON text; other text is returned unchanged, so that the record rejects it.
 
-    The text is never copied into the line: it could end its own value and replace other fields of the item.
+    The text is never copied verbatim into the line, because it could close its own value and overwrite other fields.
     """
     try:
         return msgspec.Raw(msgspec.json.encode(msgspec.json.decode(text)))

@@ -1,4 +1,4 @@
-"""RGB's format: the eight published files, and files with the same fields.
+"""Read and write RGB's format: the eight published files, and files with the same fields.
 
 The files are JSON Lines despite the name `.json`. There are three kinds of records: base
 `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list per sub-question, and `asnwer1`
@@ -57,14 +57,14 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Return an item as a line of RGB's format; an item that was read from RGB is written with the same bytes.
+    """Return an item as a line in RGB's format; an item read from an RGB file is reproduced byte for byte.
 
-    Provenance, kinds of passages and the language are lost.
+    Provenance, passage kinds and the language are lost.
 
     Raises:
         RagbedError: The item cannot be written in RGB's format.
     """
-    import json  # noqa: PLC0415 - RGB has spaces, which msgspec does not write; reading does not need it
+    import json  # noqa: PLC0415 - only needed for writing RGB's spaces, which msgspec omits
 
     spelled = item.rgb or {}
 
@@ -160,7 +160,7 @@ class _Location:
 
 
 def to_slots(raw: RawAnswer) -> Answer:
-    """Return an answer of RGB's files as slots of aliases."""
+    """Convert an answer from an RGB file to slots of aliases."""
     if isinstance(raw, str):
         return ((raw,),)
     return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)
@@ -172,14 +172,14 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
 
 
 def spelled_answer(item: Item) -> str | None:
-    """Return the answer of an RGB record as JSON, in its own notation; None for an item from another format."""
+    """Return an RGB record's answer as JSON in its original notation, or None for an item from another format."""
     raw = (item.rgb or {}).get("answer")
     is_unchanged = isinstance(raw, str | list) and to_slots(raw) == item.answer
     return msgspec.json.encode(raw).decode() if is_unchanged else None
 
 
 def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
-    """Return the original spelling if the answer is unchanged, else the most explicit one."""
+    """Return the answer in its original notation if it is unchanged, otherwise in the most explicit notation."""
     if raw is not None and not isinstance(raw, int) and to_slots(raw) == slots:
         return raw
     return [list(aliases) for aliases in slots]

@@ -1,7 +1,7 @@
-"""A dataset in parts: a folder or URL with `part-00000.jsonl`, … and `shards.json`, which lists the parts.
+"""Read a dataset in parts: a folder or URL with `part-00000.jsonl`, … and `shards.json`, which lists the parts.
 
-The hash of an item's ID determines its part, so equal IDs are in the same part, and checking IDs needs the memory for
-one part only. A part is downloaded completely, and its hash is checked before it is used.
+The hash of an item's ID determines its part, so equal IDs are in the same part, and checking IDs needs memory for only
+one part. Each part is downloaded completely, and its hash is checked before it is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WHAT = "items"
 
 
 class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """One part; the name must be that of a file in the same folder, because anybody may have written the list."""
+    """One part. Its name must be a file in the same folder, because the list may come from an untrusted source."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
     records: int
@@ -35,7 +35,7 @@ class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Shards(Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of `shards.json`; `what` is the kind of records: items, cases or trials."""
+    """The contents of `shards.json`; `what` is the record type: items, cases or trials."""
 
     what: str
     parts: tuple[ShardPart, ...]
@@ -43,7 +43,7 @@ class Shards(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def open_shards(name: str, folder: Place) -> ShardedDataset:
-    """Return the dataset whose parts are in a folder.
+    """Open the dataset whose parts are in a folder.
 
     Raises:
         UsageError: The folder has no parts, or their records are not items.
@@ -56,7 +56,7 @@ def open_shards(name: str, folder: Place) -> ShardedDataset:
 
 
 def read_shards(folder: Place) -> Shards:
-    """Read the list of parts of a folder."""
+    """Read the list of parts in a folder."""
     place = folder / LIST
     try:
         with local_copy(place) as here:
@@ -118,11 +118,11 @@ class ShardedDataset(Dataset):
         return line._replace(content=DataError(place, problem, line=line.number, field="id"))
 
     def count(self) -> int:
-        """Return the number of items in the list of parts."""
+        """Return the total number of items according to the list of parts."""
         return sum(part.records for part in self.parts)
 
     def size(self) -> int:
-        """Return the number of bytes in the list of parts."""
+        """Return the total size in bytes according to the list of parts."""
         return sum(part.bytes for part in self.parts)
 
     def sha256(self) -> str:

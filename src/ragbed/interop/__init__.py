@@ -1,1 +1,1 @@
-"""Exports, adapters for other harnesses, and the pytest plug-in."""
+"""Exports to other tools, adapters for other harnesses, and the pytest plug-in."""

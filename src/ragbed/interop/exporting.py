@@ -1,4 +1,4 @@
-"""Export datasets, testbeds and runs in the formats of other tools."""
+"""Export datasets, testbeds and runs in other tools' formats."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ragbed.runs.store import open_store
 
 @dataclass(frozen=True)
 class ExportTarget:
-    """The format and the place of an export; `shards` is the number of parts, if it is written in parts."""
+    """The format and location of an export; `shards` is the number of parts if it is split."""
 
     to: str
     place: Place | BinarySink
     shards: int | None = None
 
     def folder(self) -> Path:
-        """Return the place as a local folder, for formats that consist of several files."""
+        """Return the location as a local folder, for formats that consist of several files."""
         if not isinstance(self.place, Path):
             raise UsageError(f"{self.to} is a folder of several files; write it to a local folder and copy it.")
         return self.place
 
     def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
-        """Write a folder of parts with their checksums."""
+        """Write a folder of parts with checksums."""
         if self.to not in formats:
             raise UsageError(f"`shards`: {self.to} is not written in parts; {' and '.join(formats)} are.")
         if isinstance(self.place, BinarySink):
@@ -49,13 +49,13 @@ class ExportTarget:
         return written
 
     def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
-        """Write one file, which must not be one of the datasets."""
+        """Write a single file, which must not be one of the input datasets."""
         with open_output(self.place, datasets) as sink:
             return write(sink)
 
 
 def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonical: bool) -> Written:
-    """Export a run, or the trials of one of its models."""
+    """Export a run, or only the trials of one of its models."""
     to = target.to
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
         raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
@@ -70,10 +70,10 @@ def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonic
 
 
 def is_item_format(to: str) -> bool:
-    """Return whether a format has the items of one dataset, not test cases.
+    """Return whether a format contains the items of one dataset rather than test cases.
 
     Raises:
-        UnknownName: There is no such format of datasets.
+        UnknownName: There is no such format for datasets.
     """
     items = dict.fromkeys([*FORMATS, *EDITIONS, *ITEMS])
     if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
@@ -86,8 +86,8 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
 
     Args:
         datasets: The dataset.
-        target: Format and place.
-        layout_options: Options for test cases that were given; they do not apply.
+        target: The format and location.
+        layout_options: The test-case options that were given, which do not apply here.
     """
     to = target.to
     if layout_options:

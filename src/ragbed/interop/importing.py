@@ -1,4 +1,4 @@
-"""Find the test cases that imported answers belong to."""
+"""Match imported answers to test cases."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """Files with answers, their format, and the model whose answers they are, if the files do not name it."""
+    """Files with answers, their format, and the model that gave the answers if the files do not name it."""
 
     paths: Sequence[Path]
     form: str
     model: str | None = None
 
     def open(self, cases: Callable[[], Iterator[Case]]) -> Sequence[AnswerSource]:
-        """Return the answers with the cases that they are matched to.
+        """Return the answers with the cases they are matched against.
 
         Raises:
-            UsageError: The format needs a model name, or does not fit an exported testbed.
+            UsageError: The format needs a model name, or cannot be used with an exported testbed.
         """
         if self.form == "rgb":
             raise UsageError("from_=rgb: name a dataset by `data`, not an exported testbed.")
@@ -49,14 +49,14 @@ class AnswerFiles:
 def match_frozen(
     answers: AnswerFiles, folder: Path, names: Sequence[str] | None, langs: Sequence[str], options: Sequence[str]
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    """Return answers to the cases of an exported testbed, and the settings of the run.
+    """Return the answers to an exported testbed's cases, and the run's settings.
 
     Args:
         answers: The files.
         folder: The exported testbed.
         names: Testbeds to import; None for all.
         langs: Languages to import.
-        options: Options for test cases that were given; most do not apply.
+        options: The test-case options that were given, most of which do not apply.
     """
     if fixed := sorted(set(options) - {"testbeds", "lang"}):
         raise UnusedOption(fixed[0], f"the cases of {folder} were fixed when it was exported")
@@ -77,7 +77,7 @@ def match_frozen(
 def match_datasets(
     answers: AnswerFiles, datasets: Sequence[Dataset], names: list[str] | None, settings: Settings
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
-    """Return answers to the cases of datasets, and the settings of the run."""
+    """Return the answers to the cases of datasets, and the run's settings."""
     stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     if answers.form == "rgb":
         if settings.original is None:

@@ -1,4 +1,4 @@
-"""A pytest fixture to run models and check their scores: `def test_model_stays_robust(ragbed): …`.
+"""A pytest fixture for running models and checking their scores: `def test_model_stays_robust(ragbed): …`.
 
 pytest loads this module wherever ragbed is installed, so nothing is imported until a test uses the fixture.
 """
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """The value of the fixture."""
+    """The object that the fixture provides."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
     def run(self, model: str, data: str, **options: Unpack[RunOptions]) -> Run:
-        """Run a model like `ragbed.run`; the default of `out` is a temporary folder of the test."""
+        """Run a model like `ragbed.run`; `out` defaults to a temporary folder for the test."""
         from ragbed import run  # noqa: PLC0415
 
         self._runs += 1
@@ -43,7 +43,7 @@ class Bench:
         _conclude(check_run([parse_floor(floor) for floor in floors], run.folder))
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
-        """Fail the test if the later run is significantly worse by more than the margin `least`."""
+        """Fail the test if the later run is significantly worse than the baseline by more than `least`."""
         from ragbed.analysis.comparison import compare, open_side  # noqa: PLC0415
         from ragbed.analysis.gates import check_declines  # noqa: PLC0415
 

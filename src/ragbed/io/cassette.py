@@ -1,7 +1,7 @@
-"""The file format of cassettes: compressed lines with a running checksum, so that a changed byte is found and named.
+"""The cassette file format: compressed lines with a running checksum, which locates any changed line.
 
 Each line starts with eight digits of the SHA-256 of all lines so far; the last line has the complete hash. The same
-lines always give the same bytes (with one version of zlib). Reading and writing need the memory of one line.
+lines always give the same bytes (for a given version of zlib). Reading and writing hold one line in memory at a time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ragbed.schema import Completion, Count, Record
 
 VERSION = 2
 _DIGITS = 8
-# Higher compression levels take twice the time and save hardly anything.
+# Higher compression levels take twice as long and save hardly any space.
 _LEVEL = 6
 _END = b"end "
-_HEAD_1 = b'{"cassette":1,'  # the start of a file of version 1, which had other outcomes
-# Uncompressed bytes per byte of the file, beyond the first 64 MiB. Runs reach about 50, gzip allows 1,000.
+_HEAD_1 = b'{"cassette":1,'  # the start of a version 1 file, which used different outcomes
+# Maximum compression ratio beyond the first 64 MiB. Runs reach about 50; gzip allows 1,000.
 _MAX_RATIO = 250
 
 
@@ -41,15 +41,15 @@ class Head(Record, frozen=True, kw_only=True):
 
 
 class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
-    """The start of a run: its cases follow, and then its results.
+    """The header of a run, which is followed by its cases and then its results.
 
     Attributes:
-        folder: Its place in the folder of the run; empty for the run itself, `judge/…` for a judge.
+        folder: Its path within the run's folder; empty for the run itself, `judge/…` for a judge.
         settings: The settings of the run.
-        models: Names and identities.
+        models: The models' names and identities.
         cases: The number of cases that follow.
         sent: The parameters that were sent to each model, as JSON.
-        served: The models that the servers reported, by model string.
+        served: The models reported by the servers, by model string.
     """
 
     folder: str
@@ -61,14 +61,14 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):
-    """The start of a file of the run, e.g. human labels or a diagnosis: its lines follow."""
+    """The header of one of the run's files, e.g. human labels or a diagnosis, which is followed by its lines."""
 
     path: str
     lines: int
 
 
 class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field="part"):
-    """A response: the indexes of its model and its case in the part, and the hash of the request."""
+    """A response, with the indexes of its model and case in the part and the hash of its request."""
 
     model: Count
     case: Count
@@ -79,15 +79,15 @@ class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field=
 
 
 class CassetteWriter:
-    """Write the lines of a cassette; `close` adds the checksum."""
+    """Writes the lines of a cassette; `close` adds the checksum."""
 
     def __init__(self, sink: IO[bytes]) -> None:
-        # Without name and time, so that equal cassettes have equal bytes.
+        # Omit name and time, so that equal cassettes are byte-identical.
         self._zip = gzip.GzipFile("", "wb", _LEVEL, sink, mtime=0)
         self._digest = hashlib.sha256()
 
     def write(self, line: bytes) -> None:
-        """Add a line without its newline."""
+        """Add a line, given without its newline."""
         self._digest.update(line + b"\n")
         self._zip.write(self._digest.hexdigest()[:_DIGITS].encode() + b" " + line + b"\n")
 
@@ -100,13 +100,13 @@ class CassetteWriter:
 
 
 def read_cassette(path: Path) -> Iterator[bytes]:
-    """Yield each line after it is checked; check the complete hash after the last line.
+    """Yield each line once it has been checked; check the complete hash after the last line.
 
     Lines of version 1 are upgraded.
 
     Raises:
         NoSuchFile: The file does not exist.
-        DataError: It is not a cassette, or was changed; the error names the first changed line.
+        DataError: The file is not a cassette, or was changed; the error gives the first changed line.
     """
     is_old = False
     for number, line in enumerate(_read_stored(path)):
@@ -157,8 +157,8 @@ def decode_head(path: Path, line: bytes) -> Head:
     """Return the first line.
 
     Raises:
-        DataError: It is not the first line of a cassette.
-        RagbedError: A newer version wrote it.
+        DataError: The line is not the first line of a cassette.
+        RagbedError: The cassette was written by a newer version.
     """
     try:
         head = msgspec.json.decode(line, type=Head)

@@ -1,8 +1,8 @@
-"""Download pinned files over HTTP: interrupted downloads resume, and a file gets its name when it matches its pin.
+"""Download pinned files over HTTP. Interrupted downloads resume, and a file gets its name once it matches its pin.
 
-Bytes go to a `.part` file beside the target, which stays after an interruption. Only the pin decides whether a file is
-right, so ETags are ignored, and a complete `.part` needs no request. The client is our own because no library that we
-know resumes, checks pins of both kinds and bounds the size of a file.
+Bytes go to a `.part` file beside the target, which is kept after an interruption. Only the pin decides whether a file
+is correct, so ETags are ignored, and a complete `.part` file needs no request. We wrote our own client because no
+library we know of resumes downloads, checks both kinds of pins and limits file sizes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _CHUNK_BYTES = 1 << 16
 class DownloadLimits:
     """Limits for each file."""
 
-    connect_s: float = 15  # time limit of a connection, including the name lookup
+    connect_s: float = 15  # connection timeout, including the DNS lookup
     idle_s: float = 30  # maximum pause between two chunks
-    total_s: float = 3600  # time limit of all attempts: RGB's largest file (11 MB) at 3 kB/s
-    max_bytes: int = 64 << 20  # limit for a file of unknown size: six times RGB's largest
-    tries: int = 4  # maximum attempts in a row without progress
+    total_s: float = 3600  # time limit for all attempts, enough for RGB's largest file (11 MB) at 3 kB/s
+    max_bytes: int = 64 << 20  # size limit for files of unknown size, six times RGB's largest file
+    tries: int = 4  # maximum number of consecutive attempts without progress
     pause_s: float = 0.5  # pause before the second attempt; doubled before each further one
     redirects: int = 5
-    at_once: int = 3  # enough to fill a line, and polite to one host
+    at_once: int = 3  # concurrent downloads; enough to saturate a connection without straining one host
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ class Watcher(Protocol):
 async def download_all(
     requests: Sequence[DownloadRequest], watcher: Watcher, limits: DownloadLimits | None = None
 ) -> dict[Path, DownloadError]:
-    """Download files, a few at a time; one that fails does not stop the others.
+    """Download files, a few at a time; a failed download does not stop the others.
 
     Returns:
-        The failures by path. Every other file exists and matches its pin.
+        The failures by path. All other files exist and match their pins.
     """
     limits = limits or DownloadLimits()
     timeout = aiohttp.ClientTimeout(total=None, connect=limits.connect_s, sock_read=limits.idle_s)
-    # A compressed response could not be resumed, and its length would not be that of the file.
+    # A compressed response could not be resumed, and its length would differ from the file's.
     headers = {"User-Agent": f"ragbed/{__version__}", "Accept-Encoding": "identity"}
     failures: dict[Path, DownloadError] = {}
     slots, dead_hosts = asyncio.Semaphore(limits.at_once), set[str | None]()
@@ -91,7 +91,7 @@ class _Download:
     session: aiohttp.ClientSession
     limits: DownloadLimits
     watcher: Watcher
-    dead_hosts: set[str | None]  # unreachable hosts; files that have not started do not wait for them again
+    dead_hosts: set[str | None]  # unreachable hosts, which downloads that have not started yet skip
 
     def __post_init__(self) -> None:
         self.part = self.request.path.with_name(f"{self.request.path.name}.part")
@@ -109,15 +109,15 @@ class _Download:
             raise self._failure(str(refusal)) from refusal
         except TimeoutError as error:
             raise self._failure(f"it was not complete after {self.limits.total_s:g} s") from error
-        except OSError as error:  # network errors have other types here
+        except OSError as error:  # network errors have already been converted to other types
             raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
     async def _complete_part(self) -> None:
-        """Try until the part matches the pin, or too many attempts in a row make no progress."""
+        """Retry until the part matches the pin, or until too many consecutive attempts make no progress."""
         tries, furthest, wrong = 0, 0, 0
         interruption: TransferInterrupted | None = None
         is_first = True
-        # The check is also needed after an interruption, because some servers announce too many bytes.
+        # Check after an interruption too, because some servers announce more bytes than the file has.
         while not await self._is_part_right():
             if interruption is not None:
                 size = self._size()
@@ -146,7 +146,7 @@ class _Download:
             if total is None and body.length is not None:
                 total = done + body.length
                 self._check_size(total)
-            # Unbuffered, so that an interrupt loses nothing.
+            # Unbuffered, so that nothing is lost on an interrupt.
             with open(self.part, "ab" if done else "wb", buffering=0) as sink:
                 async for chunk in body.response.content.iter_chunked(_CHUNK_BYTES):
                     done += len(chunk)
@@ -171,7 +171,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Remove wrong bytes. The first time an old part may be the cause; the second time it is the server."""
+        """Remove a wrong part. The first time, an old part may be the cause; the second time, it must be the server."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = f"the file ({size:,} bytes, {found}) does not match its pin ({self.request.pin}) and was removed"

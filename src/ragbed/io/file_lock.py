@@ -1,9 +1,9 @@
 """Lock files that allow one process at a time.
 
-`filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which ends with the
-process, even if it is killed. Its path-based locks are not used: they accept a named pipe as the lock file, and fall
-back to a marker file that survives a killed process. `open_regular` refuses links, pipes and devices and truncates
-nothing. On a system without such a lock, files are not locked.
+`filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which is released when
+the process ends, even if it is killed. Its path-based locks are not used, because they accept a named pipe as the lock
+file and fall back to a marker file that survives a killed process. `open_regular` rejects links, pipes and devices,
+and truncates nothing. On a system without such a lock, files are not locked.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ragbed.io.locations import open_regular
 
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
-_PROBE_S = 0.05  # a probe takes the lock for a moment, so others try again for this long
-_PID_WAIT_S = 0.2  # the owner writes its process ID just after it took the lock
+_PROBE_S = 0.05  # how long to retry, because a probe in another process holds the lock for a moment
+_PID_WAIT_S = 0.2  # how long to wait for the process ID, which the owner writes just after taking the lock
 
 
 class LockHeld(RagbedError):
@@ -49,10 +49,10 @@ def lock_file(path: Path, wait_s: float = _PROBE_S) -> IO[bytes]:
             file.truncate(0)
             file.write(str(os.getpid()).encode())
             file.flush()
-        except OSError:  # a full disk: the lock works without the process ID
+        except OSError:  # e.g. a full disk; the lock works even without the process ID
             file.seek(0)
     except BaseException:
-        with suppress(OSError):  # the unwritten process ID
+        with suppress(OSError):  # closing fails if the process ID could not be written
             file.close()
         raise
     return file

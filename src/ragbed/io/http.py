@@ -1,4 +1,4 @@
-"""Request the rest of a file, and decide for each error whether to retry."""
+"""Request the rest of a file, and decide whether each error can be retried."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import aiohttp
 from yarl import URL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Statuses that may change soon; every other error is final.
+# Temporary error statuses, which are retried; all others are final.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-# The longest pause that a server may ask for (Retry-After), because a person is waiting.
+# Maximum pause that a server may request (Retry-After), because a person is waiting.
 _MAX_PAUSE_S = 60.0
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
 def hide_user(url: str) -> str:
-    """Return a URL without user name and password."""
+    """Return a URL without its user name and password."""
     return re.sub(r"//[^/@]*@", "//", url)
 
 
 class RequestRefused(Exception):
-    """A retry cannot help; the message is the reason.
+    """An error that a retry cannot fix; the message is the reason.
 
     Args:
         problem: What happened.
@@ -37,13 +37,13 @@ class RequestRefused(Exception):
 
 
 class TransferInterrupted(Exception):
-    """A retry may help; the message is the reason.
+    """An error that a retry may fix; the message is the reason.
 
     Args:
         problem: What happened.
-        pause_s: How long the server asks to wait.
+        pause_s: The waiting time requested by the server.
         stale: Whether the bytes received so far are useless.
-        unreachable: Whether there was no connection.
+        unreachable: Whether no connection could be established.
     """
 
     def __init__(self, problem: str, *, pause_s: float = 0, stale: bool = False, unreachable: bool = False) -> None:
@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file from a byte on: the requested one, or 0 if the server does not support ranges."""
+    """A response with a file's content from an offset on, which is 0 if the server does not support ranges."""
 
     response: aiohttp.ClientResponse
     start: int
@@ -61,10 +61,10 @@ class Body:
 
 
 def parse_url(text: str) -> URL:
-    """Return the http or https URL of a text.
+    """Parse an http or https URL.
 
     Raises:
-        RequestRefused: It is not valid.
+        RequestRefused: The URL is not valid.
     """
     try:
         url = URL(text)
@@ -78,7 +78,7 @@ def parse_url(text: str) -> URL:
 
 @asynccontextmanager
 async def open_body(session: aiohttp.ClientSession, url: URL, have: int, redirects: int) -> AsyncIterator[Body]:
-    """Request a file from byte `have` on; every error is a RequestRefused or a TransferInterrupted."""
+    """Request a file starting at byte `have`; all errors are raised as RequestRefused or TransferInterrupted."""
     headers = {"Range": f"bytes={have}-"} if have else {}
     try:
         async with _follow(session, url, headers, redirects) as response:
@@ -109,7 +109,7 @@ def next_hop(here: URL, location: str) -> URL:
     """Return the target of a redirect.
 
     Raises:
-        RequestRefused: It is missing or not valid, or leads from https to http.
+        RequestRefused: The target is missing or invalid, or leads from https to http.
     """
     if not location:
         raise RequestRefused("there was a redirect without a target")
@@ -124,7 +124,7 @@ def next_hop(here: URL, location: str) -> URL:
 
 
 def retry_after(response: aiohttp.ClientResponse) -> float:
-    """Return the pause in seconds that a server requests, up to a maximum."""
+    """Return the pause requested by a server in seconds, up to a maximum."""
     value = response.headers.get("Retry-After", "")
     return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
 
@@ -143,14 +143,14 @@ def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
     if response.status == 200:
         return 0
     sent = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    # Ranges of a compressed response count compressed bytes, which cannot be joined with others.
+    # Ranges of a compressed response refer to compressed bytes, which cannot be appended to uncompressed ones.
     if sent is None or int(sent[1]) != have or "Content-Encoding" in response.headers:
         raise TransferInterrupted("the server sent another range than requested", stale=True)
     return have
 
 
 def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterrupted:
-    """Return a network error with a plain message."""
+    """Convert a network error to a TransferInterrupted with a plain message."""
     match error:
         case aiohttp.ConnectionTimeoutError():
             return TransferInterrupted("the connection timed out", unreachable=True)

@@ -18,10 +18,10 @@ from ragbed.io.locations import Place, Url, open_regular, report_errors, uploadi
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# The longest published RGB record has 60 kB. A longer line is almost certainly another kind of file, e.g. one JSON
-# array, and must not fill the memory.
+# Maximum line length. The longest published RGB record has 60 kB. A longer line almost certainly means a different kind
+# of file, e.g. one JSON array, and must not exhaust the memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
-# Lines are longer than Python's default buffer.
+# Buffer size, because lines are longer than Python's default buffer.
 _BUFFER_BYTES = 256 * 1024
 
 _OTHER_ENCODINGS = {
@@ -34,17 +34,17 @@ _OTHER_ENCODINGS = {
 
 
 def part_of(key: str, count: int) -> int:
-    """Return the part of a key, from 0 to count - 1; the same on every machine and in every version."""
+    """Return the part number for a key, from 0 to count - 1, which is the same on all machines and in all versions."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % count
 
 
 def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank with its number from 1, in bounded memory.
+    """Yield each non-blank line with its number, starting from 1, in bounded memory.
 
     Args:
         path: The file.
-        shown: Another name of the file in error messages.
+        shown: A different name for the file in error messages.
     """
     with _open(path) as source, report_errors(path, "read"):
         head = source.peek(4)  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, by
 
 
 def check_file(path: Path) -> None:
-    """Raise the error of a file that cannot be read."""
+    """Raise an error if a file cannot be read."""
     _open(path).close()
 
 
@@ -76,7 +76,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 class _OutputFile(io.FileIO):
-    """A new file whose write errors name the path that the user gave."""
+    """A new file whose write errors show the path that the user gave."""
 
     def __init__(self, path: Path, shown: Path) -> None:
         super().__init__(path, "xb")
@@ -89,7 +89,7 @@ class _OutputFile(io.FileIO):
 
 @contextmanager
 def write_whole(path: Place) -> Iterator[IO[bytes]]:
-    """Open a file for writing that appears under its name only if the block succeeds.
+    """Open a file for writing; it appears under its name only if the block succeeds.
 
     The bytes go to a temporary file in the same folder, which is synced and renamed; after an error or an interrupt the
     old file is unchanged. Missing folders are created, and a link is followed. A special file (a pipe, /dev/null) is
@@ -129,9 +129,9 @@ def _temporary(target: Path) -> Path:
 
 
 def sync_folder(path: Path) -> None:
-    """Make new and renamed files of a folder durable: syncing a file does not cover its name.
+    """Make new and renamed files in a folder durable, because syncing a file does not sync its name.
 
-    Windows cannot open a folder, and stores names with the files.
+    Windows cannot open folders, and stores names with the files.
     """
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -166,4 +166,4 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
             yield temporary
             temporary.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # the folder was renamed or is incomplete
+        shutil.rmtree(temporary, ignore_errors=True)  # either it was renamed, or it is incomplete

@@ -1,8 +1,8 @@
-"""Locations of files: a path on this machine, or a URL such as `s3://bucket/folder`, which fsspec opens.
+"""File locations: a path on this machine, or a URL such as `s3://bucket/folder`, which is opened with fsspec.
 
-A remote file is downloaded completely before it is read, and uploaded after it is complete. Object stores show it when
-the upload has ended; `file`, `ftp` and `sftp` also during the upload. The package of a scheme handles credentials:
-ragbed has none, and never shows those in a URL.
+A remote file is downloaded completely before it is read, and uploaded once it is complete. In object stores it appears
+when the upload is finished; with `file`, `ftp` and `sftp` it is visible during the upload. Credentials are handled by
+each scheme's package; ragbed stores none and never shows those in a URL.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from urllib.parse import unquote
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_write
 
-# The packages for schemes that fsspec alone does not open.
+# The packages for schemes that fsspec cannot open on its own.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
             "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
 _MAX_MESSAGE = 300
-# The user information, up to the last @ before the path: it may contain others.
+# The user information, up to the last @ before the path, because it may contain an @ itself.
 _USER_INFO = re.compile(r"(?<=://)[^/?\s]*@")
-# The query of a URL in a sentence.
+# The query string of a URL within a sentence.
 _QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
-# Flags that Windows does not have: there, links are refused by a check before the file is opened.
+# Windows does not have these flags; links are rejected there by a check before the file is opened.
 _NO_FOLLOW, _NO_WAIT = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "named pipe",
           stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
@@ -36,7 +36,7 @@ _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO
 
 @dataclass(frozen=True, repr=False)
 class Url:
-    """A remote location with the methods of a path that are needed; its string has no secrets."""
+    """A remote location with the path methods that ragbed needs; its string form contains no secrets."""
 
     text: str
 
@@ -66,7 +66,7 @@ Place: TypeAlias = Path | Url
 
 
 def parse_place(text: str) -> Place:
-    """Return the location that a user typed: a text with a scheme is a URL."""
+    """Parse a location as typed by the user; a text with a scheme is a URL."""
     return Url(text) if "://" in text else Path(text)
 
 
@@ -93,7 +93,7 @@ def local_copy(place: Place) -> Iterator[Path]:
 
 
 def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, buffering: int = -1) -> IO[bytes]:
-    """Open a regular file in a binary mode of `open`; never wait for a pipe or read a device.
+    """Open a regular file in one of the binary modes of `open`, without ever waiting for a pipe or reading a device.
 
     Args:
         path: The file.
@@ -136,7 +136,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def check_regular(path: Path, *, follow_links: bool = False) -> None:
-    """Refuse a path that is not a regular file; a missing file passes.
+    """Reject a path that is not a regular file; a missing file is accepted.
 
     Raises:
         UsageError: The path is a directory, link, pipe, socket or device.
@@ -152,7 +152,7 @@ def place_inside(folder: Path, *names: str) -> Path:
     """Return a path inside a folder that somebody else may have prepared.
 
     Raises:
-        UsageError: One of the names is a symbolic link, which may lead elsewhere.
+        UsageError: One of the path components is a symbolic link, which may lead elsewhere.
     """
     path = folder
     for name in names:
@@ -204,7 +204,7 @@ def remove(url: Url) -> None:
 
 @contextmanager
 def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
-    """Yield the fsspec file system of a URL and its path there, and report errors."""
+    """Yield the fsspec file system for a URL and the path within it, and report errors."""
     with report_errors(url, done):
         try:
             import fsspec  # noqa: PLC0415 - an extra
@@ -212,7 +212,7 @@ def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
             raise UsageError(f"{url} needs fsspec, which is not installed: pip install 'ragbed[remote]'") from None
         scheme = url.text.partition("://")[0].rpartition("::")[2]
         try:
-            # Object stores have no folders to create, and not everybody may list buckets.
+            # Object stores have no folders to create, and not everyone has permission to list buckets.
             opened = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
         except ImportError as error:
             package = _DRIVERS.get(scheme)
@@ -226,17 +226,17 @@ def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
 
 @contextmanager
 def report_errors(place: Place, done: str) -> Iterator[None]:
-    """Turn errors of the system or of a driver into errors that name the location.
+    """Convert system and driver errors to errors that name the location.
 
     Args:
         place: The location.
-        done: What was tried: "read", "written", "created" or "deleted".
+        done: The attempted operation: "read", "written", "created" or "deleted".
     """
     try:
         yield
     except RagbedError:
         raise
-    except Exception as error:  # every driver has its own errors
+    except Exception as error:  # every driver has its own exception types
         if isinstance(place, Path):
             if not isinstance(error, OSError):
                 raise
@@ -255,7 +255,7 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
 
 
 def _brief(url: Url, error: Exception) -> str:
-    """Return the message of a driver without the secrets of the URL, which it may repeat."""
+    """Return a driver's error message without the URL's secrets, which it may repeat."""
     message = " ".join(str(error).split()) or type(error).__name__
     for secret in _secrets(url.text):
         message = message.replace(secret, "…")
@@ -263,7 +263,7 @@ def _brief(url: Url, error: Exception) -> str:
 
 
 def _secrets(text: str) -> list[str]:
-    """Return user, password and query, as typed and as a driver decodes them; the longest first."""
+    """Return a URL's user, password and query, both as typed and as decoded by a driver, longest first."""
     users = [found[0][:-1] for found in _USER_INFO.finditer(text.partition("?")[0])]
     parts = {*users, *(user.partition(":")[2] for user in users), text.partition("?")[2]}
     return sorted((parts | {unquote(part) for part in parts}) - {""}, key=len, reverse=True)

@@ -1,7 +1,7 @@
 """Check files against pins: `git:<blob id>` or `sha256:<hex>`.
 
-Git's id of a file is the SHA-1 of `blob <size>`, a NUL byte and the content. A public repository shows it for each file
-of a commit, so that anybody can check a pin.
+Git's blob ID is the SHA-1 of `blob <size>`, a NUL byte and the file's content. Public repositories show it for each
+file in a commit, so that anyone can check a pin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCHEMES: dict[str, Callable[[int], _Hash]] = {
 
 
 def pin_of(path: Path, like: str) -> str:
-    """Return the pin of a file, in the scheme of another pin."""
+    """Return the pin of a file, using the same scheme as another pin."""
     scheme = like.partition(":")[0]
     with open(path, "rb") as source:
         digest = _SCHEMES[scheme](os.fstat(source.fileno()).st_size)
@@ -30,7 +30,7 @@ def pin_of(path: Path, like: str) -> str:
 
 
 def matches_pin(path: Path, pin: str, size: int | None = None) -> bool:
-    """Return whether a file exists and matches a pin; a wrong size is found without hashing."""
+    """Return whether a file exists and matches a pin; a wrong size is detected without hashing."""
     if not path.is_file() or (size is not None and path.stat().st_size != size):
         return False
     return pin_of(path, pin) == pin

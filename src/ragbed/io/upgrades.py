@@ -1,4 +1,4 @@
-"""Changes of stored records between versions."""
+"""Upgrade stored records from earlier versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TRUNCATED = (b'"finish":"length"', b'"finish":"max_tokens"')
 
 
 def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes; a damaged file may have anything
-    """Return an encoded completion of schema 1 with the outcomes of schema 2.
+    """Convert an encoded completion from schema 1 to the outcomes of schema 2.
 
     `refused` is now `filtered`, and a response that ended at the token limit is `truncated`. The texts in a completion
     cannot contain these bytes, because JSON escapes their quotes.
@@ -21,5 +21,5 @@ def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes; a damaged 
 
 
 def is_truncated(encoded: object) -> bool:
-    """Return whether an encoded completion of schema 1 ended at the token limit."""
+    """Return whether an encoded schema 1 completion ended at the token limit."""
     return isinstance(encoded, bytes) and any(finish in encoded for finish in _TRUNCATED)

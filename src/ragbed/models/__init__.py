@@ -4,7 +4,7 @@ To add a provider, write a class with the methods of `Model` and a function that
 a line to PROVIDERS. Other packages register such functions as entry points `ragbed.models` (docs/reference/plugins.md).
 """
 
-# ruff: noqa: PLC0415  # a provider is imported when it is used, because its libraries are slow to import
+# ruff: noqa: PLC0415  # Providers are imported on first use because their libraries are slow to import.
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
-# Each connection takes a file, a task and a connection of the server; more than this helps no server.
+# Maximum concurrent connections. Each one takes a file descriptor, a task and a connection on the server; no server
+# benefits from more.
 _MAX_CONNECTIONS = 4_096
-# For each server if the user sets no number; the adaptive concurrency finds how many of them help.
+# Default maximum of connections per server; adaptive concurrency finds out how many of them help.
 _DEFAULT_CONNECTIONS = 64
 
 
@@ -43,15 +44,15 @@ class ModelConfig:
 
     Attributes:
         model: The part of the model string after the provider.
-        environ: The environment variables with keys and URLs.
+        environ: Environment variables, which may include keys and URLs.
         sampling: Sampling parameters.
         retry_policy: Time limits and numbers of attempts.
-        connections: Maximum concurrent requests; None: adaptive.
+        connections: Maximum concurrent requests; None to adapt to the server.
         per_minute: Maximum requests per minute.
         tokens_per_minute: Maximum tokens per minute.
-        data_root: Folder of downloaded weights; None: the platform's folder.
-        preset: How to prompt one of the paper's systems.
-        trusts_code: Whether code in a repository of weights may run.
+        data_root: Folder for downloaded weights; None for the platform's default.
+        preset: How to prompt the model, if it is one of the paper's systems.
+        trusts_code: Whether code in a weights repository may run.
         loads: Whether to load weights; False if only the requests are needed.
         corpora: The corpora that a RAG system may have to search, by id.
         headers: Headers that the user adds to requests.
@@ -90,14 +91,14 @@ class ModelConfig:
         return ApiKey(value)
 
     def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
-        """Return the settings of a model that is called over HTTP.
+        """Return the connection settings for a model that is called over HTTP.
 
         Args:
             name: The model string.
-            remote: The name of the model at the server.
+            remote: The model's name on the server.
             urls: Base URLs.
             key: The API key.
-            variable: The environment variable of the key.
+            variable: The environment variable that holds the key.
         """
         from ragbed.models.providers.http_model import ServiceConfig
 
@@ -115,7 +116,7 @@ class ModelConfig:
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return the function that opens a model of a provider in `dialects.py`."""
+    """Return the function that opens models from a provider in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
         from ragbed.models.providers.dialects import COMPATIBLE
@@ -126,7 +127,7 @@ def _compatible(name: str) -> Callable[[ModelConfig], Model]:
 
 
 def _openai_api(config: ModelConfig) -> Model:
-    """Open a model of any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
+    """Open a model on any compatible server: `<NAME>_BASE_URL` (several separated by commas) and `<NAME>_API_KEY`."""
     from ragbed.models.providers.dialects import any_provider
 
     name, _, remote = config.model.partition("/")
@@ -148,7 +149,8 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        provider = replace(provider, max_tokens="max_tokens")  # another server, which may know only the older name
+        # A different server, which may support only the older name.
+        provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
 
@@ -218,7 +220,7 @@ def _cassette(config: ModelConfig) -> Model:
     return CassetteModel(Path(config.model))
 
 
-# The rows of `dialects.py`, which is imported when a model is opened.
+# The names of the providers in `dialects.py`, which is imported only when a model is opened.
 COMPATIBLE_NAMES = (
     "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
     "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",
@@ -241,9 +243,9 @@ _WITH_PRESETS = ("hf", "ollama", "openai", "openai-api", "sglang", "vllm")
 
 
 def split_name(spec: str) -> tuple[str, str]:
-    """Return the name and the model string of `NAME=provider/model`; the name may be empty.
+    """Split `NAME=provider/model` into the name, which may be empty, and the model string.
 
-    Only a `=` before the first `/` separates a name: model strings may contain others.
+    Only a `=` before the first `/` is a separator, because model strings may contain others.
 
     Raises:
         UsageError: The name is invalid, or no provider follows it.
@@ -260,7 +262,7 @@ def split_name(spec: str) -> tuple[str, str]:
 
 
 def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
-    """Return the provider of a model string, the rest of the string, and the function that opens such a model.
+    """Return a model string's provider, the rest of the string, and the function that opens the model.
 
     Raises:
         UsageError: The string is not a valid model string.
@@ -280,7 +282,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         raise UsageError(
             f"model={spec}: the name of the model is missing after the provider. Write {provider}/<model>."
         )
-    # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
+    # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
         raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
@@ -301,7 +303,7 @@ _OPTIONS = {
     "extra_body": "`extra_body`",
     "seed": "`seed_model`",
 }
-# The options for requests that models in this process and systems have; all other providers have all of them.
+# The request options that in-process models and RAG systems support; all other providers support every option.
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("llamacpp", "bundled"), ("thinking", "seed")),
     "hf": ("seed",),
@@ -310,7 +312,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
 
 
 def _check_options(provider: str, config: ModelConfig) -> None:
-    """Refuse options that would have no effect.
+    """Reject options that would have no effect.
 
     Raises:
         UsageError: The provider does not support an option.
@@ -324,7 +326,7 @@ def _check_options(provider: str, config: ModelConfig) -> None:
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
-    """Open the model of a string `provider/model`; only the first slash separates.
+    """Open the model named by `provider/model`; only the first slash is a separator.
 
     Args:
         spec: The model string.

@@ -1,4 +1,4 @@
-"""The protocol of a model: one call for each case."""
+"""The model protocol: one call per case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.schema import Case, Completion, Lang, Served
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
 
-# The codes of a language in model cards.
+# Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
     "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
@@ -22,18 +22,18 @@ _CODES: dict[Lang, frozenset[str]] = {
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request contains beside the model and the messages.
+    """The request parameters other than the model and the messages.
 
     Attributes:
-        temperature: Sampling temperature; None to leave it out.
+        temperature: Sampling temperature; None to omit it.
         top_p: Nucleus sampling probability.
-        max_tokens: Maximum tokens of a response.
+        max_tokens: Maximum tokens in a response.
         choices: The only allowed responses, if the model can enforce them.
-        raises_limit: Whether a truncated response is requested once more with a higher limit.
-        seed: Seed of the model's random generator.
+        raises_limit: Whether to request a truncated response again with a higher limit.
+        seed: Seed for the model's random number generator.
         reasoning_effort: How much the model thinks, in its provider's words.
-        thinking: Whether the model thinks, or the number of tokens that it may think; None for its default.
-        extra_body: Further fields of the request.
+        thinking: Whether the model thinks, or its thinking budget in tokens; None for its default.
+        extra_body: Extra request fields.
     """
 
     temperature: float | None = 0.0
@@ -47,9 +47,9 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     extra_body: dict[str, Any] | None = None
 
     def key(self) -> str:
-        """Return a text that is equal for equal responses; the names of folders are made from it.
+        """Return a text that is the same for settings that give the same responses; folder names are derived from it.
 
-        A raised limit is not part of it: a complete response is the same with any limit.
+        A raised limit is not included, because a complete response is the same with any limit.
         """
         always = ("temperature", "top_p", "max_tokens", "choices")
         given = {name: getattr(self, name) for name in always}
@@ -61,7 +61,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """The worker that was calling a model has ended; the response is lost, and the case is not the cause."""
+    """The worker that was calling a model has died. The response is lost, but the case did not cause this."""
 
 
 class Model(Protocol):
@@ -69,7 +69,7 @@ class Model(Protocol):
 
     Attributes:
         name: The model string, `provider/model`.
-        concurrency: How many cases it accepts at a time. The number may grow; see `Parking.make_room`.
+        concurrency: Maximum number of concurrent cases. It may grow; see `Parking.make_room`.
         advice: What a user can check if no call succeeds.
 
     Example:
@@ -96,26 +96,26 @@ class Model(Protocol):
     advice: str
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call the model for a case, with all retries; every case ends in an outcome.
+        """Call the model for a case, retrying as needed; every case gets an outcome.
 
-        A model that samples with our random generator uses another seed for each repeat.
+        A model that samples with our random number generator uses a different seed for each repeat.
 
         Raises:
             WorkerLost: It is unknown whether the model was called; call it again.
         """
 
     def request(self, case: Case) -> bytes:
-        """Return the complete request as canonical bytes: the key of the response cache."""
+        """Return the complete request as canonical bytes, which are the key in the response cache."""
 
     async def identity(self) -> str:
-        """Return the identity of the model beyond its name, e.g. the hash of its weights."""
+        """Return what identifies the model beyond its name, e.g. a hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
 
 
 class StatelessModel:
-    """The common part of models without resources, e.g. baselines."""
+    """Base class for models without resources, e.g. baselines."""
 
     concurrency = 64
     advice = ""
@@ -139,15 +139,15 @@ class Parking(Protocol):
 
     @property
     def parked(self) -> int:
-        """How many cases are set aside and do not count as running."""
+        """The number of cases that are set aside and do not count as running."""
 
 
 @runtime_checkable
 class Posting(Protocol):
-    """A model that sends the bytes of `request` unchanged, so that they are not built a second time."""
+    """A model that sends the bytes from `request` unchanged, so that they need not be built twice."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the model with the result of `request` for the case; the runner prefers this method to `complete`."""
+        """Call the model with the bytes from `request`; the runner prefers this method to `complete`."""
 
 
 @runtime_checkable
@@ -155,10 +155,10 @@ class Batching(Protocol):
     """A model whose provider accepts batches."""
 
     def open_batches(self) -> BatchService:
-        """Return the batches of the provider."""
+        """Return the provider's batch service."""
 
     def parse(self, body: bytes, case: Case) -> Completion:
-        """Return the outcome for the body of a response.
+        """Return the outcome for a response body.
 
         Raises:
             Failure: The response cannot be used.
@@ -167,27 +167,27 @@ class Batching(Protocol):
 
 @runtime_checkable
 class PrefixReusing(Protocol):
-    """A model that does not read a common prefix of consecutive prompts again: the runner sorts the cases for it."""
+    """A model that reuses the common prefix of consecutive prompts, so the runner sorts the cases for it."""
 
     reuses_prefixes: Literal[True]
 
 
 @runtime_checkable
 class AnsweringAfresh(Protocol):
-    """A model whose responses must not come from the cache, e.g. a RAG system under development."""
+    """A model whose responses must not be read from the cache, e.g. a RAG system under development."""
 
     answers_afresh: Literal[True]
 
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model whose description lists its languages as codes, e.g. `en`; empty if they are unknown."""
+    """A model whose description lists its languages as codes, e.g. `en`; the list is empty if they are unknown."""
 
     languages: tuple[str, ...]
 
 
 def lacks_language(model: Model, lang: Lang) -> bool:
-    """Return whether a model lists its languages and a language is not among them."""
+    """Return whether a model lists its languages and the given language is not among them."""
     listed = model.languages if isinstance(model, ForLanguages) else ()
     codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
@@ -205,16 +205,16 @@ def completed(
     thought: str | None = None,
     served: Served | None = None,
 ) -> Completion:
-    """Return a response with its thought apart from its answer.
+    """Return a completion with the model's thoughts separated from its answer.
 
     Args:
         text: The text, which may contain thoughts.
-        finish: Why the response ended; `length` at the token limit.
-        usage: Tokens.
-        thought: The thought that the server reports in a field of its own.
+        finish: Why the response ended; `length` if it reached the token limit.
+        usage: Token counts.
+        thought: The thoughts that the server reports in a separate field.
         served: What the server reports about the call.
     """
-    inline, answer, is_complete = split_response(text)
+    inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
     return Completion(
         outcome="truncated" if finish == "length" or not is_complete else "ok",
         reply=answer,

@@ -15,7 +15,7 @@ from ragbed.schema import Case, Completion, Message
 from ragbed.testbeds.prompts import prompt_hash
 from ragbed.text import storable_name
 
-UNKNOWN = "not-in-cassette"  # the kind of error for a request that was not recorded
+UNKNOWN = "not-in-cassette"  # the error kind for a request that was not recorded
 
 
 class _Prompt(msgspec.Struct):
@@ -25,14 +25,14 @@ class _Prompt(msgspec.Struct):
 class Recording:
     """The responses of a cassette by prompt and repeat, as bytes to save memory.
 
-    If two cases have the same prompt, both get the first response; importing the cassette distinguishes them.
+    If two cases have the same prompt, both get the first response. Import the cassette to tell them apart.
 
     Args:
         path: A cassette of one model.
 
     Raises:
-        UsageError: It has responses of several models, which prompts do not distinguish.
-        DataError: It is not a cassette, or was changed.
+        UsageError: It has responses from several models, which cannot be distinguished by prompt.
+        DataError: It is not a cassette, or has been modified.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class Recording:
                         yield (prompt, record.repeat), encoder.encode(response)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
-        """Return the response to exactly these messages, or an error."""
+        """Return the recorded response to exactly these messages, or an error."""
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)
@@ -74,7 +74,7 @@ class Recording:
 
 
 def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Completion]]:
-    """Yield each prompt and its response: a prompting strategy sends other prompts than that of the case."""
+    """Yield each prompt with its response; a prompting strategy may send prompts that differ from the case's own."""
     if not completion.steps:
         yield prompt, completion
         return
@@ -82,13 +82,13 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     for step in earlier:
         response = Completion(outcome="ok", reply=step.reply, usage=step.usage, latency_s=step.latency_s)
         yield prompt_hash(step.messages), response
-    # The outcome of the case is that of its last call, because no call follows a failed one.
+    # The outcome of the case is that of its last call, because nothing is sent after a failed call.
     changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 
 
 class CassetteModel(StatelessModel):
-    """A recording as a model."""
+    """A model that replays a recording."""
 
     advice = "A cassette has only the responses of its run: use the same data and the same options for cases."
 

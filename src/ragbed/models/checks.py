@@ -26,7 +26,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """The check of a back end: whether it works, the detected settings without secrets, and the command for a fix."""
+    """The result of checking a back end: whether it works, its settings without secrets, and a command to fix it."""
 
     works: bool
     found: str
@@ -50,7 +50,7 @@ def _key(variable: str, environ: Environ) -> BackendCheck:
 
 
 def _compatible(name: str, environ: Environ) -> BackendCheck:
-    """Check the variables of a provider in `dialects.py`, or whether its local server accepts connections."""
+    """Check the variables for a provider in `dialects.py`, or whether its local server accepts connections."""
     from ragbed.models.providers.dialects import COMPATIBLE, find_urls  # noqa: PLC0415  # imported when it runs
 
     provider = COMPATIBLE[name]
@@ -80,7 +80,7 @@ def _openai_api(environ: Environ) -> BackendCheck:
 
 
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
-    """Check that a server accepts connections; send nothing."""
+    """Check that a server accepts connections, without sending anything."""
     try:
         url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
         host, port = url.hostname or "localhost", url.port or 80
@@ -145,7 +145,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "scripted": _scripted,
 }
 
-# The purpose and the packages of each extra. Extras for models are in CHECKS.
+# The purpose and packages of each extra. Extras for models are in CHECKS.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "serve": ("pages in the browser: view, review", ("starlette", "uvicorn")),
     "build": (
@@ -166,7 +166,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def check_extra(name: str) -> BackendCheck:
-    """Return whether the packages of an extra are installed, without importing them."""
+    """Check whether the packages of an extra are installed, without importing them."""
     _, packages = EXTRAS[name]
     missing = [package for package in packages if not _version(package)]
     if missing:

@@ -1,6 +1,6 @@
 """Classify failed calls and decide whether to retry.
 
-The HTTP status and the codes in the body decide (`server_errors.py`), and words only where a server sends no code.
+The HTTP status and the codes in the body decide (`server_errors.py`); words count only if a server sends no code.
 
 | Kind | Meaning | Retried |
 |---|---|---|
@@ -8,8 +8,8 @@ The HTTP status and the codes in the body decide (`server_errors.py`), and words
 | connect | no connection: unknown host, refused, no route | yes |
 | network | the connection broke before the response was complete | yes |
 | tls | TLS failed: certificate, protocol | no |
-| rate | HTTP 429 | yes, not before the time that the server sets |
-| quota | no credit left, or the quota of the day is used up: 402, 429 with insufficient_quota | no |
+| rate | HTTP 429 | yes, but not before the time set by the server |
+| quota | no credit left, or the daily quota is used up: 402, 429 with insufficient_quota | no |
 | server | HTTP 409, 425, 5xx | yes |
 | auth | HTTP 401, 403: wrong key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
@@ -43,13 +43,13 @@ Kind: TypeAlias = Literal[
     "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
-# Every other case would fail in the same way: a wrong key, model, URL or setting, or no credit.
+# Every other case would fail in the same way: the key, model, URL or setting is wrong, or there is no credit left.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
-# The server does not accept the request as it is.
+# The server does not accept the request in its current form.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
 # The server generated a response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})
-# Characters of a server's message that are kept: enough for the messages of all providers.
+# Maximum characters to keep of a server's message; this is enough for the messages of all providers.
 _MAX_DETAIL = 300
 
 
@@ -61,7 +61,7 @@ class Failure(Exception):
         kind: See the table in this module.
         detail: What happened, in one line.
         again: Whether another attempt may succeed.
-        wait_s: How long the server asks to wait.
+        wait_s: The pause that the server asks for, in seconds.
         usage: Tokens that were used and may be billed.
         error: The error that the server reports, if it sent one.
     """
@@ -78,9 +78,9 @@ class Failure(Exception):
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to wait by `retry-after-ms` or `Retry-After`; None without a valid value.
+    """Return the seconds to wait according to `retry-after-ms` or `Retry-After`, or None if neither is valid.
 
-    A date is compared with the server's clock if it sends one, because ours may be wrong.
+    A date is compared with the server's clock if the server sends its time, because ours may be wrong.
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         if name not in headers:
@@ -108,7 +108,7 @@ def _parse_date(value: str) -> datetime | None:
     return date.replace(tzinfo=date.tzinfo or UTC)
 
 
-# Kinds by the codes in the body of an error. The first kind in this order that a code belongs to counts.
+# Kinds by the codes in an error body. If several kinds match, the first one in this order wins.
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
@@ -127,13 +127,14 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     }),
     "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
 }  # fmt: skip
-# Statuses for which a code decides; the others have one meaning.
+# Statuses that are ambiguous, so that the code decides; all others have a single meaning.
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
-# Phrases for servers that send no code for these errors.
+# Phrases to look for, because some servers send no code for these errors.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
     ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
-    # Older llama.cpp sends 500 for a prompt that does not fit, OpenAI 429 for one above the tokens per minute.
+    # Older versions of llama.cpp send 500 for a prompt that is too long; OpenAI sends 429 for one that exceeds the
+    # tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
@@ -151,12 +152,12 @@ _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
 def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
-    """Return the failure for an HTTP status, and for the error in the body if the status is ambiguous.
+    """Return the failure for an HTTP status; if the status is ambiguous, the error in the body decides.
 
     Args:
         status: The HTTP status.
         body: The body of the response.
-        wait_s: How long the server asks to wait, by its headers.
+        wait_s: The pause requested in the response headers, in seconds.
     """
     brief = " ".join(body[: 4 * _MAX_DETAIL].split())[:_MAX_DETAIL]
     detail = f"HTTP {status}: {brief}" if brief else f"HTTP {status}"
@@ -175,7 +176,7 @@ def _kind(status: int, error: ServerError) -> Kind:
             return "filter"
         if status == 429 and error.is_daily:
             return "quota"
-        for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the code into the message
+        for found in (error.codes, frozenset(_WORD.findall(lower))):  # some proxies put the code in the message
             for kind, codes in _BY_CODE.items():
                 if not codes.isdisjoint(found):
                     return kind
@@ -186,7 +187,7 @@ def _kind(status: int, error: ServerError) -> Kind:
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Return a failure as the outcome of a case: `filtered` for a content filter, otherwise an error.
+    """Convert a failure to a case's outcome: `filtered` for a content filter, otherwise an error.
 
     Args:
         failure: The last failure.

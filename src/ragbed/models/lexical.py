@@ -1,4 +1,4 @@
-"""Baseline without a model: return the sentence of the documents that is most similar to the question.
+"""A baseline without a model that returns the sentence in the documents most similar to the question.
 
 The score of a sentence is the sum of the inverse document frequencies of the question's terms in it, divided by a
 slowly growing function of its length: BM25 without term frequencies. The earlier sentence wins a tie.
@@ -15,13 +15,13 @@ from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Case, Completion
 from ragbed.text import to_terms
 
-# BM25's b, at the low end of the usual 0.5 to 0.75, because sentences of one prompt differ little in length.
+# BM25's b, at the low end of the usual range of 0.5 to 0.75, because sentences in one prompt differ little in length.
 LENGTH_SHARE = 0.5
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 
 
 def answer_lexically(question: str, documents: Sequence[str]) -> str:
-    """Return the best sentence of the documents; empty if there is none."""
+    """Return the best sentence in the documents, or an empty string if there are no sentences."""
     parts = (part.strip() for document in documents for part in _SENTENCE_END.split(document))
     sentences = [part for part in parts if part]
     if not sentences:
@@ -44,7 +44,7 @@ class LexicalModel(StatelessModel):
     name = "baseline/lexical"
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
-        """Return the best sentence of the documents."""
+        """Return the best sentence in the documents."""
         reply = answer_lexically(case.question, [document.text for document in case.documents])
         return Completion(outcome="ok", reply=reply, finish="stop")
 

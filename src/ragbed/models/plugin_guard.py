@@ -1,4 +1,4 @@
-"""Open the model of a plug-in so that every case ends in an outcome, even if its code raises an exception."""
+"""Open a plug-in's model so that every case gets an outcome, even if the plug-in raises an exception."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REQUIRED = ("name", "concurrency", "advice", "complete", "request", "identity",
 
 
 def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
-    """Open a model of a plug-in; an exception in `complete` becomes the outcome of that case.
+    """Open a plug-in's model; an exception in `complete` becomes the outcome of that case.
 
-    An exception in `request` or `identity` ends the run, because responses could not be attributed.
+    An exception in `request` or `identity` stops the run, because responses could not be attributed.
 
     Raises:
         PluginFailed: The model cannot be opened, lacks a method, or has another provider's name.
@@ -50,7 +50,8 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} fails in identity()"):
             return _checked(str, await inner_identity())
 
-    # The methods are replaced on the object, not on a wrapper, because a model may have others (`Parking`).
+    # The methods are replaced on the object itself rather than in a wrapper, because a model may have others
+    # (`Parking`).
     for method in (complete, request, identity):
         object.__setattr__(model, method.__name__, method)
     return model

@@ -1,4 +1,4 @@
-"""The six systems of the paper: how the original code and their own documentation prompt each of them.
+"""The paper's six systems: how the original code and each system's own documentation prompt them.
 
 The original code sends the system text as a system message only to ChatGPT. For all others it puts the text before the
 question: in one form under the profiles `code-*`, including its bugs, and in the form of the model's documentation
@@ -14,36 +14,36 @@ from typing import Literal, TypeAlias
 from ragbed.models.base import Sampling
 from ragbed.schema import Case, Message
 
-# From a system text, which may be empty, and a user text to a prompt.
+# A function that builds a prompt from a system text, which may be empty, and a user text.
 Form: TypeAlias = Callable[[str, str], str]
 
-# The defaults of the original code.
+# The original code's defaults.
 _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
 
-# The weights of the presets have not been run.
+# The presets have not been run with the actual weights.
 TESTED = "prompt-tested only"
 
 _VICUNA_SYSTEM = (
     "A chat between a curious user and an artificial intelligence assistant. "
     "The assistant gives helpful, detailed, and polite answers to the user's questions."
 )
-# The template for Vicuna is indented in the original code.
+# The original code indents the Vicuna template.
 _INDENT = " " * 8
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How one system of the paper is prompted.
+    """How to prompt one of the paper's systems.
 
     Attributes:
-        repository: The repository of its weights, or its name at its provider.
-        loads_with: Versions of the library that load it, by its own documentation.
+        repository: The repository with its weights, or its name at the provider.
+        loads_with: Versions of the library that can load it, according to its documentation.
         code: The prompt of the original code; None to send the messages unchanged.
-        own: The prompt of its own documentation; None likewise.
+        own: The prompt in its own documentation; None to send the messages unchanged.
         sampling: Default sampling parameters.
         stop: Texts that end a response.
-        served_by: Which method of a server takes it: complete prompts, or one user turn that the server formats.
+        served_by: The server's API method: complete prompts, or one user turn that the server formats.
         code_closed_book: The system text of the original code if there are no documents.
         hf_problem: Why it cannot be run in this process, and what to do instead.
     """
@@ -59,7 +59,7 @@ class Preset:
     hf_problem: str | None = None
 
     def body(self, case: Case) -> dict[str, object]:
-        """Return the fields of a request: a complete prompt, or messages that the server formats."""
+        """Return the request fields: a complete prompt, or messages that the server formats."""
         stop: dict[str, object] = {"stop": self.stop} if self.stop else {}
         if self.served_by == "completions":
             return {"prompt": self.prompt(case)} | stop
@@ -68,7 +68,7 @@ class Preset:
         return {"messages": (Message(role="user", content=_prepend(*self._texts(case))),)} | stop
 
     def prompt(self, case: Case) -> str | None:
-        """Return the complete prompt; None if the messages are sent unchanged."""
+        """Return the complete prompt, or None if the messages are sent unchanged."""
         form = self.code if _is_original(case) else self.own
         return None if form is None else form(*self._texts(case))
 
@@ -102,13 +102,13 @@ _GLM_PROBLEM = (
     "GGUF and use -m openai-api/<name>/<model>"
 )
 
-# By name. Presets "5 included" are tested with small random models on transformers 5.
+# Presets by name. Those marked "5 included" are tested with small random models on transformers 5.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),
     "chatglm-6b": Preset(
         "THUDM/chatglm-6b",
         "transformers 4.27.1",
-        code=_prepend,  # the model's own code adds nothing to a first turn
+        code=_prepend,  # the model's own code adds nothing to the first turn
         own=_prepend,
         served_by="chat",
         hf_problem=_GLM_PROBLEM.format("4.27.1"),

@@ -10,16 +10,16 @@ class RetryPolicy:
     """Time limits, from the shortest to the longest, and numbers of attempts."""
 
     connect_s: float = 10  # name lookup, connection and TLS handshake
-    silence_s: float = 30  # maximum pause inside a response; before the first byte only `attempt_s` applies
+    silence_s: float = 30  # maximum pause within a response; until the first byte, only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600  # all attempts and pauses of a case, without the time in the queue
+    item_s: float = 600  # all attempts and pauses for a case, excluding time in the queue
     attempts: int = 6
-    paid_attempts: int = 3  # if the server sent a response that cannot be used: each may be billed
-    # Before the second attempt; tripled before each further one, half of it random. Six attempts outlast a server
-    # that restarts within half a minute.
+    paid_attempts: int = 3  # maximum attempts if responses are unusable, since each may be billed
+    # The pause before the second attempt. It triples before each further attempt, and half of it is random. Six
+    # attempts outlast a server that restarts within half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20  # maximum size of a decoded response: a thousand times that of 256 tokens
+    max_bytes: int = 4 << 20  # maximum size of a decoded response: a thousand times the size of 256 tokens
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:

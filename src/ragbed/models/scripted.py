@@ -1,4 +1,4 @@
-"""Models that follow a script and have known scores: for acceptance checks, load tests and dry runs."""
+"""Models that follow a script and have known scores, for acceptance checks, load tests and dry runs."""
 
 from __future__ import annotations
 

@@ -12,48 +12,53 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from yarl import URL
 
-# A piece of a key with at least this many characters is hidden. Shorter keys are placeholders such as "EMPTY" or
-# "none"; hiding them would garble the messages of servers.
+# Minimum length of a piece of a key to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding them would
+# garble server messages.
 _MIN_PIECE = 8
-# A number or a date such as `api-version=2024-10-21` is not a secret, and answers may contain it.
+# Numbers and dates such as `api-version=2024-10-21` are not secrets, and answers may contain them.
 _NUMBER = re.compile(r"[\d./:-]{,15}")
-# A piece with fewer letters and digits does not identify a key.
+# Minimum number of letters and digits in a piece that identifies a key.
 _MIN_ALPHANUMERIC = 6
-# A word that is long enough to contain a piece of a key.
+# A word long enough to contain a piece of a key.
 _LONG_WORD = re.compile(r"[!-~]{8,}")
-# Random characters match this pattern and most words do not.
+# Random characters match this pattern, but most words do not.
 _RANDOM_LOOKING = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _TO_URL_SAFE = str.maketrans("+/", "-_")
 _HIDDEN = "[key]"
 _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
-# The scan in Python takes about 0.3 µs per character. In longer texts numpy first finds the spans to scan.
+# The Python scan takes about 0.3 µs per character. In longer texts, numpy first finds the spans to scan.
 _LONG_TEXT = 1 << 18
-# A response with more characters in such spans is not an answer and is hidden completely, which bounds the work.
+# Maximum characters to scan. A response with more characters in such spans is not an answer and is hidden completely,
+# which bounds the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 
 
 class ApiKey:
-    """A secret that does not appear in its repr."""
+    """A secret that is not shown in its repr.
 
-    def __init__(self, value: str) -> None:
-        self._value = value
+    Attributes:
+        in_messages_only: Whether to hide it in error messages only, because it may be a word of an answer.
+    """
+
+    def __init__(self, value: str, *, in_messages_only: bool = False) -> None:
+        self._value, self.in_messages_only = value, in_messages_only
 
     def reveal(self) -> str:
-        """Return the secret for the header that needs it."""
+        """Return the secret, for use in a request header."""
         return self._value
 
 
 class Scrubber:
-    """Remove keys from texts of servers, which may quote the key, a piece of it or an encoding of it."""
+    """Remove keys from server texts, which may quote a key, a piece of it or an encoded form."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
         for key in keys:
             self._forms |= _forms(key.reveal())
         self.has_keys = bool(self._forms)
-        self._pieces: dict[int, set[str]] = {}  # pieces by their length
+        self._pieces: dict[int, set[str]] = {}  # pieces by length
         self._distinctive, self._samples = set[str](), set[str]()
         self._other_forms: list[str] = []
         for form, size in self._forms.items():
@@ -61,7 +66,8 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive piece contains one of these samples, and there are far fewer of them.
+            # Every distinctive piece contains at least one of these samples, and there are far fewer samples than
+            # pieces.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)
@@ -69,12 +75,12 @@ class Scrubber:
                 self._other_forms.append(form)
 
     def clean(self, message: str) -> str:
-        """Return an error message without any piece of a key, on one line of printable characters."""
+        """Return an error message with all pieces of keys removed, as one line of printable characters."""
         printable = "".join(mark if mark.isprintable() else " " for mark in message[:_MAX_MESSAGE])
         return " ".join(self.hide(printable).split())
 
     def hide(self, text: str) -> str:
-        """Return a text without any piece of a key."""
+        """Return a text with all pieces of keys removed."""
         spans = self._suspicious_spans(text)
         if spans is None:
             return _HIDDEN
@@ -91,7 +97,7 @@ class Scrubber:
         return "".join([*parts, text[end:]])
 
     def contains_key(self, text: str) -> bool:
-        """Return whether a response contains a key or a piece of it; fast, because every response is checked.
+        """Return whether a response contains an API key or part of one. Must be fast, since every response is checked.
 
         A piece that looks like a word or a number does not count, because an answer may contain it.
         """
@@ -101,13 +107,13 @@ class Scrubber:
         if spans is None:
             return True
         words = " ".join(word for start, end in spans for word in _LONG_WORD.findall(text, start, end))
-        # The check ends here for most responses: their long words have neither digits nor capitals inside.
+        # The check ends here for most responses, whose long words contain neither digits nor inner capitals.
         if not _RANDOM_LOOKING.search(words) or not any(sample in words for sample in self._samples):
             return False
         return any(piece in words for piece in self._distinctive)
 
     def _suspicious_spans(self, text: str) -> list[tuple[int, int]] | None:
-        """Return the spans of a text that may contain a piece of a key; None if they are too long to be scanned.
+        """Return the spans of a text that may contain a piece of a key, or None if they are too long to scan.
 
         A piece consists of pairs of neighbouring characters that occur in a key. The check of all pairs with numpy
         takes about 10 ns per character.
@@ -129,13 +135,13 @@ class Scrubber:
 
 
 def _forms(value: str) -> dict[str, int]:
-    """Return the encodings of a key, each with the length of the shortest piece that is hidden."""
+    """Return the encoded forms of a key, each with the length of the shortest piece to hide."""
     if len(value) < _MIN_PIECE or _NUMBER.fullmatch(value):
         return {}
     forms = dict.fromkeys((value, quote(value, safe="")), _MIN_PIECE)
     raw = value.encode()
     forms |= dict.fromkeys((raw.hex(), raw.hex().upper()), 2 * _MIN_PIECE)
-    for before in range(3):  # a prefix such as "Bearer " or "user:" shifts the base64 of the key
+    for before in range(3):  # a prefix such as "Bearer " or "user:" shifts the key's base64 encoding
         packed = base64.b64encode(bytes(before) + raw).decode()
         inner = packed[before and before + 1 : (before + len(raw)) // 3 * 4]
         forms |= dict.fromkeys((inner, inner.translate(_TO_URL_SAFE)), _MIN_PIECE * 3 // 2)
@@ -148,20 +154,20 @@ def _is_distinctive(piece: str) -> bool:
 
 
 def secrets_in(url: URL) -> list[ApiKey]:
-    """Return the secrets of a URL: the password, the encoded user information and the query values."""
+    """Return the secrets in a URL: the password, the encoded user information and the query values."""
     # A user name without a password is a token.
     user_info = (url.password or url.user, encode_user_info(url).rstrip("="))
     return [ApiKey(value) for value in (*user_info, *url.query.values()) if value]
 
 
 def encode_user_info(url: URL) -> str:
-    """Return the user and the password of a URL as in a Basic header; empty if it has none."""
+    """Encode a URL's user and password as in a Basic header; return an empty string if it has neither."""
     user_info = f"{url.user or ''}:{url.password or ''}"
     return base64.b64encode(user_info.encode()).decode() if user_info != ":" else ""
 
 
 def without_secrets(url: URL) -> str:
-    """Return a URL without user, query and fragment."""
+    """Return a URL without its user information, query and fragment."""
     return str(url.with_user(None).with_query(None).with_fragment(None))
 
 
@@ -170,7 +176,7 @@ _QUERY_VALUE = re.compile(r"(?<=[?&])([^=&]*=)?[^&]*")
 
 
 def without_credentials(spec: str) -> str:
-    """Return a model string without the user, the query values and the fragment of its URL.
+    """Return a model string with the user information, query values and fragment removed from its URL.
 
     It is not known which query values are secret, so none is shown or stored.
     """

@@ -1,4 +1,4 @@
-"""Read the error of a server: its codes, the parameter it names, its message and the pause it asks for.
+"""Parse a server's error: its codes, the parameter it names, its message and the requested pause.
 
 | Server | Body |
 |---|---|
@@ -42,7 +42,7 @@ _DURATION = re.compile(r"([\d.]{1,12})s")
 
 @dataclass(frozen=True)
 class ServerError:
-    """An error as the server reports it.
+    """An error reported by a server.
 
     Attributes:
         codes: Codes, types and statuses, in lower case.
@@ -62,7 +62,7 @@ class ServerError:
 
 
 def read_error(body: str) -> ServerError:
-    """Return the error in the body of a response; a body that is not JSON is its message."""
+    """Parse the error in a response body; if the body is not JSON, it becomes the message."""
     try:
         content = msgspec.json.decode(body.encode("utf-8", "replace"))
     except MALFORMED_JSON:
@@ -83,7 +83,7 @@ def read_error(body: str) -> ServerError:
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON
-    """Yield the objects of an error, also those that a proxy has put into a text."""
+    """Yield the objects in an error, including those that a proxy has embedded in a string."""
     if isinstance(content, str) and content.lstrip()[:1] in ("{", "["):
         try:
             content = msgspec.json.decode(content.encode("utf-8", "replace"))
@@ -101,7 +101,7 @@ def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN40
 
 
 def _param(part: dict[str, Any]) -> str | None:
-    """Return the last name of `param`, or of the path of a validation error."""
+    """Return the last name in `param`, or in the path of a validation error."""
     param, path = part.get("param"), part.get("loc")
     if isinstance(param, str) and param:
         return param.rpartition(".")[2]
@@ -110,7 +110,7 @@ def _param(part: dict[str, Any]) -> str | None:
 
 
 def _wait(part: dict[str, Any]) -> float | None:
-    """Return the seconds of a `retryDelay`, e.g. "1.2s"."""
+    """Return the seconds in a `retryDelay`, e.g. "1.2s"."""
     delay = part.get("retryDelay")
     found = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
     try:

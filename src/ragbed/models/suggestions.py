@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-# The beginning of a model's name, and the provider that serves such models.
+# The start of a model's name, and the provider that serves such models.
 _FAMILIES = (
     (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
     (r"claude", "anthropic"),
@@ -17,18 +17,18 @@ _FAMILIES = (
     (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
 )
 _COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
-_LIKENESS = 0.7  # minimum similarity of a mistyped provider to a known one, from 0 to 1
+_LIKENESS = 0.7  # minimum similarity between a mistyped provider and a known one, from 0 to 1
 
 
 def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
-    """Return the model string that a user may have meant with one whose provider is unknown."""
+    """Suggest a model string for one whose provider is unknown."""
     if spec.endswith(".gguf"):
         return f"llamacpp/{spec}"
     first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
     if rest and (provider := _nearest_provider(first.lower(), providers)):
         return f"{provider}/{rest}"
     if separator == "/":
-        return f"hf/{spec}" if first and rest else None  # a repository of Hugging Face
+        return f"hf/{spec}" if first and rest else None  # a Hugging Face repository
     if separator == ":":
         return f"ollama/{spec}"  # a model with a tag, e.g. qwen2.5:7b
     for pattern, provider in _FAMILIES:

@@ -29,30 +29,31 @@ from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.text import storable
 
-# Concurrent calls of a function by default: most systems wait for a model most of the time.
+# Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
 DEFAULT_CALLS = 8
-# More passages than any prompt holds; a system that returns its complete index must not fill the disk.
+# Maximum passages to store, more than any prompt holds, so that a system that returns its whole index cannot fill the
+# disk.
 _MAX_PASSAGES = 1_000
 Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by their id
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The keyword arguments of a function.
+# The keyword arguments passed to a function.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return the input of a system for a case."""
+    """Return a system's input for a case."""
     if case.corpus is not None:
         return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
 
 
 def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
-    """Return the outcome for a string or an object with `answer`, with its passages if the system searches a corpus.
+    """Convert a string, or an object with `answer`, to an outcome, with the passages if the system searches a corpus.
 
     Raises:
-        Failure: The value or one of its passages has another type.
+        Failure: The value or one of its passages has the wrong type.
     """
     answer = value if isinstance(value, str) else _field(value, "answer")
     if not isinstance(answer, str):
@@ -129,7 +130,7 @@ class PythonSystem(StatelessModel):
     Args:
         spec: `module:function`; the current folder is searched first.
         calls: Concurrent calls, each in its own thread, and with its own event loop if the function is async.
-        limit_s: A call that takes longer is an error; its thread is abandoned.
+        limit_s: Time limit in seconds. A call that takes longer is an error, and its thread is abandoned.
         corpora: The corpora that it may have to search.
     """
 
@@ -145,7 +146,7 @@ class PythonSystem(StatelessModel):
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; an exception is the outcome of this case only."""
         started = time.monotonic()
-        # The function's event loop, time-outs, cancellations and exits stay in the thread.
+        # The function's event loop, time-outs, cancellations and exits are confined to the thread.
         answer = in_daemon_thread(lambda: _await_result(self._function(**to_arguments(case))))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:
@@ -160,7 +161,7 @@ class PythonSystem(StatelessModel):
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     def request(self, case: Case) -> bytes:
-        """Return the arguments of the function."""
+        """Return the function's arguments."""
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
@@ -209,9 +210,9 @@ def _load(spec: str) -> Callable[..., Any]:
 
 @contextmanager
 def _current_folder_first() -> Iterator[None]:
-    """Import from the current folder first, as Python does for a script; afterwards from it last.
+    """Import from the current folder first, as Python does for a script; afterwards, search it last.
 
-    A user's function may import its neighbours when it is called. Imports of ragbed must not find them before the
+    A user's function may import its neighbours when it is called. ragbed's own imports must not find them before the
     installed packages.
     """
     folder = str(Path.cwd())
@@ -225,10 +226,10 @@ def _current_folder_first() -> Iterator[None]:
 
 
 def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Refuse a function that cannot be called with these arguments, before the first case."""
+    """Reject a function that cannot be called with these arguments, before the first case."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions in C have no signature
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return
     try:
         signature.bind(**dict.fromkeys(names))

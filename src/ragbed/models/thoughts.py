@@ -1,4 +1,4 @@
-"""Separate the thought of a reasoning model from its answer, in the layouts that models and servers use.
+"""Separate a reasoning model's thoughts from its answer, in the layouts that models and servers use.
 
 `split_segments` cuts a response into segments whose concatenation is the response, so nothing is lost or invented.
 Layouts:
@@ -9,7 +9,10 @@ Layouts:
 * the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
 * introductory sentences: `Here is my thought process: … Here is my response: …`.
 
-A tag inside a sentence of an answer is text. So a pair of tags counts only at the start of the response, after another
+An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading of an answer:
+without a closing tag, they open a thought only if the response did not end by itself.
+
+A tag inside a sentence of an answer is text, so a pair of tags counts only at the start of the response, after another
 thought, or at the start of a line.
 """
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["thought", "answer", "marker"]
@@ -30,7 +34,7 @@ class Segment(NamedTuple):
 
 
 class SplitResponse(NamedTuple):
-    """A response in two parts; it is not complete if it ended inside a thought."""
+    """A response split into thoughts and answer; it is incomplete if it ended inside a thought."""
 
     thought: str | None
     answer: str
@@ -51,13 +55,14 @@ _CLOSE = re.compile(
     rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>",
     re.IGNORECASE,
 )
-# Tags around the answer, which are removed only after a thought: without one they may be part of the answer.
+# Tags around the answer. They are removed only after a thought, because otherwise they may be part of the answer.
 _ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
-_ANSWER_OPEN = re.compile(
-    rf"\s*(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
-    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])",
-    re.IGNORECASE,
+_ANSWER_TAG = (
+    rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
+    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
 )
+_ANSWER_OPEN = re.compile(rf"\s*{_ANSWER_TAG}", re.IGNORECASE)
+_ANSWER_LINE = re.compile(rf"\n[ \t]{{0,9}}{_ANSWER_TAG}", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(
     rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
     rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z",
@@ -67,12 +72,12 @@ _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
 )
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
-# The same channels after a tokenizer has removed the special tokens.
+# The harmony channels after a tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
 _SPACE = re.compile(r"\s*")
-_MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain no such character, and are not searched for tags
-_MAX_THOUGHTS = 1_000  # in one response; a response with more of them is not from a model
+_MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain none of these characters and need not be searched for tags
+_MAX_THOUGHTS = 1_000  # maximum per response; a response with more was not written by a model
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -80,9 +85,14 @@ def _skip_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def split_response(text: str) -> SplitResponse:
-    """Return the thought and the answer of a response, without tags and without the white space around them."""
-    segments = split_segments(text)
+def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
+    """Return a response's thoughts and answer, without tags and surrounding white space.
+
+    Args:
+        text: The response.
+        has_ended: Whether the model ended the response itself; False if this is unknown.
+    """
+    segments = split_segments(text, has_ended=has_ended)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
     answer = "".join(segment.text for segment in segments if segment.kind == "answer")
     last = max((at for at, segment in enumerate(segments) if segment.kind != "marker"), default=-1)
@@ -91,9 +101,9 @@ def split_response(text: str) -> SplitResponse:
     return SplitResponse("\n\n".join(thoughts) or None, answer, not (ends_in_thought or _ends_open(rest)))
 
 
-def split_segments(text: str) -> list[Segment]:
-    """Return the segments of a response; their texts joined are the response."""
-    for layout in (_split_sentences, _split_channels, _split_tags):
+def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
+    """Return the segments of a response; joining their texts gives the response. See `split_response`."""
+    for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
         segments = list(layout(text))
         if segments:
             return _tidy(segments)
@@ -101,14 +111,14 @@ def split_segments(text: str) -> list[Segment]:
 
 
 def _ends_open(marker: str) -> bool:
-    """Return whether the last tag of a marker opens a thought that has no text."""
+    """Return whether a marker's last tag opens a thought that has no text."""
     opened = [found.start() for found in _OPEN.finditer(marker)]
     closed = [found.start() for found in _CLOSE.finditer(marker)]
     return bool(opened) and (not closed or closed[-1] < opened[-1])
 
 
 def _tidy(segments: list[Segment]) -> list[Segment]:
-    """Move white space around thoughts, before the answer and before a last marker into markers."""
+    """Turn white space around thoughts, before the answer and before a final marker into markers."""
     answers = [at for at, segment in enumerate(segments) if segment.kind == "answer" and segment.text.strip()]
     tidied: list[Segment] = []
     for at, (kind, text) in enumerate(segments):
@@ -124,7 +134,7 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
 
 
 def _split_sentences(text: str) -> Iterator[Segment]:
-    """Split a thought and an answer that fixed words introduce."""
+    """Split a thought and an answer introduced by fixed phrases."""
     found = _SENTENCES.match(text) or _BARE_CHANNELS.match(text)
     if found is not None:
         head, thought, border = found.groups()
@@ -133,7 +143,7 @@ def _split_sentences(text: str) -> Iterator[Segment]:
 
 
 def _split_channels(text: str) -> Iterator[Segment]:
-    """Split the harmony format: the channel `final` is the answer, all others are thoughts."""
+    """Split the harmony format: the `final` channel is the answer, and all others are thoughts."""
     at = _skip_space(text, 0)
     head = _CHANNEL.match(text, at)
     if head is not None:
@@ -149,8 +159,8 @@ def _split_channels(text: str) -> Iterator[Segment]:
         head = following
 
 
-def _split_tags(text: str) -> Iterator[Segment]:
-    """Split thoughts between tags, one after the other, and the answers between them."""
+def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
+    """Split successive thoughts in tags and the answers between them."""
     at, has_thought = 0, False
     if _MARK.search(text) is None:
         return
@@ -159,13 +169,15 @@ def _split_tags(text: str) -> Iterator[Segment]:
         closing = _CLOSE.search(text, at)
         if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
             if _OPEN.search(text, at, closing.start()) is not None:
-                return  # both tags are in a sentence of the answer
+                return  # both tags are inside a sentence of the answer
             yield Segment("thought", text[at : closing.start()])
             yield Segment("marker", closing[0])
             at, has_thought = closing.end(), True
         elif opening is not None:
-            yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
             end, after = _find_end(text, opening)
+            if has_ended and end == after == len(text) and _may_be_heading(opening):
+                break
+            yield from _unwrap(text[at : opening.start()], has_thought=has_thought)
             yield Segment("marker", opening[0])
             yield Segment("thought", text[opening.end() : end])
             yield Segment("marker", text[end:after])
@@ -177,7 +189,7 @@ def _split_tags(text: str) -> Iterator[Segment]:
 
 
 def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | None:
-    """Return the next opening tag that starts a thought; see the rule at the top of this module."""
+    """Return the next opening tag that starts a thought; see the rule in the module docstring."""
     first = _OPEN.match(text, _skip_space(text, at))
     if first is not None:
         return first
@@ -189,8 +201,13 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     return None
 
 
+def _may_be_heading(opening: re.Match[str]) -> bool:
+    """Return whether an opening tag may be a heading of an answer; `[THINK]` is a token of Mistral's models."""
+    return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
+
+
 def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
-    """Return the first tag that closes an opening one: of the same name if there is one."""
+    """Return the first closing tag for an opening tag, preferring one with the same name."""
     name = opening["name"] or opening["name3"]
     if name is not None:
         same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}|[<\[]\|?{re.escape(name)}[_ ]end\|?[>\]]"
@@ -201,13 +218,17 @@ def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
 
 
 def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
-    """Return where a thought ends and where its closing tag ends: both the end of the text if it has none.
+    """Return the end of a thought and the end of its closing tag.
+
+    Without a closing tag, both are the position of the next answer tag, or the end of the text if there is none.
 
     A thought that repeats its opening tag ends at the matching closing tag, if the tags are balanced.
     """
     closing = _closing_of(text, opening)
     if closing is None:
-        return len(text), len(text)
+        answer = _ANSWER_LINE.search(text, opening.end())
+        end = len(text) if answer is None else answer.start()
+        return end, end
     inner = len(re.findall(re.escape(opening[0]), text[opening.end() : closing.start()]))
     last = closing
     for _ in range(inner):
@@ -219,7 +240,7 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
-    """Yield an answer; tags around all of it become markers if it follows a thought."""
+    """Yield an answer; if it follows a thought, tags around the whole answer become markers."""
     opening = _ANSWER_OPEN.match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)

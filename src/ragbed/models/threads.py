@@ -1,4 +1,4 @@
-"""Run blocking functions in daemon threads, which do not delay the end of the process as `asyncio.to_thread` does."""
+"""Run blocking functions in daemon threads, which, unlike `asyncio.to_thread`, do not delay process exit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyncio.Future[T]:
-    """Run a function in a daemon thread; an exit or an interrupt in it becomes a RuntimeError."""
+    """Run a function in a daemon thread; an exit or interrupt in it becomes a RuntimeError."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
@@ -28,7 +28,7 @@ def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyn
 
 
 def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | None = None) -> None:
-    """Set the result or the error of a future from another thread; the waiting task may be cancelled."""
+    """Set a future's result or error from another thread; the waiting task may have been cancelled."""
 
     def settle() -> None:
         if future.done():
@@ -37,7 +37,7 @@ def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | 
             future.set_result(cast("T", result))
         else:
             future.set_exception(error)
-            future.exception()  # marked as retrieved: the waiting task may have given up
+            future.exception()  # mark it as retrieved, because the waiting task may have given up
 
-    with suppress(RuntimeError):  # the event loop has ended
+    with suppress(RuntimeError):  # the event loop is closed
         future.get_loop().call_soon_threadsafe(settle)

@@ -1,6 +1,6 @@
-"""A case with the responses of models, as `pages/static/case.js` draws it: texts, and the spans to highlight.
+"""Prepare a case and its responses for `pages/static/case.js`: texts, and the spans to highlight.
 
-The viewer sends it as JSON, and the single-file report contains it.
+The viewer sends this data as JSON, and the single-file report contains it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_SPANS = 64
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):
-    """A highlighted span of a text, with the rule that found it as its title."""
+    """A highlighted span in a text, whose title is the rule that found it."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class TextSpan(Struct, frozen=True, omit_defaults=True):
 
 
 class ShownDocument(Struct, frozen=True, omit_defaults=True):
-    """A document of a case."""
+    """A document in a case."""
 
     text: str
     stance: str
@@ -43,9 +43,9 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
 class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A response and its scores.
 
-    `verdict` is that of the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
+    `verdict` is from the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
     the spans of each document that the response repeats. `retrieved` is None unless an end-to-end system reports it,
-    and `steps` are the calls of a prompting strategy.
+    and `steps` are the calls made by a prompting strategy.
     """
 
     model: str
@@ -70,7 +70,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case of an item. In a minimal pair, `dial` names the perturbation and `twin` is the other item."""
+    """A case for an item. In a minimal pair, `dial` names the perturbation, and `twin` is the other item."""
 
     case: str
     data: str
@@ -140,7 +140,7 @@ def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
     return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
 
 
-@lru_cache(maxsize=1_024)  # A document is in many cases of its question.
+@lru_cache(maxsize=1_024)  # A document occurs in many cases of its question.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
     reading = FoldedResponse(folded, (text,))

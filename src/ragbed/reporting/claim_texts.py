@@ -1,4 +1,4 @@
-"""Texts of claim findings, the same for the terminal, Markdown and HTML."""
+"""Texts for claim findings, which the terminal, Markdown and HTML share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ORDER = ("contradicted", "supported", "inconclusive")
 
 
 def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, str]:
-    """Return the claim, its statement, the verdict and the counts behind it."""
+    """Return the claim, its statement, the verdict and the underlying counts."""
     counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
     basis = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
     return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), basis
@@ -20,26 +20,26 @@ def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, s
 def split_findings(
     findings: Sequence[ClaimFinding],
 ) -> tuple[list[ClaimFinding], list[ClaimFinding], list[ClaimFinding]]:
-    """Return the findings that are decided, those that are inconclusive, and those without enough data."""
+    """Return the decided findings, the inconclusive ones, and those without enough data."""
     unclear = [one for one in findings if one.verdict == "inconclusive"]
     missing = [one for one in findings if one.verdict == "not_enough_data"]
     return [one for one in findings if one not in (*unclear, *missing)], unclear, missing
 
 
 def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> str:
-    """Return one line that names the claims of some findings, or an empty text."""
+    """Return one line that names the claims that the findings refer to, or an empty text."""
     names = ", ".join(one.claim for one in findings)
     return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
 
 
 def evidence_columns(words: Locale) -> tuple[str, ...]:
-    """Return the headings of the rows of `tell_evidence`."""
+    """Return the headings for the rows from `tell_evidence`."""
     headings = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
     return (*headings, "n", "p", words("claims.verdict"))
 
 
 def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, ...]:
-    """Return the row of one measurement."""
+    """Return the row for one measurement."""
     interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
     return (
         f"{claim} {words(f'claims.what.{one.measure}')}",
@@ -54,10 +54,10 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
 
 
 def tell_p(p: float) -> str:
-    """Return a p value as papers print it."""
+    """Return a p value formatted as in papers."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
-    """Return at most this many rows, the decisive ones first."""
+    """Return at most `most` rows, with the decisive ones first."""
     return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

@@ -1,4 +1,4 @@
-"""Summarise a comparison in sentences: one comparison per testbed, over all its noise ratios."""
+"""Summarise a comparison in sentences, with one comparison per testbed over all its noise ratios."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
-    """The comparison of a testbed, pooled over its conditions, and those of the single conditions.
+    """The comparison on a testbed, pooled over its conditions, and the comparisons under the individual conditions.
 
-    Each question has its mean over the conditions that both sides have, so the pooled condition has no noise ratio.
+    Each question's score is its mean over the conditions that both sides have, so the pooled condition has no noise
+    ratio.
     """
 
     comparison: Comparison
@@ -42,13 +43,13 @@ class Summary(NamedTuple):
 
 
 def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
-    """Compare two sides per testbed; each question counts once, independent of its number of conditions.
+    """Compare two sides by testbed. Each question counts once, regardless of its number of conditions.
 
     Args:
         first: Baseline A.
         second: Side B.
-        rows: Comparisons of the single conditions.
-        least: Smallest fall that counts as a decline.
+        rows: Comparisons under the individual conditions.
+        least: Smallest drop that counts as a decline.
     """
     groups: dict[ComparedCondition, list[Comparison]] = {}
     for row in rows:
@@ -81,7 +82,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences on the significant and the insignificant differences."""
+    """Return sentences about the significant and the insignificant differences."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
@@ -97,7 +98,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield sentences on conditions that differ although their testbed does not, or in the other direction."""
+    """Yield sentences about conditions that differ although their testbed does not, or in the other direction."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
@@ -122,7 +123,7 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
 
 
 def signed(points: float) -> str:
-    """Return a difference in points, with its sign."""
+    """Return a difference in points with its sign."""
     return f"{points:+.1f}".replace("-", "−")
 
 
@@ -131,7 +132,7 @@ def _of(name: str, detail: str) -> str:
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return the name of a comparison, unique among all comparisons."""
+    """Return a name for a comparison that is unique among all comparisons."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
     name = ABILITIES.get(condition.testbed, condition.testbed)
@@ -146,7 +147,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:
-    """Return the noise ratios and shares of true documents that are averaged."""
+    """Return the noise ratios and shares of true documents over which scores are averaged."""
     if headline_score(rows[0].condition.testbed) == "refused":
         return ""
     noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})

@@ -1,4 +1,4 @@
-"""Texts of the error table, the same for the terminal, Markdown and HTML."""
+"""Texts for the error table, which the terminal, Markdown and HTML share."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from ragbed.analysis.diagnosis.examples import ErrorRow
 from ragbed.analysis.locale import Locale
 
-_LONGEST = 160  # Characters of a question or response; the case browser shows all.
+_LONGEST = 160  # Maximum number of characters shown of a question or response; the case browser shows everything.
 
 
 def error_columns(words: Locale) -> tuple[str, ...]:
-    """Return the headings of the rows of `tell_errors`."""
+    """Return the headings for the rows from `tell_errors`."""
     names = ("table", "model", "data", "type", "share", "wrong", "question", "answer", "reply", "why")
     return tuple(words(f"error_table.{name}") for name in names)
 
 
 def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]]:
-    """Return one row per error type, with an example."""
+    """Return one row per error type with an example of each."""
     names = words.section("errors")
     shown: list[tuple[str, ...]] = []
     for row in rows:

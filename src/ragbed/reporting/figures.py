@@ -1,4 +1,4 @@
-"""Draw the figures of a report."""
+"""Draw a report's figures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from ragbed.reporting.pages.charts import (
 )
 from ragbed.schema import Estimate
 
-_HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}  # Outcomes under false documents.
+# Colours for the outcomes under false documents.
+_HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
 class Panel(NamedTuple):
-    """The setting of one figure, whose series are models; titles name the language if the data has both."""
+    """The setting for one figure, whose series are models. Titles name the language if the data has both languages."""
 
     data: str
     lang: str
@@ -40,7 +41,7 @@ class Panel(NamedTuple):
 
 
 def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart]:
-    """Return all figures that the cells of a track allow, by ability."""
+    """Return all figures that can be drawn from the cells of a track, by ability."""
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     return [
         *_curves(shown, "noise", words),
@@ -53,7 +54,7 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
 
 
 def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
-    """Yield one chart of error types per dataset, with a group per type and a bar per model."""
+    """Yield one chart of error types per dataset, with a group for each type and a bar for each model."""
     names = words.section("errors")
     for data in dict.fromkeys(cause.case.data for cause in causes):
         here = [cause for cause in causes if cause.case.data == data]
@@ -98,14 +99,14 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if any(len(one.points) > 1 for one in series):  # A single point is not a curve; the tables show it.
+        if any(len(one.points) > 1 for one in series):  # A single point is not a curve, but it is in the tables.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
             yield curves(_name(table, panel), _texts(words, table, panel, **axes), series)
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw two bars per model: no document has the answer, and documents have it if noise was evaluated too."""
+    """Draw two bars per model: one without the answer in the documents and, if noise was evaluated, one with it."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")
@@ -127,7 +128,8 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
-    failed = min(failed, 1 - sum(shares))  # tracks that score truncated responses count some of them elsewhere
+    # Tracks that score truncated responses count some of these under other outcomes.
+    failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 
@@ -180,7 +182,7 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the share of the two paths with this first and last verdict."""
+    """Return the combined share of the two paths with this first and last verdict."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 

@@ -1,4 +1,4 @@
-"""The text formats of a report.
+"""Text formats for reports.
 
 To add a format, write a function from a `Report` to text and register it in `FORMATS`.
 """
@@ -30,7 +30,7 @@ def write_csv(report: Report) -> str:
 
 
 def _harmless(value: object) -> object:
-    """Escape text that a spreadsheet would run as a formula, and control characters."""
+    """Escape control characters, and text that a spreadsheet would execute as a formula."""
     if not isinstance(value, str):
         return value
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)
@@ -39,7 +39,7 @@ def _harmless(value: object) -> object:
 def write_json(report: Report) -> str:
     """Return the cells of all tracks as a JSON list."""
     encoded = msgspec.json.encode([cell.as_json() for cell in report.cells])
-    # Control characters are escaped as in JSON, so that names stay the same when read back.
+    # Control characters are escaped as in JSON, so that names are unchanged when they are read back.
     return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Write a report as LaTeX: the paper's four tables with our rows below its own, and then all our tables."""
+"""Write a report as LaTeX: the paper's four tables with our rows below the paper's, followed by all our tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped, because \\ and \midrule would take one that follows as an argument.
+# Brackets and stars are wrapped in braces, because \\ and \midrule would take a following one as an argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -30,11 +30,11 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
-_LONG_HEADING = 12  # Longest heading on one line; a number with its interval is about as wide.
+_LONG_HEADING = 12  # Maximum length of a heading on one line, about the width of a number with its interval.
 
 
 def write(report: Report) -> str:
-    """Return all tables; they need the packages booktabs and graphicx."""
+    """Return all tables. They need the LaTeX packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""
@@ -51,7 +51,7 @@ def _table(table: ReportTable, note: str) -> Iterator[str]:
     yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        if not ours.printed:  # The paper's rows are in its own tables.
+        if not ours.printed:  # The paper's rows are in the paper's tables.
             yield from _ours(ours, table)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
@@ -71,7 +71,7 @@ def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
 
 
 def _heading(heading: str) -> str:
-    """Return a heading, on two lines if it is long."""
+    """Return a heading, split over two lines if it is long."""
     words = heading.split()
     if len(heading) <= _LONG_HEADING or len(words) == 1:
         return _text(heading)

@@ -1,7 +1,7 @@
-"""The paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below its own.
+"""Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below the paper's.
 
-Our values always use the track `code`, because only these are comparable with the paper's. Rej*, ED* and CR are
-verdicts of a judge. They need `ragbed judge`, preferably with the original instructions.
+Our values always use the track `code`, because only they are comparable with the paper's. Rej*, ED* and CR are
+a judge's verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ragbed.reporting.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
-# Starts a table that is scaled down if it is too wide; a brace ends it.
+# The start of a table that is scaled down if it is too wide; a closing brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-SPACE = r"\addlinespace[2pt]"  # This goes between our rows, which have two lines each.
+SPACE = r"\addlinespace[2pt]"  # Goes between our rows, which have two lines each.
 _HOW = "% For the starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then report again."
 
 
 class TableShape(NamedTuple):
     """One of the paper's tables.
 
-    `cells` has the table, metric and noise ratio of our value for each column. `judged` has the judged metrics of a
+    `cells` has the table, metric and noise ratio of our value for each column. `judged` has the judged metrics for a
     column: with the original instructions, and with ours.
     """
 
@@ -81,7 +81,7 @@ def shapes() -> list[TableShape]:
 
 
 class _Ours(NamedTuple):
-    """A row: a model on a dataset that exists in both languages."""
+    """A row for a model on a dataset that exists in both languages."""
 
     model: str
     data: str
@@ -89,11 +89,11 @@ class _Ours(NamedTuple):
     k: int
 
 
-_Row: TypeAlias = dict[tuple[str, str], Estimate]  # The texts by language and column.
+_Row: TypeAlias = dict[tuple[str, str], Estimate]  # Estimates by language and column.
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
-    """Yield the tables for which we have a row.
+    """Yield the tables for which there is at least one row of ours.
 
     Args:
         cells: Cells of all tracks.
@@ -112,15 +112,15 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
 
 
 def small(text: str) -> str:
-    """Return small text, as it is below a value."""
+    """Return small text, for the line below a value."""
     return rf"{{\tiny {text}}}"
 
 
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
     """Add the judged values to the rows, and return the judges and their instructions.
 
-    A row has one judge, the first one, with the original instructions if there are both. If there is a judge, values by
-    rules are removed from the judged columns, so that each column has one definition.
+    Each row uses one judge, the first, with the original instructions if both kinds exist. If there is a judge,
+    rule-based values are removed from the judged columns, so that each column has one definition.
     """
     of_row: dict[_Ours, list[Cell]] = {}
     for cell in cells:
@@ -165,7 +165,7 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
             closed.append((cell, column))
         else:
             rows.setdefault(_ours_of(cell, k), {})[cell.key.lang, column] = cell.estimate
-    for cell, column in closed:  # Closed-book values belong to all numbers of documents.
+    for cell, column in closed:  # Closed-book values apply to every number of documents.
         for ours, row in rows.items():
             if ours == _ours_of(cell, ours.k):
                 row[cell.key.lang, column] = cell.estimate
@@ -173,14 +173,14 @@ def _rows(cells: Sequence[Cell], shape: TableShape) -> dict[_Ours, _Row]:
 
 
 def _stem(data: str, lang: str) -> str:
-    """Return the name of a dataset without its language, so that both languages share a row."""
+    """Return a dataset's name without its language, so that both languages share a row."""
     return re.sub(rf"(?<![A-Za-z]){lang}(?![A-Za-z])", "*", data)
 
 
 def _write(shape: TableShape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: PaperTable = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
-    # Closed-book cells have another n than the row.
+    # Closed-book cells have a different n from the rest of the row.
     counting = [
         place for place, column in enumerate(printed.columns) if shape.cells.get(column, ("",))[0] == shape.table
     ]
@@ -231,7 +231,7 @@ def _picked(row: _Row, lang: str, printed: PaperTable) -> list[Estimate | None]:
 def _ours(
     ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
 ) -> Iterator[str]:
-    """Yield two lines: the values with n of each language, and below them the data and the intervals."""
+    """Yield two lines: the values with n for each language, and below them the data and the intervals."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
     for found in langs:
         there = [one for place in counting if (one := found[place]) is not None]

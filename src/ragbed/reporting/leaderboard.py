@@ -1,4 +1,4 @@
-"""The leaderboard: one row per model, with the headline metric of each ability."""
+"""The leaderboard, with one row per model and the headline metric for each ability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.schema import Estimate
 
 
 class LeaderboardColumn(NamedTuple):
-    """A column; `end` selects the `first` or the `last` noise ratio, if the metric has several values."""
+    """A column. `end` selects the `first` or `last` noise ratio if the metric has several values."""
 
     name: str
     table: str
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 class LeaderboardEntry(NamedTuple):
-    """The model and setting of a row."""
+    """The model and setting for a row."""
 
     model: str
     lang: str
@@ -44,7 +44,7 @@ class LeaderboardEntry(NamedTuple):
 
 @dataclass
 class LeaderboardRow:
-    """A row with its datasets, and one cell per column."""
+    """A row with its datasets and one cell per column."""
 
     entrant: LeaderboardEntry
     data: list[str] = field(default_factory=list)
@@ -57,8 +57,8 @@ class LeaderboardRow:
 def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
     """Return one row per model, language, profile and number of documents.
 
-    The datasets of different abilities share a row. If two datasets have the same ability, e.g. the refined and the
-    original files, the second one gets another row.
+    Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
+    original files, the second one gets a row of its own.
     """
     shown = [
         cell
@@ -78,7 +78,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
 
 
 def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
-    # Closed book has no number of documents: it belongs to the rows of the noise testbed on the same data.
+    # Closed-book cells have no number of documents, so they belong to the rows of the noise testbed on the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
     for cell in cells:

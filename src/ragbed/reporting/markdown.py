@@ -21,12 +21,12 @@ from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report, ReportTable
 from ragbed.text import printable
 
-_MOST_EVIDENCE = 6  # Maximum number of rows per claim; the HTML report has all rows.
+_MOST_EVIDENCE = 6  # Maximum number of rows per claim; the HTML report shows all of them.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
 def write(report: Report) -> str:
-    """Return the summary, the tables and the claims of a report."""
+    """Return a report's summary, tables and claims."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
     if report.is_monitored:
         parts += [read_words("en")("page.monitored"), ""]
@@ -95,5 +95,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape a name, so that it contains no markup and stays on its line."""
+    """Escape a name, so that it contains no markup or line breaks."""
     return _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))

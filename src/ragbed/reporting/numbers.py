@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import TableColumn
     from ragbed.schema import Estimate
 
-FEW = 30  # A rate of fewer cases is marked, because its interval is wide.
+FEW = 30  # Minimum number of cases; rates based on fewer are marked, because their intervals are wide.
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Return a value with its interval: a dash without a value, and the mark `few` if it rests on few cases.
+    """Return a value with its interval: a dash if there is no value, and the mark `few` if it is based on few cases.
 
     Args:
         cell: Estimate to show.
         column: Column that defines the unit; per cent if None.
-        few: Mark of an estimate that rests on fewer than `FEW` cases.
+        few: Mark for an estimate that is based on fewer than `FEW` cases.
     """
     if cell is None or cell.value is None:
         return "–"
@@ -28,22 +28,22 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
-    """Return a number in the unit of its column, or an empty string for None."""
+    """Return a number in its column's unit, or an empty string for None."""
     if number is None:
         return ""
     if column is not None and column.metric.startswith("cost"):
-        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # Dollars: a case costs fractions of a cent.
+        return f"{number:.2f}" if number >= 1 else f"{number:.3g}"  # In dollars; a case costs fractions of a cent.
     scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
 def show_asked(asked: int, errors: int, truncated: int = 0) -> str:
-    """Return the number of attempted cases, and of those that failed or were truncated if there are any."""
+    """Return the number of attempted cases, and the numbers that failed or were truncated, if any."""
     incomplete = show_incomplete(errors, truncated)
     return f"{asked:,} ({incomplete})" if incomplete else f"{asked:,}"
 
 
 def show_incomplete(errors: int, truncated: int) -> str:
-    """Return how many cases failed or were truncated; empty if there are none."""
+    """Return how many cases failed or were truncated, or an empty string if none did."""
     found = {"failed": errors, "truncated": truncated}
     return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)

@@ -1,6 +1,6 @@
-"""Find the parts of a response in documents: its names, numbers and Chinese words that are not in the question.
+"""Find parts of a response in documents: names, numbers and Chinese words that are not in the question.
 
-They show where an answer may come from, as in the paper's Table 2.
+They show where an answer may have come from, as in the paper's Table 2.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-LONGEST_READ = 2_000  # Characters of a response that are searched for; answers come at its beginning.
+LONGEST_READ = 2_000  # Maximum number of characters of a response to search for; answers come at the beginning.
 _MOST_SPANS = 64
-# A word, a number or a Chinese character. Chinese particles end a run, like punctuation.
+# A word, a number or a Chinese character. Chinese particles end a run, as punctuation does.
 _TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
-_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Words that may appear between the words of one name.
-_MOST_PLAIN = 2  # Adjacent function words inside a name, e.g. University of the Arts.
+_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")  # Characters that may separate the words of a name.
+_MOST_PLAIN = 2  # Maximum number of adjacent function words inside a name, e.g. University of the Arts.
 _PLAIN_WORDS = (
     "a an and as at based but by according for from he her his however i if in is it its my no not of on or our she so "
     "the their there these they this to was we were what when where which who with yes you your"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())  # Words that are capitalised at the start of a sentence, but are not names.
-# Words of responses that are not part of an answer.
+# Words in responses that are not part of an answer.
 _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
 _NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 
 
-@lru_cache(maxsize=8_192)  # Conditions share responses and documents.
+@lru_cache(maxsize=8_192)  # Many conditions share responses and documents.
 def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of a document that a response repeats, in order; a run of words is one span."""
+    """Return the spans of a document that a response repeats, in order. A run of words is one span."""
     text = _small(document)
     runs = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
     spans: list[tuple[int, int]] = []
@@ -40,11 +40,11 @@ def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, 
 
 
 class _Response:
-    """A tokenised response, used for all documents of its case.
+    """A tokenised response, used for all documents in its case.
 
     Args:
-        reply: Response.
-        question: Question in lower case.
+        reply: The response.
+        question: The question in lower case.
     """
 
     def __init__(self, reply: str, question: str) -> None:
@@ -61,7 +61,7 @@ class _Response:
         ]
 
     def runs_in(self, document: str) -> Iterator[str]:
-        """Yield the longest runs of whole tokens that the document contains, between two informative tokens."""
+        """Yield the longest runs of whole tokens from the document that start and end with informative tokens."""
         after = 0
         for place, is_telling in enumerate(self._tells):
             if not is_telling or place < after:
@@ -74,10 +74,10 @@ class _Response:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
-        """Return the token after the longest run that starts at a position."""
+        """Return the index after the longest run that starts at a position."""
         found, end = 0, place
         while end < len(self._starts) and (end == place or self._goes_on(place, end)):
-            # A longer run cannot occur before the shorter one that it starts with.
+            # A longer run cannot occur before the shorter run with which it starts.
             found = document.find(self._text[self._starts[place] : self._ends[end]], found)
             if found < 0:
                 break
@@ -93,7 +93,7 @@ _read = lru_cache(maxsize=64)(_Response)
 
 
 def _tells(word: str, around: str, question: str) -> bool:
-    """Return whether a token can be part of an answer: Chinese, a number or a name, and not in the question."""
+    """Return whether a token can be part of an answer: Chinese, a number or a name that is not in the question."""
     if _is_han(word[0]):
         return not any(around[at : at + 2] in question for at in range(len(around) - 1))
     is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)
@@ -101,7 +101,7 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Yield the offsets of a run of whole words: Ann is not found in Annual, nor 四百 in 四百零七."""
+    """Yield the offsets of a run of whole words; Ann is not found in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)
@@ -120,7 +120,7 @@ def _goes_through(before: str, after: str) -> bool:
 
 
 def _small(text: str) -> str:
-    """Return a text in lower case with the same offsets: a letter that would become two, such as İ, is kept."""
+    """Return a text in lower case with unchanged offsets. Letters that would become two, such as İ, are kept."""
     low = text.lower()
     if len(low) == len(text):
         return low

@@ -1,4 +1,4 @@
-"""Summarise results in sentences: one paragraph per model and language, at the top of every report."""
+"""Summarise results in sentences, with one paragraph per model and language, at the top of every report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HALF = 0.5
 
 
 class Paragraph(NamedTuple):
-    """The paragraph of one model; `lang` is the name of the language, or empty if the model has only one."""
+    """The paragraph about one model. `lang` is the name of the language, or empty if the model has only one."""
 
     model: str
     lang: str
@@ -24,7 +24,7 @@ class Paragraph(NamedTuple):
 
 
 def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragraph]:
-    """Return one paragraph for each model and language of the data, models in the order of the leaderboard."""
+    """Return one paragraph for each model and data language, with models in leaderboard order."""
     rows: dict[str, dict[str, list[LeaderboardRow]]] = {}
     for row in make_standings(cells, track):
         rows.setdefault(row.entrant.model, {}).setdefault(row.entrant.lang, []).append(row)
@@ -44,7 +44,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
 
 
 def _measured(row: LeaderboardRow) -> int:
-    """Return the number of headline metrics of a row; the row with the most represents its model."""
+    """Return the number of headline metrics in a row; the row with the most represents its model."""
     return sum(cell.value is not None for cell in row.cells.values())
 
 
@@ -66,7 +66,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.all_failed", n=f"{row.asked:,}")
         return
     yield from _noise(noise, words)
-    yield from _rate(row, "closed_book", words)  # These are the same questions.
+    yield from _rate(row, "closed_book", words)  # The closed-book rate is for the same questions.
     yield from _rate(row, "refuses", words)
     if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))
@@ -82,7 +82,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
-    """Compare the accuracy at the lowest and the highest noise ratio; only a significant change has a direction."""
+    """Compare the accuracy at the lowest and highest noise ratios. Only a significant change is given a direction."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
     if not points:
         return
@@ -114,7 +114,7 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share in whole per cent; only exactly 0 and 1 are shown as 0 % and 100 %."""
+    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0 % and 100 %."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
         return "< 1 %"

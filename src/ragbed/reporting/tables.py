@@ -1,4 +1,4 @@
-"""Arrange cells as tables: the paper's four, and further ones."""
+"""Arrange cells in tables: the paper's four and further ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
 
-# The datasets of the paper's numbers; those that end in _refine were corrected afterwards.
+# The datasets on which the paper's numbers are based. Those ending in _refine are later corrections.
 PAPER_DATA = {
     "noise": ("en", "zh"),
     "rejection": ("en", "zh"),
@@ -29,11 +29,11 @@ PAPER_DATA = {
 }
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
-_DIFFERENCES = ("_gap", "_gain")  # Endings of metrics that compare two conditions.
+_DIFFERENCES = ("_gap", "_gain")  # Suffixes of metrics that compare two conditions.
 
 
 class TableColumn(NamedTuple):
-    """A column, and the cells that belong to it; `is_share` if it is shown in per cent."""
+    """A column and the cells that belong to it. `is_share` is set if it is shown in per cent."""
 
     heading: str
     metric: str
@@ -45,7 +45,7 @@ class TableColumn(NamedTuple):
 class TableRow:
     """One model on one dataset with one number of documents.
 
-    A `comparable` row has the files, the document layout and the scoring of the paper. `condition` distinguishes rows
+    A `comparable` row uses the paper's files, document layout and scoring. `condition` distinguishes rows
     further, e.g. `arm=random`.
     """
 
@@ -54,7 +54,7 @@ class TableRow:
     cells: tuple[Estimate | None, ...]
     comparable: bool
     condition: str = ""
-    printed: bool = False  # a row of the paper
+    printed: bool = False  # whether the row is from the paper
 
     @property
     def data(self) -> str:
@@ -63,17 +63,17 @@ class TableRow:
 
     @property
     def asked(self) -> int:
-        """Return n of the cell with the most cases; differences do not count, because they have two sides."""
+        """Return n for the cell with the most cases. Differences are ignored, because they have two sides."""
         return max((cell.asked for cell in self._rates), default=0)
 
     @property
     def errors(self) -> int:
-        """Return the number of failed cases of the cell with the most."""
+        """Return the number of failed cases in the cell that has the most."""
         return max((cell.errors for cell in self._rates), default=0)
 
     @property
     def truncated(self) -> int:
-        """Return the number of truncated responses of the cell with the most."""
+        """Return the number of truncated responses in the cell that has the most."""
         return max((cell.truncated for cell in self._rates), default=0)
 
     @property
@@ -84,7 +84,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table of a report."""
+    """A table in a report."""
 
     name: str
     title: str
@@ -96,10 +96,10 @@ class ReportTable:
 class Report:
     """The content of a report, from which all formats are written.
 
-    `cells` has all tracks and scopes; tables show one track. `findings` are about the paper's claims and use the robust
-    track. `causes` are the diagnosed errors, and `errors` their types with examples. `names` has the display names by
-    model string; tables, findings and errors use them. `is_monitored` says that a run stops at a condition (`--until`);
-    its intervals are valid at any time then.
+    `cells` has all tracks and scopes; tables show one track. `findings` concern the paper's claims and use the robust
+    track. `causes` are the diagnosed errors, and `errors` are their types with examples. `names` maps model strings to
+    display names, which tables, findings and errors use. `is_monitored` is set if a run stops at a condition
+    (`--until`); its intervals are then valid at any stopping time.
     """
 
     runs: tuple[str, ...]
@@ -114,17 +114,17 @@ class Report:
 
     @property
     def has_printed(self) -> bool:
-        """Return whether a table has rows of the paper."""
+        """Return whether any table has rows from the paper."""
         return any(row.printed for table in self.tables for row in table.rows)
 
     @cached_property
     def shown(self) -> list[Cell]:
-        """Return the cells with the display names of models."""
+        """Return the cells with the models' display names."""
         return [_renamed(cell, self.names) for cell in self.cells]
 
     @cached_property
     def shown_causes(self) -> list[Cause]:
-        """Return the causes with the display names of models."""
+        """Return the causes with the models' display names."""
         return [cause._replace(model=self.names.get(cause.model, cause.model)) for cause in self.causes]
 
 
@@ -135,12 +135,12 @@ def make_report(
     causes: Sequence[Cause] = (),
     names: Mapping[str, str] | None = None,
 ) -> Report:
-    """Arrange the cells of a track as tables, and check the paper's claims against all cells.
+    """Arrange the cells of a track in tables, and check the paper's claims against all cells.
 
     Args:
         runs: Names of the runs.
         cells: Cells of all tracks.
-        track: Track of the tables.
+        track: Track shown in the tables.
         causes: Diagnosed errors.
         names: Display names by model string; derived from the model strings if None.
     """
@@ -150,7 +150,7 @@ def make_report(
     shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, columns, shown, track) for name, columns in _layout(shown)]
     tables.append(_arrange_judged(_with_judges_named(named)))
-    # Claims are checked with the model strings, which tell language models from baselines.
+    # Claims are checked with model strings, which distinguish language models from baselines.
     findings = [
         replace(finding, evidence=tuple(_renamed(row, names) for row in finding.evidence))
         for finding in check_claims(ClaimInputs(cells, causes))
@@ -193,7 +193,7 @@ _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
 _COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
-_OTHER = _columns("accuracy refusal error_detection")  # Testbeds of plug-ins.
+_OTHER = _columns("accuracy refusal error_detection")  # For plug-in testbeds.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )
@@ -237,10 +237,10 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     found: dict[tuple[TrialGroup, int | None, str], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
         if cell.table == source and (place := _place(cell, name)) is not None:
-            # Columns are numbers of documents in one table, and noise ratios in the others.
+            # The columns are numbers of documents in one table and noise ratios in the others.
             at = float(cell.place.get("k") or 0) if name == "noise length" else cell.place.get("noise")
             found.setdefault((cell.key, *place), {})[cell.estimate.metric, at] = cell.estimate
-    if name not in PAPER_DATA:  # Columns without a measurement are left out.
+    if name not in PAPER_DATA:  # Omit columns without measurements.
         metrics = {metric for row in found.values() for metric, _ in row}
         columns = tuple(column for column in columns if column.metric in metrics)
     rows = []
@@ -253,7 +253,7 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
-# The paper's columns by the metric of our column, after the paper's table; accuracy by noise ratio has their names.
+# The paper's table, and its columns by the metric of our column. Accuracy columns are named by noise ratio.
 _PRINTED: dict[str, tuple[str, dict[str, str]]] = {
     "noise": ("noise", {}),
     "rejection": ("rejection", {"refusal_recall": "Rej"}),
@@ -268,13 +268,13 @@ _RGB_FILES = frozenset(f"{lang}{end}" for lang in ("en", "zh") for end in ("", "
 
 
 def beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows, in the languages in which these have RGB's files."""
+    """Add the paper's values below our rows, in the languages in which our rows use RGB's files."""
     langs = {row.key.lang for row in table.rows if row.key.data in _RGB_FILES}
     if table.name not in _PRINTED or not langs:
         return table
     source, metrics = _PRINTED[table.name]
     printed: PaperTable = getattr(read_tables(), source)
-    if source == "counterfactual":  # closed-book runs of other files are not in the paper
+    if source == "counterfactual":  # the paper has no closed-book runs on other files
         langs = {row.key.lang for row in table.rows if row.key.data in PAPER_DATA[source]}
     rows = []
     for lang, model, values in printed.rows():
@@ -304,7 +304,7 @@ def _title(name: str) -> str:
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Arrange the judged rates, one row per judge and condition; they do not depend on the track."""
+    """Arrange the judged rates, which do not depend on the track, with one row per judge and condition."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
         if cell.scope == "all":
@@ -336,7 +336,7 @@ def _judged_condition(cell: Cell) -> str:
 
 
 def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
-    """Return the number of documents and the condition of a cell's row, or None if it is not in this table."""
+    """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
     arm, true = cell.place.get("arm"), cell.place.get("correct")
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")

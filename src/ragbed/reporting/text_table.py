@@ -1,7 +1,7 @@
-"""Draw tables as text that fits the terminal.
+"""Draw text tables that fit the terminal.
 
-Texts of two writing systems are measured with rich. Its tables are not used, because loading and drawing them takes
-longer than scoring a small run, and they cannot give the widest cells the room that narrow ones leave.
+Latin and Chinese text is measured with rich. Its tables are not used, because loading and drawing them takes
+longer than scoring a small run, and because they cannot give space left by narrow cells to the widest ones.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
-_NARROW = 8  # Words and names are broken to this width on a narrow terminal.
-_GAP = 2  # Spaces between columns.
+_NARROW = 8  # Minimum width to which words and names are broken on a narrow terminal.
+_GAP = 2  # Number of spaces between columns.
 
 
 def draw_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines of a table: values that all rows share, if it is too wide; the heading; and the rows.
+    """Return a table as three lists of lines: values that all rows share (if the table is too wide), heading, and rows.
 
-    Columns that contain only numbers are aligned right. Words are wrapped if the table is still too wide. Numbers are
-    never broken, so it can be wider than `room`.
+    Columns that contain only numbers are right-aligned. Words are wrapped if the table is still too wide. Numbers are
+    never broken, so the table can be wider than `room`.
     """
     widths, shared = _full_widths(columns, rows), ""
     if sum(widths) + _GAP * (len(widths) - 1) > room:
@@ -51,7 +51,7 @@ def _draw_row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[boo
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Return a text in lines of at most this width, broken between words where that is possible."""
+    """Wrap a text to lines of at most this width, broken between words where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -66,7 +66,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return column widths: no number is broken, then as few words as possible, and the widest cells get the rest."""
+    """Return column widths that break no numbers and as few words as possible; the widest cells get the rest."""
     cells = list(zip(columns, *rows, strict=True))
     words = [[word for text in column for word in text.split() or [""]] for column in cells]
     widths = [max(map(_least_width, column)) for column in words]
@@ -87,14 +87,14 @@ def _full_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _least_width(word: str) -> int:
-    """Return the width to which a word can be broken; numbers and their brackets are kept whole."""
+    """Return the minimum width to which a word can be broken; numbers and their brackets are kept whole."""
     return cell_len(word) if any(character.isdigit() for character in word[:2]) else min(cell_len(word), _NARROW)
 
 
 def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
-    """Split off the columns whose value is the same in all rows, and return them as a line of text.
+    """Split off the columns that have the same value in all rows, and return them as a line of text.
 
-    Rates stay in the table. Of a single row, only the columns before its first rate are split off.
+    Rates are kept in the table. If there is only one row, only the columns before its first rate are split off.
     """
     values = [set(column) for column in zip(*rows, strict=True)]
     has_rate = [any("[" in value for value in found) for found in values]

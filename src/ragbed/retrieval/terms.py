@@ -1,6 +1,7 @@
-"""Split a text into words for a full-text index: Latin words, and pairs of neighbouring Chinese characters.
+"""Split a text into words for a full-text index: Latin words, and pairs of adjacent Chinese characters.
 
-Chinese has no spaces. Pairs need no dictionary, and every word of two or more characters is found by its pairs.
+Chinese is written without spaces. Pairs need no dictionary, and every word of two or more characters can be found by
+its pairs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _IS_HAN = re.compile(rf"[{_HAN}]")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words in order and in lower case."""
+    """Return the words in order, in lower case."""
     words: list[str] = []
     for run in _RUN.findall(text.lower()):
         is_pairs = _IS_HAN.match(run) and len(run) > 1

@@ -1,7 +1,7 @@
-"""Split text into tokens of a unigram vocabulary, as SentencePiece does (Kudo, 2018).
+"""Split text into the tokens of a unigram vocabulary, as SentencePiece does (Kudo, 2018).
 
-Of all ways to split a text, the most probable one is taken (Viterbi). A character that is in no piece becomes the
-unknown token. See `e5` for the reason why this is not the package tokenizers.
+Of all possible splits of a text, the most probable one is chosen (Viterbi). A character that is in no piece becomes the
+unknown token. See `e5` for why the tokenizers package is not used.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-# The mark at the start of a word; pieces have it as their first character or not at all.
+# The mark for the start of a word; it can only be the first character of a piece.
 SPACE = "\u2581"
-# How much less probable than the rarest piece an unknown character is: SentencePiece's constant.
+# How much less probable an unknown character is than the rarest piece (SentencePiece's constant).
 UNKNOWN_PENALTY = 10.0
-# Words are repeated, above all in languages with spaces; the number is limited because web pages also have rare ones.
+# Words repeat, especially in languages with spaces; the cache is limited because web pages also contain rare words.
 CACHED_WORDS = 65536
-# Longer runs without a space (Chinese sentences) are not repeated and would fill the memory.
+# Longer sequences without a space (Chinese sentences) are rarely repeated and would fill the memory.
 CACHED_LENGTH = 24
 
 _SPACES = re.compile(" {2,}")
@@ -28,8 +28,8 @@ class Unigram:
     Args:
         pieces: Log-probabilities; the index of a piece in the mapping is its id.
         unknown: The id of the unknown token.
-        fold: Replacements of code points (compatibility forms, control characters).
-        special: Ids of special tokens, which no text becomes.
+        fold: Replacements for code points (compatibility forms, control characters).
+        special: Ids of special tokens, which texts are never converted to.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Unigram:
         """Return the token ids of a text."""
         folded = _SPACES.sub(" ", text.translate(self._fold))
         tokens: list[int] = []
-        # No piece has a mark inside, so each word can be split by itself.
+        # No piece contains a mark after its first character, so each word can be split separately.
         for word in folded.removeprefix(" ").split(" "):
             marked = SPACE + word
             tokens += self._encode_cached(marked) if len(marked) <= CACHED_LENGTH else self._encode_word(marked)

@@ -1,1 +1,1 @@
-"""Runs: call models once per case, store every response, and resume."""
+"""Execute runs: call models once per case, store every response, and resume interrupted runs."""

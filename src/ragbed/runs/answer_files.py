@@ -1,4 +1,4 @@
-"""Files with answers: those of the original code, and plain JSON Lines."""
+"""Read answer files: the original code's result files, and plain JSON Lines."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class _Reply(msgspec.Struct):
 
 
 class RgbFile(AnswerSource):
-    """A result file of the original code: one model, one dataset and one condition, which its name gives."""
+    """A result file written by the original code; its name gives the model, the dataset and the condition."""
 
     @cached_property
     def _by_item(self) -> dict[str, Case]:
         return {case.item: case for case in self.cases().values()}
 
     def match(self, entry: bytes) -> Answer:
-        """Match by ID, question and answer."""
+        """Match an entry by ID, question and answer."""
         found = decode_entry(entry, _Prediction)
         case = self._by_item.get(str(found.id))
         if case is None:
@@ -69,7 +69,7 @@ class RgbFile(AnswerSource):
 
 
 class PlainFiles(AnswerSource):
-    """Files with lines `{"case", "reply"}` or `{"item", "noise", "reply"}` of one model."""
+    """Files from one model with lines of the form `{"case", "reply"}` or `{"item", "noise", "reply"}`."""
 
     @cached_property
     def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
@@ -79,7 +79,7 @@ class PlainFiles(AnswerSource):
         return by_item
 
     def match(self, entry: bytes) -> Answer:
-        """Match by the name of the case, or by item and noise, and by dataset and testbed if the line has them."""
+        """Match an entry by case name, or by item and noise, and by dataset and testbed if the line has them."""
         line = decode_entry(entry, _Reply)
         completion = Completion(outcome="ok", reply=line.reply)
         if line.case is not None:
@@ -103,7 +103,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     """Open a result file `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
 
     Raises:
-        UsageError: The file has another name, or its dataset is not given.
+        UsageError: The file name has a different form, or its dataset is not given.
     """
     found = _PATTERN.fullmatch(path.name)
     if found is None:
@@ -123,7 +123,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:
-    """Split dataset and model at the end of the longest known name; both may contain the separator."""
+    """Split the dataset from the model after the longest known dataset name; both may contain the separator."""
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:

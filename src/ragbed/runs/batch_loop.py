@@ -1,6 +1,6 @@
-"""The calls of a model in provider batches.
+"""Call a model through provider batches.
 
-A batch is stored before it is submitted, with a key that the provider keeps. After a kill at any step, the batch is
+A batch is stored before it is submitted, with a key that the provider keeps. If the process is killed, the batch is
 found again by its key, so no batch is created twice. Each case still has its own result, cache entry and cost.
 """
 
@@ -27,17 +27,17 @@ from ragbed.runs.store import BATCH, SAVE_BATCH, CallRequest, StoredBatch
 from ragbed.schema import Completion
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
-_MAX_EXPIRED = 3  # batches in which a case may expire; then the case has an error
-_MAX_CREATIONS = 3  # attempts to create a batch that is not found at the provider
-_DOWNLOADS = 3  # of results that lack lines
-_FIRST_MONITORED = 64  # requests of the first batch of a monitored run, which looks at its results between batches
-_BYTES_PER_TOKEN = 3  # of a prompt, for the largest cost that a batch may have
+_MAX_EXPIRED = 3  # maximum batches in which a case may expire before it counts as an error
+_MAX_CREATIONS = 3  # maximum attempts to create a batch that is not found at the provider
+_DOWNLOADS = 3  # maximum downloads of results that lack lines
+_FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
+_BYTES_PER_TOKEN = 3  # bytes per token of a prompt, to estimate the maximum cost of a batch
 _DEFAULT_MAX_TOKENS = 4_096
 
 
 @dataclass
 class _OpenBatch:
-    """A batch in progress, with its requests in the order of their IDs."""
+    """A batch in progress, with its requests ordered by ID."""
 
     stored: StoredBatch
     requests: list[CallRequest]
@@ -47,7 +47,7 @@ class _OpenBatch:
 
 @dataclass
 class BatchLoop(CallLoop):
-    """The calls of one model in batches; `tell` gets messages for the user."""
+    """Call one model in batches; `tell` receives messages for the user."""
 
     tell: Callable[[str], None] = print
 
@@ -62,13 +62,13 @@ class BatchLoop(CallLoop):
         self._refused: str | None = None
 
     async def run(self) -> None:
-        """Collect the batches of earlier sessions, then submit all pending cases and collect their results.
+        """Collect batches from earlier sessions, then submit all pending cases and collect their results.
 
         Raises:
-            CircuitOpen: The provider refused a batch, or cannot be reached; batches in progress are collected later.
+            CircuitOpen: The provider rejected a batch or cannot be reached; batches in progress are collected later.
         """
         if self.session.rule is not None:
-            self._read_pending()  # the order that the rule needs
+            self._read_pending()  # creates the order that the rule needs
             self.session.rule.begin(self.session.store, self.number)
         try:
             for stored in self.session.store.batches(self.number):
@@ -86,7 +86,7 @@ class BatchLoop(CallLoop):
         if self._refused is not None:
             raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
 
-    # Submitting.
+    # Methods that submit batches.
 
     def _read_pending(self) -> Iterator[CallRequest]:
         rule = self.session.rule
@@ -101,7 +101,7 @@ class BatchLoop(CallLoop):
             await self._create(batch)
 
     async def _next_batch(self) -> _OpenBatch | None:
-        """Return the next requests, up to the limits of the provider and of the budget; store cached responses."""
+        """Return the next requests, up to the limits of the provider and the budget; store cached responses."""
         busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
         requests: list[CallRequest] = []
         reserved: list[dict[str, int]] = []
@@ -149,7 +149,7 @@ class BatchLoop(CallLoop):
         await self.session.writer.put(SAVE_BATCH, row)
 
     async def _create(self, batch: _OpenBatch) -> None:
-        """Create a batch; if it is unknown whether it was created, look it up before another attempt."""
+        """Create a batch; if it is unclear whether it was created, look it up before trying again."""
         stored = batch.stored
         lines = [
             BatchLine(f"{stored.key}-{place}", self.model.request(request.case))
@@ -181,7 +181,7 @@ class BatchLoop(CallLoop):
         return await self._service.find(stored.key, stored.created, stored.count, known)
 
     async def _refuse(self, batch: _OpenBatch, failure: Failure) -> None:
-        """Give all cases of a refused batch an error; no further batch is submitted."""
+        """Record an error for every case in a rejected batch; no further batch is submitted."""
         self._refused = str(failure)
         for request in batch.requests:
             if (request.number, request.repeat) not in self._ended:
@@ -189,14 +189,14 @@ class BatchLoop(CallLoop):
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
-        """Open a batch of an earlier session again; one that was never created is created now."""
+        """Reopen a batch from an earlier session; create it now if it was never created."""
         requests = []
         for number, repeat in stored.calls:
             found = next(self.session.store.cases_after(number - 1, 1), None)
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored before the session ended
+            if self.session.store.has_response(self.number, number, repeat):  # it was stored before the session ended
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
         if self.session.budget is not None:
@@ -213,10 +213,10 @@ class BatchLoop(CallLoop):
         else:
             await self._adopt(batch, remote)
 
-    # Collecting.
+    # Methods that collect results.
 
     async def _wait_for_one(self) -> _OpenBatch:
-        """Poll all batches until one is over."""
+        """Poll all batches until one of them is finished."""
         pause, shown = _FIRST_POLL_S, -1
         while True:
             for batch in self._open:
@@ -232,11 +232,12 @@ class BatchLoop(CallLoop):
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
 
     async def _collect(self, batch: _OpenBatch) -> None:
-        """Store the result of every request of a batch; expired ones stay pending."""
+        """Store the result of every request in a batch; expired requests remain pending."""
         remote = await self._service.look(batch.stored.remote or "")
         if remote.problem is not None:
             self._open.remove(batch)
-            if "token_limit" in remote.problem and self._open:  # too much is enqueued; smaller batches come later
+            # Too many tokens are queued; smaller batches are submitted later.
+            if "token_limit" in remote.problem and self._open:
                 self._max_lines = max(1, len(batch.requests) // 2)
                 await self._close(batch)
             else:
@@ -273,7 +274,7 @@ class BatchLoop(CallLoop):
         return found
 
     def _read(self, request: CallRequest, result: LineResult | None) -> Completion | None:
-        """Return the outcome of a line; None if it expired and is sent again."""
+        """Return the outcome for a line, or None if it has expired and will be sent again."""
         if result is None:
             return failed(Failure("protocol", "the results of the batch have no line for this case", again=True))
         if result.is_expired:
@@ -308,7 +309,7 @@ class BatchLoop(CallLoop):
 
 
 def _largest_usage(body: bytes) -> dict[str, int]:
-    """Return the most tokens that a request can have, approximately."""
+    """Estimate the maximum number of tokens that a request can use."""
     fields = msgspec.json.decode(body, type=dict[str, object])
     limits: Sequence[object] = [fields.get(name) for name in ("max_completion_tokens", "max_tokens")]
     most = next((limit for limit in limits if isinstance(limit, int)), _DEFAULT_MAX_TOKENS)

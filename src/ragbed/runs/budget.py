@@ -1,4 +1,4 @@
-"""A cost limit, which is exceeded at most by the calls in flight."""
+"""Enforce a cost limit, which can be exceeded only by the calls in flight."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ragbed.schema import Completion
 
 
 class BudgetSpent(RagbedError):
-    """The budget is spent; all results are stored."""
+    """The budget has been spent; all results are stored."""
 
 
 class Budget:
     """Add up the cost of responses and stop at the limit.
 
     Args:
-        limit: Dollars for this run, including earlier sessions.
-        prices: Price of each model, by name. Models of earlier sessions that are not included have the listed price.
+        limit: Maximum cost of this run in dollars, including earlier sessions.
+        prices: Prices by model name. Models from earlier sessions that are not included use the listed price.
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
-        self._reserved = Decimal(0)  # the most that batches in progress can cost
+        self._reserved = Decimal(0)  # the maximum cost of the batches in progress
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
@@ -36,7 +36,7 @@ class Budget:
         return not self._denied
 
     def check(self) -> None:
-        """Check at the end whether a call was denied.
+        """Check at the end of a run whether a call was denied.
 
         Raises:
             BudgetSpent: A call was denied.
@@ -48,7 +48,7 @@ class Budget:
             )
 
     def pay(self, model: str, completion: Completion) -> bool:
-        """Count the cost of a response; return False if the price is unknown, so that it counts as 0."""
+        """Add the cost of a response; return False if the price is unknown, in which case the cost counts as 0."""
         if model not in self._prices:
             self._prices[model] = find_price(model)
         cost = cost_of(completion, self._prices[model])
@@ -66,12 +66,12 @@ class Budget:
     def reserve(
         self, model: str, usage: dict[str, int], *, is_last_chance: bool = False, is_forced: bool = False
     ) -> bool:
-        """Reserve the largest cost of a request in a batch, and return whether the budget has room for it.
+        """Reserve the maximum cost of a request in a batch, and return whether it fits in the budget.
 
         Args:
             model: The model's name.
-            usage: The most tokens of the request.
-            is_last_chance: Whether nothing will be released any more, so that a denial ends the run.
+            usage: The maximum tokens that the request can use.
+            is_last_chance: Whether no more reservations will be released, so that a denial ends the run.
             is_forced: Whether the request was already submitted.
         """
         price = self._prices.get(model)
@@ -83,18 +83,18 @@ class Budget:
         return True
 
     def release(self, model: str, usage: dict[str, int]) -> None:
-        """Release what was reserved for a request."""
+        """Release the amount reserved for a request."""
         price = self._prices.get(model)
         self._reserved -= Decimal(0) if price is None else price(usage)
 
     def spending(self) -> dict[str, tuple[Decimal, int]]:
-        """Return the dollars and the calls so far, by model."""
+        """Return the dollars spent and the number of calls so far, by model."""
         return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 
     def suspect(self, model: str, calls: int) -> bool:
-        """Count calls without a response, which may have been billed, at the average cost of the model's calls.
+        """Charge calls without a response, which may have been billed, at the average cost of the model's calls.
 
-        Return False if the model has no other calls, so that the cost is unknown.
+        Return False if the model has no other calls, in which case the cost is unknown.
         """
         if not self._calls[model]:
             return False

@@ -1,6 +1,6 @@
-"""The response cache: responses of all runs, by model, identity, complete request and repeat.
+"""The response cache, which stores responses from all runs by model, identity, complete request and repeat.
 
-Several processes may share one file. If the cache fails, this is reported once and the run continues without it.
+Several processes may share one file. If the cache fails, the failure is reported once and the run continues without it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
-_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})  # of a model object that does not say so itself
-_FLUSH_AT = 64  # responses between two commits; a lost entry costs only one call
+# For model objects that do not report truncation themselves.
+_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
+_FLUSH_AT = 64  # number of responses per commit; losing an entry costs only one call
 _VERSION = 1
 _TABLE = """CREATE TABLE replies (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
@@ -40,7 +41,7 @@ class _Entry(NamedTuple):
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
-    """Return the cache key of a request; `max_tokens` is the limit that replaced the one in it, if it was raised."""
+    """Return the cache key for a request; `max_tokens` is the raised limit that replaced its own, if any."""
     hasher = hashlib.sha256()
     parts = [model.encode(), identity.encode(), request, str(repeat).encode()]
     for part in parts if max_tokens is None else [*parts, f"max_tokens={max_tokens}".encode()]:
@@ -49,16 +50,16 @@ def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: i
 
 
 def is_whole(completion: Completion) -> bool:
-    """Return whether a response is cached; errors, filtered and truncated responses are not."""
+    """Return whether a response may be cached; errors and filtered or truncated responses may not."""
     return completion.outcome == "ok" and completion.finish not in _INCOMPLETE
 
 
 class Cache:
-    """A file of responses, used from an event loop; lookups run in the loop, writes in a thread.
+    """A file of cached responses, used from an event loop; lookups run in the loop and writes in a thread.
 
     Args:
-        path: The file, which is created with its folder if necessary.
-        tell: Called once, when the file cannot be used.
+        path: The file; it and its folder are created if necessary.
+        tell: Called once if the file cannot be used.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
@@ -76,7 +77,7 @@ class Cache:
             tell(f"{error} The run continues without it.")
 
     def find(self, key: str) -> Completion | None:
-        """Return the cached response of a request, if there is one."""
+        """Return the cached response to a request, if there is one."""
         entry = self._held.get(key)
         if entry is None and self._reader is not None:
             try:
@@ -126,7 +127,7 @@ class Cache:
             self._abandon(error)
 
     def _decode(self, entry: _Entry) -> Completion | None:
-        """Decode an entry; a damaged one counts as missing."""
+        """Decode an entry; treat a damaged one as missing."""
         with suppress(*MALFORMED_JSON):
             if seal_of(entry.completion, entry.key, entry.model, entry.at) == entry.seal:
                 return self._decoder.decode(entry.completion)
@@ -140,14 +141,15 @@ class Cache:
 
 
 def open_cache(path: Path) -> sqlite3.Connection:
-    """Open a cache and create it if necessary.
+    """Open a cache, creating it if necessary.
 
     Raises:
         RagbedError: The file cannot be used.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Switching a file to the write-ahead log fails while another process opens it, however long the timeout is.
+        # Switching a file to the write-ahead log fails while another process is opening it, no matter how long the
+        # timeout is.
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:

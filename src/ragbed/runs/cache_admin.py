@@ -1,4 +1,4 @@
-"""Inspect and prune the response cache, also while runs use it."""
+"""Inspect and prune the response cache, even while runs are using it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Contents:
 
 
 def look(path: Path) -> Contents:
-    """Count the responses of a cache by model; a missing cache is empty and is not created."""
+    """Count the responses in a cache by model; a missing cache counts as empty and is not created."""
     if not path.is_file():
         return Contents(str(path))
     with _open(path) as connection:
@@ -52,7 +52,7 @@ def look(path: Path) -> Contents:
 
 
 def prune(path: Path, older_than_s: float) -> int:
-    """Remove responses that are at least this old, or all for 0; return how many were removed."""
+    """Remove responses that are at least this old (0 removes all) and return the number removed."""
     if not path.is_file():
         return 0
     with _open(path) as connection:

@@ -1,4 +1,4 @@
-"""Record what was sent to the server of a model, and which model it served."""
+"""Record what was sent to a model's server and which model the server reported serving."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ragbed.runs.store import NOTE, RunStore
 from ragbed.runs.writer import Writer
 from ragbed.schema import Completion
 
-_MAX_SERVED = 50  # names that are recorded for one model; a server that reports a new one each time is not useful
+_MAX_SERVED = 50  # maximum names to record per model; a server that reports a new name every time is not useful
 
 
 class CallLog:
-    """The record of one model in its run.
+    """The call log of one model in a run.
 
     Args:
         store: The run.
-        writer: Its writer.
-        model: The model; one with `sent` and `negotiated` is called over HTTP.
+        writer: The run's writer.
+        model: The model; models called over HTTP have `sent` and `negotiated`.
         tell: Called with messages for the user.
     """
 
@@ -32,7 +32,7 @@ class CallLog:
         self._negotiated = ""
 
     def add(self, completion: Completion) -> None:
-        """Record what is new in a response."""
+        """Record anything new in a response."""
         served = None if completion.served is None else completion.served.model
         if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
             self._served = [*self._served, served]
@@ -49,7 +49,7 @@ class CallLog:
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
 
     def _negotiate(self) -> str:
-        """Return what was learned about the server, and report it if it is new."""
+        """Return what was learned about the server, and report it to the user if it is new."""
         negotiated: str = getattr(self._model, "negotiated", "")
         if negotiated != self._negotiated:
             self._negotiated = negotiated

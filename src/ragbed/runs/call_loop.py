@@ -1,4 +1,4 @@
-"""The call loop: call a model once for every pending case, and store each result before the next call."""
+"""Call a model once for every pending case, and store each result before the next call."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # workers of a cluster that may end during one case; then the case is the cause
+_MAX_WORKERS_LOST = 10  # maximum cluster workers that may die during one case before the case is considered the cause
 
 
 @dataclass
 class CallProgress:
-    """The progress of a model.
+    """The progress of a model's calls.
 
-    `finished` counts the cases of this session whose responses are not cached. `seconds_left` is estimated; it is None
+    `finished` counts this session's cases whose responses were not cached. `seconds_left` is an estimate; it is None
     before the first case is finished.
     """
 
@@ -48,7 +48,7 @@ class CallProgress:
     seconds_left: float | None = None
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Add one result."""
+        """Count one result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -74,10 +74,10 @@ class StoppingRule(Protocol):
     """Decides when a model has been called often enough."""
 
     def begin(self, store: RunStore, model: int) -> None:
-        """Start with the results that a model has in the store."""
+        """Start from the results that a model already has in the store."""
 
     def take(self, result: StoredResult) -> None:
-        """Take a durable result."""
+        """Receive a result that is stored on disk."""
 
     def is_over(self, model: str) -> bool:
         """Return whether no more calls to a model are needed."""
@@ -85,7 +85,7 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True)
 class Session:
-    """The state that the models of a run share; `kept` is called with each durable result and its checksum."""
+    """The state shared by all models in a run; `kept` is called with each stored result and its checksum."""
 
     store: RunStore
     writer: Writer
@@ -100,7 +100,7 @@ class Session:
 
 @dataclass
 class CallLoop:
-    """The calls of one model.
+    """Make the calls to one model.
 
     Attributes:
         number: The model's number in the store.
@@ -125,9 +125,9 @@ class CallLoop:
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
-        """Make all pending calls; return when every case has an outcome, the rule says so or the budget is spent.
+        """Make all pending calls; return when every case has an outcome, the rule is met or the budget is spent.
 
-        Calls in flight are completed in any case, because they are billed.
+        Calls in flight are always completed, because they are billed.
         """
         store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
         by_prompt = isinstance(self.model, PrefixReusing) and rule is None
@@ -153,11 +153,11 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the number of concurrent cases; those that the model has parked are additional."""
+        """Return the maximum number of concurrent cases, including those that the model has parked."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """Make one call after the other; rows are written in order, so a durable intent implies a durable result."""
+        """Make calls in turn; rows are written in order, so a stored intent implies a stored prior result."""
         last: _PendingResult | None = None
         for request in pending:
             flow = flow_of(request.case)
@@ -183,9 +183,9 @@ class CallLoop:
         await self._settle(last)
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the calls of a case with several; after the first billed call the budget allows all others.
+        """Return the function that makes a case's calls; once one call is billed, the budget allows the others.
 
-        Otherwise a spent budget would end cases half-way, and their cost would not appear anywhere.
+        Otherwise a spent budget would stop cases half-way, and their cost would not be recorded.
         """
         is_started = False
 
@@ -198,7 +198,7 @@ class CallLoop:
         return call
 
     async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
-        """Call until there is an outcome; a call whose worker ended is recorded, because it may have been billed."""
+        """Call until there is an outcome; if a worker dies, its call is recorded, because it may have been billed."""
         for lost in range(_MAX_WORKERS_LOST):
             try:
                 if self._posting is not None:
@@ -209,7 +209,8 @@ class CallLoop:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
-                if completion.outcome == "ok" and completion.finish == "length":  # of an object that does not say so
+                # A model object may not report truncation itself.
+                if completion.outcome == "ok" and completion.finish == "length":
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
@@ -221,7 +222,7 @@ class CallLoop:
     async def _call(
         self, request: CallRequest, case: Case, last: _PendingResult | None = None, *, is_started: bool = False
     ) -> Called:
-        """Return the cached response, or make a call whose intent is on disk first.
+        """Return the cached response, or make a call after storing its intent on disk.
 
         Raises:
             _NotAllowed: The budget is spent.
@@ -241,7 +242,7 @@ class CallLoop:
         return Called(self._account(key, completion), key)
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
-        """Return the cached response to a request, which may have a raised token limit, and its key."""
+        """Return the cached response to a request, which may have used a raised token limit, and its key."""
         first = key_of(self.model.name, self.identity, body, repeat)
         if self._cache is not None:
             for limit in (None, *self._raised):
@@ -252,7 +253,7 @@ class CallLoop:
         return None, first
 
     def _account(self, key: str, completion: Completion) -> Completion:
-        """Cache and pay a response; return it as it can be stored."""
+        """Cache a response, add its cost to the budget and return it in a form that can be stored."""
         if self._cache is not None:
             try:
                 self._cache.keep(key, self.model.name, completion)
@@ -292,7 +293,7 @@ class CallLoop:
 
 
 def _without_surrogates(completion: Completion) -> Completion:
-    """Replace surrogates, which cannot be encoded, by the replacement character."""
+    """Replace surrogates, which cannot be encoded, with the replacement character."""
     return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
 
 

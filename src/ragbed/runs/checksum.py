@@ -1,4 +1,4 @@
-"""Checksums of stored rows."""
+"""Compute checksums for stored rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import zlib
 
 
 def seal_of(content: object, *fields: object) -> int:
-    """Return the checksum of a row: of its content and the fields that identify it.
+    """Return the checksum of a row, which covers its content and the fields that identify it.
 
-    Accepts values of any type, as a damaged file may have them; the checksum differs then.
+    Accepts values of any type, because a damaged file may contain any; the checksum then differs.
     """
     data = content if isinstance(content, bytes) else str(content).encode("utf-8", "surrogatepass")
     return zlib.crc32("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), zlib.crc32(data))

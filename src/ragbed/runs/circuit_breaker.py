@@ -1,4 +1,4 @@
-"""When to stop calling a model, so that a run does not end in ten thousand cases with the same error."""
+"""Decide when to stop calling a failing model, so that a run does not collect thousands of identical errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-# Consecutive errors that every other case would have too, e.g. because of a wrong key.
+# Maximum consecutive errors that would affect every other case too, e.g. because of a wrong key.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The other cases are pending. Rerun the same command with the same output folder to resume."
@@ -21,15 +21,15 @@ _FIXES = {
     "quota": f"Add credit or wait until the quota is renewed. {_RESUME}",
 }
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # numbers, and identifiers that contain digits
-_MAX_ERRORS = 128  # consecutive errors of any kind: twice the maximum concurrency
+_MAX_ERRORS = 128  # maximum consecutive errors of any kind: twice the maximum concurrency
 
 
 class CircuitOpen(RagbedError):
-    """A model does not respond any more; its other cases are pending."""
+    """The model has stopped responding; its remaining cases stay pending."""
 
 
 class CircuitBreaker:
-    """Decide whether a model is still called.
+    """Decide whether to keep calling a model.
 
     Args:
         model: The model's name.
@@ -52,7 +52,7 @@ class CircuitBreaker:
             self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
             return
         kind = (completion.error or "").partition(":")[0]
-        if kind == "exception":  # A function in this process costs nothing, and its author wants all tracebacks.
+        if kind == "exception":  # A function in this process costs nothing, and its author wants to see all tracebacks.
             return
         self._in_a_row += 1
         is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
@@ -66,9 +66,9 @@ class CircuitBreaker:
             )
 
     def _is_repeated(self, error: str) -> bool:
-        """Return whether a rejected request has the message of the last one, apart from numbers such as request IDs.
+        """Return whether a rejection has the same message as the last one, apart from numbers such as request IDs.
 
-        A request can also be rejected because of its prompt, which concerns only one case.
+        A request can also be rejected because of its prompt, which affects only one case.
         """
         before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
         return not before or before == self._last_request_error

@@ -1,6 +1,6 @@
-"""A counter of commits beside the file of a run, to detect lost commits.
+"""Count the commits to a run's file in a separate note, to detect lost commits.
 
-If its log is damaged, SQLite silently ignores the rest of it, and a run falls back to an earlier state. Commits are
+If the log is damaged, SQLite silently ignores the rest of it, and a run falls back to an earlier state. Commits are
 therefore counted in the file with each commit and in a note after it: a file with a lower count than its note has lost
 commits. The note is not synced to disk, so it may be behind after a power failure.
 """
@@ -19,27 +19,27 @@ _MAX_BYTES = 32
 
 
 class CommitCounter:
-    """Count the commits of a session.
+    """Count the commits in a session.
 
     Args:
-        folder: The folder of the run.
-        connection: The connection that commits.
+        folder: The run's folder.
+        connection: The connection used for commits.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # a run also works without the note
+        with suppress(OSError):  # a run works without the note too
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
     def count(self) -> None:
-        """Count the next commit, as a part of it."""
+        """Count the next commit, as part of the same transaction."""
         self._count += 1
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 
     def acknowledge(self) -> None:
-        """Write to the note that the commit is on disk."""
+        """Record in the note that the commit is on disk."""
         if self._note is not None:
             with suppress(OSError):
                 self._note.seek(0)
@@ -52,7 +52,7 @@ class CommitCounter:
 
 
 def noted_commits(folder: Path) -> int:
-    """Return the number of commits in the note, 0 if unknown; read it before the file of the run."""
+    """Return the number of commits in the note, or 0 if unknown; read it before the run's file."""
     try:
         with open_regular(folder / _NAME) as note:
             return int(note.read(_MAX_BYTES))
@@ -68,7 +68,7 @@ def _open_note(path: Path) -> IO[bytes]:
 
 
 def lost_commits(noted_before: int, connection: sqlite3.Connection) -> int:
-    """Return how many commits of the note the file lacks."""
+    """Return how many of the noted commits are missing from the file."""
     return max(0, noted_before - _stored(connection))
 
 

@@ -1,4 +1,4 @@
-"""The condition of trials: model, dataset, testbed and mix of documents."""
+"""The condition of a trial: model, dataset, testbed and document mix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragbed.schema import Case
 
 
 class Condition(Struct, frozen=True):
-    """The fields by which tables, judges and the viewer group trials; their records add counts to it."""
+    """The fields by which tables, judges and the viewer group trials; subclasses add counts."""
 
     model: str
     data: str
@@ -22,6 +22,6 @@ class Condition(Struct, frozen=True):
 
 
 def condition_of(model: str, case: Case) -> Condition:
-    """Return the condition of a model's trials of a case."""
+    """Return the condition of a model's trials on a case."""
     mix = (case.noise, case.correct, case.k, case.arm, case.profile)
     return Condition(model, case.data, case.lang, case.testbed, *mix)

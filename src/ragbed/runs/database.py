@@ -1,4 +1,4 @@
-"""The database of a run: tables, schema version, connections, and the order of cases by prompt."""
+"""The database of a run: tables, schema version, connections, and the prompt order of cases."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ragbed.runs.checksum import seal_of
 
 NAME = "run.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
-_APPLICATION = 0x52414742  # "RAGB": our tables are never added to the database of another program
+_APPLICATION = 0x52414742  # "RAGB": our tables are never added to another program's database
 SCHEMA_VERSION = 2
-# The script that changes a file of a version to the next version; each runs in one transaction. A new file starts with
-# version 1 and goes through all of them, so that every file of a version has the same schema.
+# Scripts that migrate a file from each version to the next, each in one transaction. A new file starts at version 1 and
+# goes through all of them, so that all files of a version have the same schema.
 MIGRATIONS: dict[int, str] = {
     1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
       completion = upgraded(completion)
       WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""
 }
-_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # anybody may have written the file
-_MAX_OBJECTS = 100  # rows of the schema that are compared; ours has about 15
-_STEPS = 1_000_000  # instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms
-_FREE_CALLS = 5  # calls of the progress handler that any query may take
-_BYTES_PER_CALL = 50_000  # bytes of the file per further call: 20 instructions a byte, while our queries take about two
+_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may come from an untrusted source
+_MAX_OBJECTS = 100  # maximum schema rows to compare; ours has about 15
+_STEPS = 1_000_000  # SQLite virtual machine instructions between two calls of the progress handler: about 10 ms
+_FREE_CALLS = 5  # calls of the progress handler that are allowed for any query
+_BYTES_PER_CALL = 50_000  # file bytes per additional call: 20 instructions per byte, while our queries take about two
 
-# A ledger has the number of rows and the sum of their checksums, so that a row in a damaged page is missed.
+# A ledger holds the number of rows and the sum of their checksums, so that a row lost in a damaged page is noticed.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE ledger (what TEXT PRIMARY KEY, rows INTEGER NOT NULL, seals INTEGER NOT NULL) WITHOUT ROWID;
@@ -60,12 +60,12 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty is in the sample, within these limits: each of them costs some of the prefix reuse.
+# One case in twenty is in the sample, within these limits; each sampled case loses some prefix reuse.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
-# SQLite sorts in a temporary file, so memory is bounded. Multiples of 619 modulo 1,000 spread the sample: its first
-# cases come from all parts of the sorted list.
+# SQLite sorts in a temporary file, so memory is bounded. Multiples of 619 modulo 1,000 spread the sample, so that its
+# first cases come from all parts of the sorted list.
 _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
   WITH pending AS (
     SELECT id, json_extract(CAST(line AS TEXT), '$.messages') AS prompt FROM cases c WHERE feasible AND {pending}),
@@ -78,18 +78,18 @@ _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
 
 
 class EmptyRun(UsageError):
-    """The file of a run has no tables: it was never written, or its log is lost."""
+    """The run's file has no tables: it was never written, or its log is lost."""
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Open the file and create it if necessary; the caller has the run's lock."""
+    """Open the file, creating it if necessary; the caller must hold the run's lock."""
     with naming(path, "opened"), _closed_on_error(connect(path)) as connection:
         _prepare(connection, path)
         return connection
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the file without changing it, while another process may write it; migrate a copy of an old file."""
+    """Open the file read-only, even while another process writes to it; an old file is migrated in a copy."""
     if not path.exists():
         raise UsageError(_why_no_run(path.parent))
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
@@ -109,7 +109,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
 
 
 def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    copy = sqlite3.connect("")  # a temporary file, which SQLite removes when the connection is closed
+    copy = sqlite3.connect("")  # a temporary file, which SQLite deletes when the connection is closed
     with closing(connection):
         connection.backup(copy)
     _prepare(copy, path)
@@ -117,8 +117,8 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 
 def close_written(connection: sqlite3.Connection) -> None:
-    """Close the last connection that wrote, so that readers find one file and need not create SQLite's others."""
-    with suppress(sqlite3.Error):  # a full disk was reported before; the next writer finds the log
+    """Close the last writing connection, so that readers find a single file and need not create SQLite's others."""
+    with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will find the log
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
@@ -128,7 +128,7 @@ def close_written(connection: sqlite3.Connection) -> None:
 
 
 def is_open_elsewhere(path: Path) -> bool:
-    """Return whether a writing process has the file open: it keeps the file in WAL mode."""
+    """Return whether a writing process has the file open, which keeps it in WAL mode."""
     if not path.exists():
         return False
     with naming(path, "opened"):
@@ -145,11 +145,11 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """Abort queries that do not end because a file is forged; the limit depends on the size of the file.
+    """Abort queries that do not finish because a file is malicious; the limit depends on the file size.
 
     Args:
         path: The file.
-        connection: Its connection, for reading.
+        connection: A connection for reading it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -158,7 +158,7 @@ class StepLimit:
         connection.set_progress_handler(self._count, _STEPS)
 
     def restart(self) -> None:
-        """Start to count for another query."""
+        """Restart the count for another query."""
         self._calls = 0
 
     def _count(self) -> bool:
@@ -179,11 +179,11 @@ def _why_no_run(folder: Path) -> str:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection that is durable at every commit and may be used in another thread."""
+    """Return a connection whose commits are durable and which may be used in another thread."""
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
-    # The busy timeout comes first, because switching to the write-ahead log takes a lock. The page cache of 16 MB has
-    # room for a plan of some thousand cases, which is then written in one step and not page by page while it grows.
+    # The busy timeout comes first, because switching to the write-ahead log takes a lock. The 16 MB page cache has room
+    # for a plan of a few thousand cases, so it is written in one step rather than page by page as it grows.
     settings = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
     _read_schema(connection, path, settings)
     connection.set_progress_handler(None, 0)
@@ -191,7 +191,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[str]) -> None:
-    """Read the schema with a limit, because a forged one may be endless."""
+    """Read the schema with a limit, because a malicious one may be endless."""
     with _closed_on_error(connection):
         StepLimit(path, connection)
         for pragma in (*_DISTRUST, *settings):
@@ -200,14 +200,14 @@ def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[
 
 
 def _check_files(path: Path) -> None:
-    """Refuse links, pipes and devices under the names of the files that SQLite opens."""
+    """Reject links, pipes and devices that have the names of files SQLite opens."""
     for ending in _ENDINGS:
         check_regular(path.with_name(f"{NAME}{ending}"))
 
 
 @contextmanager
 def naming(path: Path, done: str) -> Iterator[None]:
-    """Convert SQLite's errors to errors that name the file."""
+    """Convert SQLite errors to errors that name the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -225,7 +225,7 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
     try:
         return _connect_as(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        # On a read-only disk SQLite cannot write its index of the log. Without a log it needs none.
+        # On a read-only disk, SQLite cannot write its index of the log. Without a log, it needs no index.
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
             raise
         return _connect_as(path, "immutable=1")
@@ -238,10 +238,10 @@ def _connect_as(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the schema, 0 for an empty file.
+    """Return the schema version, or 0 for an empty file.
 
     Raises:
-        DataError: The file is not ours, or its schema is not that of its version.
+        DataError: The file is not ours, or its schema does not match its version.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -296,14 +296,14 @@ def _change(connection: sqlite3.Connection, script: str, version: int) -> None:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Define the functions that migrations use."""
+    """Define the SQL functions that migrations use."""
     connection.create_function("upgraded", 1, upgrade_completion, deterministic=True)
     connection.create_function("is_truncated", 1, is_truncated, deterministic=True)
     connection.create_function("upgraded_seal", 9, _upgraded_seal, deterministic=True)
 
 
 def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
-    """Return the checksum of a migrated result; a damaged result keeps a wrong one."""
+    """Return the checksum of a migrated result; a damaged result keeps an incorrect checksum."""
     *fields, outcome, cached, seal, completion = row
     if seal_of(completion, *fields, outcome, cached) != seal:
         return -1
@@ -312,15 +312,15 @@ def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
 
 
 def prompt_order_table(model: int) -> str:
-    """Return the name of the temporary table with a model's order."""
+    """Return the name of the temporary table that holds a model's order."""
     return f"by_prompt_{model}"
 
 
 def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, values: dict[str, int]) -> None:
-    """Write the pending cases of a model into its temporary table, in the order of evaluation.
+    """Write a model's pending cases to its temporary table, in evaluation order.
 
-    Sorted prompts share the longest prefixes. But all short prompts may come first then, and nothing is known about the
-    time of the long ones. So a sample of all prompts comes first.
+    Sorted prompts share the longest prefixes, but the short ones may all come first, and then the time for long ones
+    cannot be estimated. A sample of all prompts therefore comes first.
 
     Args:
         connection: The connection to the run.
@@ -339,6 +339,6 @@ def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, val
 
 
 def _unshared(prompt: str, previous: str | None) -> int:
-    """Return how many characters of a prompt the model has to read if it has just read the previous one."""
+    """Return the number of characters of a prompt that the model must read if it has just read the previous one."""
     pairs = zip(prompt, previous or "", strict=False)
     return len(prompt) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,4 +1,4 @@
-"""Short names of models for tables, charts and pages; stored and exported data have the full model string."""
+"""Short model names for tables, charts and pages; stored and exported data use the full model string."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -
     """Return a unique display name for each model.
 
     A model is shown under the name it was given (`--model NAME=…`). Otherwise a path or a repository is shortened to
-    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names get as many of
+    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names keep as many of
     the preceding parts as are needed to distinguish them.
 
     Args:
         models: Model strings.
-        given: Names by model string.
+        given: User-defined names by model string.
     """
     known = dict.fromkeys(models)
     names = {model: [given[model]] if given and model in given else _candidates(model) for model in known}
@@ -40,7 +40,7 @@ def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -
 
 
 def _candidates(model: str) -> list[str]:
-    """Return names for a model from short to long; the last is the model string."""
+    """Return candidate names for a model, from short to long; the last one is the model string."""
     provider, _, rest = model.partition("/")
     if provider == "http":
         return [rest.partition("://")[2].rstrip("/") or rest.rstrip("/") or model, model]
@@ -51,7 +51,7 @@ def _candidates(model: str) -> list[str]:
 
 
 def read_names(folders: Sequence[Path]) -> dict[str, str]:
-    """Return unique display names for all models of some runs."""
+    """Return unique display names for all models in the given runs."""
     models: list[str] = []
     given: dict[str, str] = {}
     served: dict[str, list[str]] = {}
@@ -68,12 +68,12 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
 
 
 def served_name(model: str, served: str) -> str:
-    """Return the name of a model in tables if its server served several models."""
+    """Return a model's name in tables if its server served several models."""
     return f"{model} ({served})"
 
 
 def split_by_served(result: StoredResult, split: Collection[str]) -> str:
-    """Return the name under which a result is counted: with the served model, if its server served several."""
+    """Return the name under which to count a result; it includes the served model if the server served several."""
     served = result.completion.served
     if result.model not in split or served is None or served.model is None:
         return result.model
@@ -81,5 +81,5 @@ def split_by_served(result: StoredResult, split: Collection[str]) -> str:
 
 
 def changed_models(store: RunStore) -> frozenset[str]:
-    """Return the models whose servers served several models within the run."""
+    """Return the models whose servers served several models during the run."""
     return frozenset(model for model, several in store.served().items() if len(several) > 1)

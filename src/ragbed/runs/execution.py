@@ -35,24 +35,24 @@ from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
-# Endings of the folder to which a deleted run is saved, if the first name is taken.
+# Suffixes for the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
-_CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
+_CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run exits within five seconds
 
 
 class Follower(Protocol):
-    """Process results while the run waits for others."""
+    """Process results while the run waits for more."""
 
     def begin(self, store: RunStore) -> None:
-        """Start with a store that has the results of earlier sessions."""
+        """Start from a store that already has results from earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """Take a durable result with its checksum."""
+        """Receive a stored result with its checksum."""
 
     def go_on(self) -> bool:
-        """Work for about a millisecond; return whether there was any work."""
+        """Work for about a millisecond, and return whether there was any work to do."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Job:
     """A run to execute.
 
     Attributes:
-        settings: Everything that determines cases and calls; a run is resumed only with the same settings.
-        cases: Generates the cases; called only if the run is new or grows.
+        settings: Everything that determines cases and calls; a run can be resumed only with the same settings.
+        cases: Generates the cases; called only if the run is new or is being extended.
         names: Display names by model string.
-        grows: Whether cases are added that are not in the plan, as for a judge whose run was continued.
+        grows: Whether to add cases that are not in the plan, e.g. for a judge whose run was continued.
         tell: Called with messages for the user.
     """
 
@@ -77,10 +77,10 @@ class Job:
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
-    batch: bool = False  # whether calls are made in provider batches
-    rule: StoppingRule | None = None  # when to stop before all cases have a result
+    batch: bool = False  # whether to make the calls in provider batches
+    rule: StoppingRule | None = None  # decides when to stop before all cases have a result
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
-    engine: Engine | None = None  # where the models were opened; `close` ends it
+    engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
         """Close the engine."""
@@ -94,10 +94,10 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
     Args:
         job: The run.
         watch: Called with the progress of each model.
-        ending: Lets another thread end the run.
+        ending: Lets another thread stop the run.
 
     Raises:
-        UsageError: The folder has a run with other settings, or the identity of a model has changed.
+        UsageError: The folder has a run with different settings, or a model's identity has changed.
         RagbedError: The store cannot be written, or a model cannot be called.
         KeyboardInterrupt: The user interrupted the run; all responses are stored.
         Stopped: The system stopped the run; all responses are stored.
@@ -111,14 +111,14 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Do the same in the running event loop; cancelling the task ends the run, and finished cases are stored."""
+    """Like `run`, but in the running event loop; cancelling the task stops the run, and finished cases are stored."""
     with _opened(job) as (store, held):
         await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
 
 
 @contextmanager
 def _remove_if_unplanned(folder: Path) -> Iterator[None]:
-    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run."""
+    """Remove a new folder if its run could not be planned, so that a mistyped command leaves no empty run behind."""
     is_new = not folder.exists()
     try:
         yield
@@ -130,7 +130,7 @@ def _remove_if_unplanned(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
-    """Open a new or an existing run and plan its cases."""
+    """Open a new or existing run and plan its cases."""
     acknowledged = noted_commits(job.folder)
     with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
@@ -149,7 +149,7 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
             raise _save_beside(store, gone) from gone
 
 
-# Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
+# Name, old value and new value of settings that earlier versions stored differently, so that their runs can be resumed.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
@@ -189,7 +189,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy the open file to a new folder beside the lost one, where the run can be resumed."""
+    """Copy the open file to a new folder next to the lost one, from which the run can be resumed."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -215,7 +215,7 @@ async def _run_models(
     opened: list[CircuitOpen] = []
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_models, job.models)
-        # A model that has changed stops the run here, before it costs anything.
+        # If a model has changed, the run stops here, before it incurs any cost.
         identities = await asyncio.gather(*(model.identity() for model in job.models))
         names = [model.name for model in job.models]
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
@@ -234,10 +234,10 @@ async def _run_models(
 
 
 def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
-    """Return what makes the calls of a model.
+    """Return the function that creates a model's call loop.
 
     Raises:
-        UsageError: Batches of an earlier session are in progress, but single calls are requested.
+        UsageError: Batches from an earlier session are in progress, but single calls are requested.
     """
     if job.batch:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
@@ -253,8 +253,9 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
 
 
 def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
-    """Open everything that the models share; the stack closes it."""
-    with naming(store.path, "opened"):  # a second connection, so that readers of pending cases never see half a commit
+    """Open everything that the models share; the exit stack closes it."""
+    # A second connection, so that readers of pending cases never see a partial commit.
+    with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
     cache = None if job.cache is None else Cache(job.cache, job.tell)
     if cache is not None:
@@ -274,14 +275,14 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work in the gaps; responses are handled first, in every iteration of the loop."""
+    """Let the follower work when the loop is idle; responses are handled first in every iteration."""
     follower.begin(store)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
 async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
-    """Run the calls of one model; if it stops responding, the other models continue."""
+    """Make one model's calls; if it stops responding, the other models continue."""
     try:
         await loop.run()
     except* CircuitOpen as several:
@@ -291,7 +292,7 @@ async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> Non
 
 
 async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
-    """Run parts concurrently; the first error ends the others and is raised without a group."""
+    """Run coroutines concurrently; the first error cancels the others and is raised without an exception group."""
     try:
         async with asyncio.TaskGroup() as group:
             for part in parts:
@@ -303,7 +304,7 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
         if ours is None or defects is not None:
             raise
         errors = list(_leaves(ours))
-        # If the disk fails, all workers fail; the error of the disk is the cause.
+        # If the disk fails, all workers fail; the disk error is the cause.
         raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
 
 
@@ -316,7 +317,7 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
 
 
 class ShutdownHandler:
-    """End a run at a signal: submitted rows are still written, calls in flight are abandoned."""
+    """Stop a run on a signal: submitted rows are still written, and calls in flight are abandoned."""
 
     def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None
@@ -326,7 +327,7 @@ class ShutdownHandler:
         self._is_over = self._is_cancelled = False
 
     def listen(self) -> None:
-        """Handle signals while the loop runs; only the main thread gets signals."""
+        """Handle signals while the loop runs; only the main thread receives signals."""
         self._task = asyncio.current_task()
         if self._is_over:
             self._cancel()
@@ -339,19 +340,19 @@ class ShutdownHandler:
                     signal.signal(number, lambda number, _: loop.call_soon_threadsafe(self._handle, number))
 
     def end(self) -> None:
-        """End the run from another thread, before or while it runs, as a signal does."""
+        """Stop the run from another thread, before or during its execution, as a signal would."""
         self._is_over = True
         if self._task is not None:
             with suppress(RuntimeError):  # the loop is already closed
                 self._task.get_loop().call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
-        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the last rows
+        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the final rows
             self._is_cancelled = True
             self._task.cancel()
 
     def _handle(self, number: int) -> None:
-        # A second signal arrives during the last commit and is ignored; the third ends the process.
+        # A second signal that arrives during the last commit is ignored; the third one kills the process.
         self._signals += 1
         if self._signals > 2:
             os._exit(128 + number)
@@ -361,7 +362,7 @@ class ShutdownHandler:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Raise Stopped at SIGTERM, so that planning is rolled back; restore the handlers of both signals afterwards."""
+    """Raise Stopped on SIGTERM, so that planning is rolled back; restore both signal handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Forecast calls, tokens, cost and time of a run from a few of its cases."""
+"""Forecast the calls, tokens, cost and time of a run from a few of its cases."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 
 PROBES = 5
-_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # of Student's t at 97.5 %, for 1 to 4 degrees of freedom
+_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5 % quantiles of Student's t for 1 to 4 degrees of freedom
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast for one model, including the probes."""
+    """The forecast for one model, including the probe calls."""
 
     model: str
     calls: int
@@ -30,22 +30,22 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
-    dollars_low: float | None = None  # bounds of the 95 % interval of the cost
+    dollars_low: float | None = None  # bounds of the 95 % interval for the cost
     dollars_high: float | None = None
-    truncated: int = 0  # probes whose responses were truncated
+    truncated: int = 0  # number of probes whose responses were truncated
 
 
 async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False) -> Forecast:
-    """Call the model for a few cases from all parts of the plan and extrapolate by the length of all prompts.
+    """Call the model for a few cases from all parts of the plan and extrapolate from the lengths of all prompts.
 
     Args:
         model: The model.
         cases: The cases of the run.
         repeats: Responses per case.
-        batch: Whether the run uses provider batches, which have another price.
+        batch: Whether the run uses provider batches, which are priced differently.
 
     Raises:
-        RagbedError: The model responded to none of them.
+        RagbedError: The model responded to none of the cases.
     """
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
@@ -82,9 +82,9 @@ def _find_price(model: str, *, batch: bool) -> Price | None:
 def _forecast_cost(
     price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the cost of all trials, between the bounds of its 95 % interval.
+    """Return the cost of all trials with the bounds of its 95 % interval.
 
-    The part for prompts grows with their characters. The part for responses is the same for every trial on average.
+    The cost of prompts grows with their length. The cost of responses is on average the same for every trial.
     """
     parts = [(_chars(case), _parts(reply, price)) for case, reply in pairs]
     known = [(size, cost) for size, cost in parts if cost is not None]
@@ -99,7 +99,7 @@ def _forecast_cost(
 
 
 def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None:
-    """Return the cost of the prompt and of the response; None if they are unknown."""
+    """Return the cost of the prompt and of the response, or None if unknown."""
     total = cost_of(reply, price)
     if total is None:
         return None
@@ -111,7 +111,7 @@ def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None
 
 
 def _error(values: Sequence[float]) -> float:
-    """Return the half width of the 95 % interval of a mean of few values."""
+    """Return the half-width of the 95 % interval for the mean of a few values."""
     return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 

@@ -1,4 +1,4 @@
-"""Logs of other harnesses that evaluated an exported testbed: Inspect AI and lm-evaluation-harness."""
+"""Read logs from other harnesses that evaluated an exported testbed: Inspect AI and lm-evaluation-harness."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
-FAILED = "harness-error"  # the kind of error of a sample without a response
-_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's names
+FAILED = "harness-error"  # the error kind for a sample without a response
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # names used by Inspect
 
 
 class _Document(msgspec.Struct):
-    """The fields that an exported task adds to every document of lm-eval."""
+    """The fields that an exported task adds to every lm-eval document."""
 
     case: str
     prompt: str
@@ -51,10 +51,10 @@ class _LogFiles(AnswerSource):
 
 
 class LmEvalSamples(_LogFiles):
-    """Files `samples_<task>_<time>.jsonl`, which `lm_eval --log_samples` writes."""
+    """The files `samples_<task>_<time>.jsonl` written by `lm_eval --log_samples`."""
 
     def match(self, entry: bytes) -> Answer:
-        """Match by the name of the case and the hash of its prompt."""
+        """Match an entry by case name and prompt hash."""
         sample = decode_entry(entry, _LmEvalSample)
         case = self._find(sample.doc.case, sample.doc.prompt)
         if len(sample.resps) != 1 or len(sample.resps[0]) != 1:
@@ -63,7 +63,7 @@ class LmEvalSamples(_LogFiles):
 
 
 class InspectLogs(_LogFiles):
-    """Files `….eval` or `….json`, which `inspect eval` writes."""
+    """The `.eval` and `.json` files written by `inspect eval`."""
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
         """Yield the samples with their names and epochs."""
@@ -81,7 +81,7 @@ class InspectLogs(_LogFiles):
             yield f"{fields.case} epoch {fields.epoch}", msgspec.json.encode(fields)
 
     def match(self, entry: bytes) -> Answer:
-        """Match by the name of the case and the hash of its prompt."""
+        """Match an entry by case name and prompt hash."""
         sample = decode_entry(entry, _InspectSample)
         case = self._find(sample.case, sample.prompt)
         if sample.epoch > 1:
@@ -95,7 +95,7 @@ class InspectLogs(_LogFiles):
 
 
 def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[], Iterable[Case]]) -> list[InspectLogs]:
-    """Return logs of Inspect by model, which is the given one or the one in the log.
+    """Return Inspect logs grouped by model, which is the given one or the one named in the log.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -116,5 +116,5 @@ def _model_of(path: Path) -> str:
         raise UsageError(f"{path}: no such file.")
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
-    except Exception as error:  # Inspect raises errors of any kind for other files
+    except Exception as error:  # Inspect raises errors of any kind for files in other formats
         raise DataError(path, f"is not a log of Inspect: {error}") from error

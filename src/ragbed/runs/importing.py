@@ -1,4 +1,4 @@
-"""Import answers that were produced elsewhere as a run; every case of the plan counts, with or without an answer."""
+"""Import answers produced elsewhere as a run; every planned case counts, with or without an answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code
 
-# The kind of error of a case without an entry: the original code leaves out failed calls.
+# The error kind for a case without an entry: the original code omits failed calls.
 MISSING = "missing-result"
 EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An entry of a file, matched to its case; `label` and `documents` are those in the file, if it has them."""
+    """An entry matched to its case; `label` and `documents` come from the file, if it has them."""
 
     case: Case
     completion: Completion
@@ -33,14 +33,14 @@ class Answer:
 
 
 class Unmatched(Exception):
-    """An entry that belongs to no case, with the reason."""
+    """An entry that matches no case, with the reason."""
 
 
 @dataclass
 class AnswerSource(ABC):
-    """Answers of one model in one or several files; subclasses match entries to cases.
+    """One model's answers in one or more files; subclasses match entries to cases.
 
-    `generate` generates the cases that should be answered. It is called once.
+    `generate` is called once and generates the cases that should be answered.
     """
 
     paths: Sequence[Path]
@@ -56,13 +56,13 @@ class AnswerSource(ABC):
         return self._cases
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield the entries of a file with their locations: its lines with their numbers."""
+        """Yield the entries of a file with their locations; by default, these are lines with their line numbers."""
         for number, line in read_lines(path):
             yield str(number), line
 
     @abstractmethod
     def match(self, entry: bytes) -> Answer:
-        """Return the answer of an entry, or raise Unmatched."""
+        """Return the answer in an entry, or raise Unmatched."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Imported:
     """The counts of an import.
 
     `failed` of the matched entries are failed calls. `other_labels` of `labels` differ from our reading of the original
-    scorer. `other_documents` responses are to other documents than those of the profile. `problems` has every entry
+    scorer. `other_documents` counts responses to documents other than the profile's. `problems` has every entry
     that was not matched, with file and location.
     """
 
@@ -85,10 +85,10 @@ class Imported:
 
 
 def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], folder: Path) -> Imported:
-    """Write a run from files, in one transaction.
+    """Write a run from answer files in one transaction.
 
     Raises:
-        UsageError: The folder has a run, or two files answer the same case for one model.
+        UsageError: The folder already has a run, or two files answer the same case for one model.
     """
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():

@@ -1,4 +1,4 @@
-"""The lock of a run folder: one process at a time writes a run."""
+"""Lock a run folder, so that only one process at a time writes a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAME = "lock"
 
 
 class RunLock:
-    """The lock of a run folder that this process has.
+    """A lock on a run folder, held by this process.
 
     Args:
         path: The lock file.
-        file: The same file, open and locked.
+        file: The lock file, open and locked.
     """
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
@@ -40,7 +40,7 @@ class RunLock:
 
 
 def is_same_file(path: Path, known: os.stat_result) -> bool:
-    """Return whether a path still names the file that was opened under it."""
+    """Return whether a path still refers to the file that was opened at that path."""
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), known)
     except OSError:
@@ -49,10 +49,10 @@ def is_same_file(path: Path, known: os.stat_result) -> bool:
 
 @contextmanager
 def hold(folder: Path) -> Iterator[RunLock]:
-    """Lock a run folder; the lock ends with the process, even if it is killed.
+    """Lock a run folder; the lock is released when the process exits, even if it is killed.
 
     Raises:
-        RagbedError: Another process has the lock; the message names that process.
+        RagbedError: Another process holds the lock; the message names that process.
         UsageError: The lock file is a link, a pipe or a device.
     """
     path = folder / _NAME
@@ -78,5 +78,5 @@ def hold(folder: Path) -> Iterator[RunLock]:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing a run, or None."""
+    """Return the ID of the process that is writing a run, or None if there is none."""
     return find_owner(folder / _NAME)

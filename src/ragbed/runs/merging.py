@@ -1,4 +1,4 @@
-"""Merge shards, or runs of several machines, into one run."""
+"""Merge shards, or runs from several machines, into one run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult,
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_SESSION = 1  # session of a merged run; the sessions of its parts are not comparable
+_SESSION = 1  # session number of a merged run; its parts' sessions are not comparable
 
 
 @dataclass
 class Merged:
-    """The counts of a merge; `twice` results were identical in more than one part."""
+    """The counts of a merge; `twice` counts results that were identical in more than one part."""
 
     cases: int = 0
     results: int = 0
@@ -29,10 +29,10 @@ class Merged:
 
 
 def merge(parts: Sequence[Path], folder: Path) -> Merged:
-    """Write one run from several, in one transaction.
+    """Merge several runs into one, in one transaction.
 
     Raises:
-        UsageError: The parts do not belong together, or two of them have different results of one case.
+        UsageError: The parts do not belong together, or two of them have different results for a case.
     """
     with ExitStack() as stack:
         for part in parts:
@@ -82,7 +82,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
-    """Yield the cases that no earlier part had; raise a UsageError if a case differs between parts."""
+    """Yield the cases that were in no earlier part; raise a UsageError if a case differs between parts."""
     for case in source.cases():
         known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
         if not known:
@@ -113,12 +113,12 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
             return
     else:
         merged.results += 1
-    # RECORD lets a result replace an error, and nothing else.
+    # RECORD lets a result replace only an error.
     call = CallRequest(model, number, result.repeat, result.case)
     row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)
 
 
 def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are equal in identical results; times may differ."""
+    """Return the fields that must be equal in identical results; times may differ."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

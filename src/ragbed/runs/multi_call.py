@@ -1,8 +1,8 @@
-"""Cases with several calls, which are made one after the other and stored as one result.
+"""Handle cases with several calls, which are made one after another and stored as one result.
 
-Each call is like any other: it is looked up in the response cache and stored there, has an intent, and counts in the
+Each call is like any other: it is looked up and stored in the response cache, has an intent, and counts towards the
 budget. The case has a result after the last call. An interrupted run repeats the case and finds its earlier calls in
-the cache; without a cache they count as calls that may have been billed twice.
+the cache; without a cache, they count as calls that may have been billed twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ragbed.text import storable
 
 
 class Called(NamedTuple):
-    """A finished call; `key` is the cache key of its request, or of the last request of several."""
+    """A finished call; `key` is the cache key of its request, or of the last request if there were several."""
 
     completion: Completion
     key: str
@@ -27,12 +27,12 @@ class Called(NamedTuple):
 
 
 async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
-    """Make the calls of a case with a prompting strategy; a call that fails is the outcome of the case.
+    """Make a case's calls for a prompting strategy; if a call fails, its failure is the outcome of the case.
 
     Args:
         flow: The calls of the strategy.
         case: The case.
-        call: Makes one call, for a case with other messages.
+        call: Makes one call, for a copy of the case with different messages.
     """
     steps: list[Step] = []
     attempts, messages = 0, next(flow)
@@ -62,27 +62,27 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
 
 
 def calls_made(completion: Completion) -> int:
-    """Return how many calls of a result were not cached."""
+    """Return how many of a result's calls were not cached."""
     return sum(not step.cached for step in completion.steps) if completion.steps else 1
 
 
 def usage_made(completion: Completion) -> dict[str, int] | None:
-    """Return the tokens of the calls that were not cached."""
+    """Return the total tokens of a result's calls that were not cached."""
     return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the tokens of each call that was not cached; none are known of a call without usage."""
+    """Return the tokens of each call that was not cached; the dict is empty for a call without usage."""
     calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
     return [call.usage or {} for call in calls]
 
 
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
-    """Return the tokens of several calls, or None if none of them has usage."""
+    """Return the total tokens of several calls, or None if none of them reports usage."""
     known = [step.usage for step in steps if step.usage is not None]
     total = Counter[str]()
     for usage in known:
-        total.update(usage)  # unlike +, this keeps counts of 0
+        total.update(usage)  # unlike +, this keeps zero counts
     return dict(total) if known else None
 
 

@@ -1,6 +1,6 @@
-"""What calls cost: what the server reports, or prices of tokens from a package with a price list that needs no network.
+"""Determine the cost of calls, as reported by the server or from the token prices in an offline price list.
 
-Usage has the tokens of a call: `in` and `out`; `cached` and `written`, parts of `in` that were read from or written to
+Usage holds a call's tokens: `in` and `out`; `cached` and `written`, parts of `in` that were read from or written to
 the provider's prompt cache; `reasoning`, a part of `out`. `cost` is what the server reports, in units of 10⁻¹² dollars.
 `batch` is 1 for a call in a provider batch. All amounts are exact decimals.
 """
@@ -17,10 +17,10 @@ from ragbed.runs.multi_call import usages_made
 from ragbed.schema import Completion
 
 TokenUsage: TypeAlias = Mapping[str, int]
-Price: TypeAlias = Callable[[TokenUsage], Decimal]  # dollars for the usage of one call
+Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one call's usage in dollars
 
-COST_UNIT = Decimal("1e-12")  # of the reported cost, in dollars
-# Names of providers in the price list that differ from the first part of a model string.
+COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
+# Provider names in the price list that differ from the first part of a model string.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
 _TOKENS = {
     "in": "input_tokens",
@@ -32,11 +32,11 @@ _TOKENS = {
 
 
 def find_price(model: str, at: datetime | None = None) -> Price | None:
-    """Return the price of a model in the price list, or None if it is free or unknown.
+    """Return a model's price from the price list, or None if it is free or unknown.
 
     Args:
         model: The model string.
-        at: The time of the calls; now if None.
+        at: The time of the calls; None for now.
     """
     provider, _, name = model.partition("/")
     if provider == "openai-api":
@@ -47,7 +47,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
         return None
 
     def price(usage: TokenUsage) -> Decimal:
-        # A server may report a part that is larger than the whole; the price list refuses that.
+        # A server may report a part that is larger than the whole, which the price list rejects.
         whole = {"cached": "in", "written": "in", "reasoning": "out"}
         counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
         if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
@@ -68,7 +68,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def need_price(model: str) -> Price:
-    """Return the price of a model, or raise a UsageError if it is unknown."""
+    """Return a model's price, or raise a UsageError if it is unknown."""
     price = find_price(model)
     if price is None:
         raise UsageError(
@@ -79,9 +79,9 @@ def need_price(model: str) -> Price:
 
 
 def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
-    """Return the cost of the calls of a result that were not cached; None if it is unknown.
+    """Return the cost of a result's calls that were not cached, or None if it is unknown.
 
-    Each call is priced on its own, because prices may depend on the length of a prompt.
+    Each call is priced separately, because prices may depend on the prompt length.
     """
     usages = usages_made(completion)
     if price is None and not all("cost" in usage for usage in usages):

@@ -1,4 +1,4 @@
-"""The order of cases in a monitored run: question by question, shuffled by the seed and balanced."""
+"""The case order in a monitored run: question by question, shuffled by the seed and balanced."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _CASES = f"SELECT id, LENGTH(line), {_COLUMNS} FROM cases WHERE feasible ORDER B
 
 
 def question_order_table(model: int) -> str:
-    """Return the name of the temporary table with a model's order."""
+    """Return the name of the temporary table that holds a model's order."""
     return f"by_question_{model}"
 
 
 def sort_by_question(connection: sqlite3.Connection, model: int, repeats: int) -> None:
-    """Write all cases and repeats of a run into the temporary table of a model, in the order of evaluation.
+    """Write all of a run's cases and repeats to a model's temporary table, in evaluation order.
 
-    All cases of a question follow each other: every condition grows by the same questions. Questions with the same
+    A question's cases are consecutive, so every condition grows by the same questions. Questions with the same
     event count as one. Questions are shuffled within groups of the same data, language, testbed and position of the
     first document with an answer. The groups take turns, so every part of the order is balanced.
 

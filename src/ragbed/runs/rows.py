@@ -1,4 +1,4 @@
-"""Rows of a run: how results are written, and how rows are checked and decoded."""
+"""Write, validate and decode the rows of a run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class StoredResult:
     model: str
     repeat: int
     completion: Completion
-    request: str = ""  # the key of the request in the response cache
+    request: str = ""  # the request's key in the response cache
     cached: bool = False
 
 
 class ResultRow(NamedTuple):
-    """A row of the table of results."""
+    """A row of the results table."""
 
     model: int
     item: int
@@ -40,10 +40,10 @@ class ResultRow(NamedTuple):
 
 
 class Rows:
-    """Check and decode the rows of a file.
+    """Validate and decode the rows of a file.
 
     Args:
-        path: The file, for messages.
+        path: The file, used in messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class Rows:
         self._completions = msgspec.json.Decoder(Completion)
 
     def check(self, row: tuple[Any, ...]) -> int:
-        """Check a result and return its checksum."""
+        """Validate a result and return its checksum."""
         *fields, seal, completion = row[:9]
         if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
             raise self.damaged(f"the result of case {row[1]}")
@@ -68,7 +68,7 @@ class Rows:
         return StoredResult(self.case(*case), model, repeat, decoded, str(request), bool(cached))
 
     def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
-        """Check and decode a case."""
+        """Validate and decode a case."""
         if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
             raise self.damaged(f"case {name}")
         try:

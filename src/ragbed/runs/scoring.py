@@ -1,4 +1,4 @@
-"""Read the results of a run in batches that an engine can score in parallel."""
+"""Read a run's results in batches that an engine can score in parallel."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragbed.runs.engines import Engine
 from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 
-_RESULTS = 500  # results per job: about a quarter of a second of work, so that the overhead is negligible
-_SHIPPED = 1_000  # results per job if rows are sent: about 5 MB, for which a cluster takes 20 ms
+_RESULTS = 500  # results per job: about a quarter of a second of work, which makes the overhead negligible
+_SHIPPED = 1_000  # results per job if rows are sent: about 5 MB, which takes 20 ms on a cluster
 
 Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """A range of cases of one model, in a run that the worker can open."""
+    """A range of one model's cases, in a run that the worker can open."""
 
     folder: Path
     model: int
@@ -39,7 +39,7 @@ class _Shipment(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredBatch(Generic[Found]):
-    """The result for some rows, with their number and the sum of their checksums."""
+    """The result for a batch of rows, with the row count and the sum of the checksums."""
 
     found: Found
     rows: int
@@ -50,7 +50,7 @@ def open_scored(folder: Path) -> RunStore:
     """Open a run whose responses can be scored.
 
     Raises:
-        UsageError: It is the run of a judge, whose responses are verdicts.
+        UsageError: It is a judge's run, whose responses are verdicts.
     """
     store = open_store(folder, create=False)
     if "criterion" not in store.settings():
@@ -64,13 +64,13 @@ def open_scored(folder: Path) -> RunStore:
 def spread_results(
     store: RunStore, folder: Path, engine: Engine, work: Callable[[Iterable[StoredResult]], Found]
 ) -> Iterator[ScoredBatch[Found]]:
-    """Apply a function of a module to the results of a run in batches, on the workers of an engine.
+    """Apply a module-level function to a run's results in batches, on an engine's workers.
 
     The caller compares the batches with the ledger to check that they are complete.
     """
     models = {number: name for number, (name, _) in store.models().items()}
     last = store.last_case()
-    # A case may have many results, so the size of a job is given in results.
+    # A case may have many results, so the job size is given in results.
     wanted = _RESULTS if engine.shares_disk else _SHIPPED
     size = max(1, wanted * last * len(models) // max(1, store.result_count()))
     firsts = range(1, last + 1, size)

@@ -1,4 +1,4 @@
-"""Shards of a run for job arrays: the name of a question determines its shard.
+"""Split a run into shards for job arrays; a question's name determines its shard.
 
 All cases of a question, and all questions of an event, are in one shard, so that aggregates of shards can be added.
 """
@@ -13,12 +13,12 @@ from ragbed.errors import UsageError
 from ragbed.io.jsonl import part_of
 from ragbed.schema import Case
 
-SETTING = "shard of questions"  # the name in the settings of a run that is a shard
+SETTING = "shard of questions"  # the name of the setting in a run that is a shard
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard `index` of `count`, from 1."""
+    """Shard `index` of `count`, counted from 1."""
 
     index: int
     count: int
@@ -32,12 +32,12 @@ class Shard:
 
 
 def key_of(case: Case) -> str:
-    """Return the key by which cases are divided: their event, or else their question."""
+    """Return the key that determines a case's shard: its event or, if it has none, its question."""
     return f"{case.data}/{case.item if case.event is None else case.event}"
 
 
 def parse_shard(text: str) -> Shard:
-    """Parse e.g. `2/8`."""
+    """Parse a shard such as `2/8`."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
         raise UsageError(f"shard={text!r} is not I/N with I from 1 to N, e.g. 2/8.")
@@ -45,10 +45,10 @@ def parse_shard(text: str) -> Shard:
 
 
 def check_shards(settings: Sequence[str | None]) -> None:
-    """Check that all shards of one division are given; complete runs (None) need no others.
+    """Check that all shards of one split are given; a complete run (None) needs no others.
 
     Raises:
-        UsageError: A shard is missing, or the shards are of different divisions.
+        UsageError: A shard is missing, or the shards belong to different splits.
     """
     shards = {parse_shard(text) for text in settings if text is not None}
     if not shards or None in settings:

@@ -1,4 +1,4 @@
-"""The status of a run: progress and outcomes per model, kinds of errors, calls that may have been billed twice."""
+"""The status of a run: progress and outcomes per model, error kinds, and calls that may have been billed twice."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ragbed.runs.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
-_MAX_SHOWN = 5  # calls that are listed beside their number
-# Cached calls of a result with several calls do not count.
+_MAX_SHOWN = 5  # maximum number of calls to list next to their count
+# For a result with several calls, cached calls are not counted.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
   SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
   WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
@@ -27,7 +27,7 @@ class ModelStatus:
 
     `name` is its display name. Tokens do not include cached responses. `served` has the models that the server
     reported, and `sent` the parameters of the requests and what was negotiated about them. `errors` has the kinds of
-    errors, the most frequent first.
+    errors, most frequent first.
     """
 
     model: str
@@ -52,7 +52,7 @@ class ModelStatus:
 
 @dataclass(frozen=True)
 class BatchStatus:
-    """A provider batch in progress; `id` is None if its creation was not confirmed yet, `created` a Unix time."""
+    """A provider batch in progress; `id` is None until its creation is confirmed, and `created` is a Unix time."""
 
     model: str
     id: str | None
@@ -62,7 +62,7 @@ class BatchStatus:
 
 @dataclass(frozen=True)
 class TrialId:
-    """One call of a model for a case."""
+    """Identifies one call to a model for a case."""
 
     model: str
     case: str
@@ -71,7 +71,7 @@ class TrialId:
 
 @dataclass
 class Status:
-    """The status of a run; `process` is the ID of the process that is writing it, `an_error` its first error."""
+    """The status of a run; `process` is the ID of the process writing it, and `an_error` is its first error."""
 
     run: str
     process: str | None
@@ -88,12 +88,12 @@ class Status:
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """Return everything as plain values."""
+        """Return the status as plain values for JSON."""
         return asdict(self)
 
 
 def read_status(folder: Path) -> Status:
-    """Read the status of a run that is running, was killed or is complete; nothing is written."""
+    """Read the status of a run that is in progress, was killed or is complete, without writing anything."""
     process = holder(folder)
     with open_store(folder, create=False) as store, store.snapshot():
         return _read(store, folder, process)

@@ -1,4 +1,4 @@
-"""A run on disk: settings, cases, an intent before every call and the result after it."""
+"""A run on disk: its settings and cases, an intent before every call and a result after it."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ __all__ = [
     "open_store",
 ]
 
-# Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
-# the code and data of each step stay in the CPU's cache.
+# Number of cases to generate, write or read in one step. Planning takes a quarter less time than case by case, because
+# the code and data of each step stay in the CPU cache.
 _BATCH = 32
 _MAX_DIGITS = 9  # maximum digits of a number in the settings
-_MAX_FRESH = 1_000  # cases that are kept in memory from planning to calling: 10 MB with RGB's documents
+_MAX_FRESH = 1_000  # maximum cases to keep in memory between planning and calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
-# Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
+# Do not use COUNT(*): SQLite runs it in one step, so a limit could not interrupt it on a malicious file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-# A call whose worker ended: it may have been billed, and it is repeated.
+# Records a call whose worker died: it may have been billed, and it is repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace only an error, which a later session repeats.
+# A result may replace only an error, because later sessions retry errors.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
   outcome = excluded.outcome, cached = excluded.cached, seal = excluded.seal, completion = excluded.completion
   WHERE results.outcome = 'error'"""
-# Calls without a result of the same or a later session: the provider may have billed them.
+# Calls without a result from the same or a later session; the provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
-# The inner part reads only indexes, so that a run with a million results is resumed in seconds.
+# The inner query reads only indexes, so that a run with a million results can be resumed in seconds.
 _PENDING = """SELECT found.place, found.repeat, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
     SELECT p.rowid AS place, {repeat} AS repeat, {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
       NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = {repeat})
@@ -98,25 +98,25 @@ _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELE
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
-BATCH = "batch."  # start of the keys under which batches are stored
+BATCH = "batch."  # prefix of the keys under which batches are stored
 SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 
 
 class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A provider batch: intended before it is submitted, then submitted, then collected."""
+    """A provider batch, which is first intended, then submitted, then collected."""
 
     key: str
     model: int
     created: float
     count: int
-    calls: list[tuple[int, int]] = []  # number of the case and of the repeat; empty when all results are stored
-    remote: str | None = None  # the ID of the provider
+    calls: list[tuple[int, int]] = []  # case number and repeat of each call; empty once all results are stored
+    remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
 
 
 @dataclass(frozen=True)
 class CallKey:
-    """The numbers of the model, of the case (in the order of the plan) and of the repeat."""
+    """The numbers of the model, the case (in plan order) and the repeat."""
 
     model: int
     number: int
@@ -125,26 +125,26 @@ class CallKey:
 
 @dataclass(frozen=True)
 class CallRequest(CallKey):
-    """A call to make; `size` is the length of the input, in the same unit for all cases of the model."""
+    """A call to make; `size` is the input length, in the same unit for all of the model's cases."""
 
     case: Case
     size: int = 0
 
 
 class RunStore:
-    """An open run, for planning and reading; while models are called, `Writer` writes.
+    """An open run for planning and reading; while models are being called, `Writer` writes to it.
 
     Args:
         path: The file.
         connection: A connection to it.
-        limit: The limit of a query, if the file is only read.
+        limit: The limit for queries, if the file is only read.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
         self.path, self.connection, self._limit = path, connection, limit
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
-        self._fresh: dict[int, Case] = {}  # cases that were just planned, by number, which need not be read
+        self._fresh: dict[int, Case] = {}  # newly planned cases by number, which need not be read again
 
     def __enter__(self) -> Self:
         return self
@@ -155,11 +155,11 @@ class RunStore:
         else:
             self.connection.close()
 
-    # Planning: all cases are fixed before the first call.
+    # Methods for planning: all cases are fixed before the first call.
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run a transaction: all changes inside are written, or none."""
+        """Run a transaction: either all changes inside it are written, or none."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -176,14 +176,14 @@ class RunStore:
             self.add_plan(settings, cases)
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
-        """Write settings and cases into the open transaction."""
+        """Write settings and cases in the open transaction."""
         self.add_cases(cases)
         rows = [(f"set.{name}", value) for name, value in settings.items()]
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Write cases into the open transaction, in batches."""
+        """Write cases in batches in the open transaction."""
         source = iter(cases)
         while batch := list(islice(source, _BATCH)):
             rows = iter([self._case_row(case) for case in batch])
@@ -197,7 +197,7 @@ class RunStore:
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
 
     def add_missing(self, cases: Iterable[Case]) -> None:
-        """Add the cases that are not in the plan."""
+        """Add the cases that are not yet in the plan."""
         with self.transaction() as connection:
             connection.executemany(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", map(self._case_row, cases))
 
@@ -206,7 +206,7 @@ class RunStore:
         return (*fields, seal_of(line, *fields), line)
 
     def is_planned(self) -> bool:
-        """Return whether settings and cases are written."""
+        """Return whether settings and cases have been written."""
         return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
 
     def _meta(self, prefix: str) -> dict[str, str]:
@@ -214,11 +214,11 @@ class RunStore:
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}
 
     def settings(self) -> dict[str, str]:
-        """Return the settings of the run; empty if it was never planned."""
+        """Return the run's settings; empty if it was never planned."""
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run stops at a condition (`--until`), so that its intervals must be valid at any time."""
+        """Return whether the run stops on a condition (`--until`), so that its intervals must be valid at any time."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -234,7 +234,7 @@ class RunStore:
         """Return the number of sessions.
 
         Raises:
-            DataError: The file has something else than a number.
+            DataError: The file contains something other than a number.
         """
         value = self._meta("session").get("", "0")
         return self._parse(value, f"the number of the session, {value[:20]!r},")
@@ -245,10 +245,10 @@ class RunStore:
         return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """Add models by name and identity in the open transaction and return their numbers.
+        """Add models by name and identity in the open transaction, and return their numbers.
 
         Raises:
-            UsageError: The identity of a model changed, so its responses must not be mixed with the old ones.
+            UsageError: A model's identity has changed, so its responses must not be mixed with the old ones.
         """
         numbers = []
         known = {name: (number, identity) for number, (name, identity) in self.models().items()}
@@ -257,7 +257,7 @@ class RunStore:
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
                 raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
-            # An identity that was unknown in the first session and is reported now is accepted.
+            # If the identity was unknown in the first session and is now reported, accept it.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
                 (number, name, identity, seal_of(name, number, identity)),
@@ -267,10 +267,10 @@ class RunStore:
         return numbers
 
     def name_models(self, names: Mapping[str, str]) -> None:
-        """Store display names of models (`--model NAME=…`); a new name replaces an old one.
+        """Store display names for models (`--model NAME=…`); a new name replaces an old one.
 
         Raises:
-            UsageError: Another model of the run has the name.
+            UsageError: Another model in the run has the same name.
         """
         taken = {name: model for model, name in self.names().items() if model not in names}
         for name in names.values():
@@ -281,19 +281,19 @@ class RunStore:
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
     def names(self) -> dict[str, str]:
-        """Return the display names that the user gave, by model string."""
+        """Return the display names set by the user, by model string."""
         return self._meta("name.")
 
     def served(self) -> dict[str, list[str]]:
-        """Return the models that servers reported, by model string, in the order of their first response."""
+        """Return the models reported by servers, by model string, in order of their first response."""
         return {model: msgspec.json.decode(names, type=list[str]) for model, names in self._meta("served.").items()}
 
     def sent(self) -> dict[str, str]:
-        """Return the parameters that were sent, without prompts, as JSON by model string."""
+        """Return the parameters sent to each model, without prompts, as JSON by model string."""
         return self._meta("sent.")
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
-        """Start a session, record the open calls of earlier ones, and return its number and those of the models."""
+        """Start a session and record earlier sessions' open calls; return the session number and the model numbers."""
         with self.transaction() as connection:
             numbers = self.add_models(models)
             session = self.sessions() + 1
@@ -303,18 +303,18 @@ class RunStore:
         return session, numbers
 
     def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: bool) -> ResultRow:
-        """Return the row of a result for RECORD, with its checksum."""
+        """Return the RECORD row for a result, with its checksum."""
         encoded = self._encoder.encode(completion)
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
 
-    # The time for reading.
+    # Methods for reading.
 
     def batches(self, model: int | None = None) -> list[StoredBatch]:
-        """Return the provider batches in progress, of all models or one, in the order of their creation.
+        """Return the provider batches in progress, for one model or all, in order of creation.
 
         Raises:
-            DataError: One is damaged.
+            DataError: A batch is damaged.
         """
         found = []
         for key, text in self._meta(BATCH).items():
@@ -326,7 +326,7 @@ class RunStore:
         return sorted(in_progress, key=lambda batch: batch.created)
 
     def models(self) -> dict[int, tuple[str, str]]:
-        """Return name and identity of every model, by number."""
+        """Return the name and identity of every model, by number."""
         models = {}
         for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
             if not isinstance(number, int) or seal_of(name, number, identity) != seal:
@@ -337,12 +337,12 @@ class RunStore:
     def pending(
         self, model: int, repeats: int, *, by_prompt: bool = False, by_question: bool = False
     ) -> Iterator[CallRequest]:
-        """Yield the calls that have no result or ended in an error, read in batches.
+        """Yield the calls that have no result or failed with an error, reading them in batches.
 
         Args:
             model: The model's number.
             repeats: The number of repeats of each case.
-            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of the order of the plan.
+            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of using the plan order.
             by_question: Whether to shuffle questions (see `sort_by_question`) instead.
         """
         if by_question:
@@ -367,13 +367,13 @@ class RunStore:
                     ]
 
     def question_order(self, model: int) -> Iterator[tuple[str, int]]:
-        """Yield the name of each case and its repeat in the order of evaluation; call `pending` by question first."""
+        """Yield each case's name and repeat in evaluation order; call `pending` by question first."""
         table = question_order_table(model)
         query = f"SELECT c.name, o.repeat FROM temp.{table} o JOIN cases c USING (id) ORDER BY o.rowid"  # noqa: S608
         return self.read(query)
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
-        """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""
+        """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
         parts = {"size": "LENGTH(c.line)", "table": "cases", "condition": "feasible"}
         if by_prompt:
             parts = {"size": "c.size", "table": f"temp.{prompt_order_table(model)}", "condition": "TRUE"}
@@ -385,7 +385,7 @@ class RunStore:
         return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
-        """Yield every case of the plan, including infeasible ones, in its order or by name."""
+        """Yield every case in the plan, including infeasible ones, in plan order or by name."""
         order = "name" if by_name else "id"
         most = self._ledger_rows("cases")
         rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
@@ -395,16 +395,16 @@ class RunStore:
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
-        """Yield feasible cases after a number, with their numbers."""
+        """Yield feasible cases after a given number, with their numbers."""
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             yield found, self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
-        """Yield every result with its case, by model, case and repeat, in the order of the plan or by name.
+        """Yield every result with its case, by model, case and repeat, in plan order or by name.
 
         Raises:
-            DataError: A row is damaged, or one is missing according to the ledger; at the latest after the last one.
+            DataError: A row is damaged, or missing according to the ledger (raised after the last row at the latest).
         """
         models = self.models()
         rows, seals = 0, 0
@@ -420,18 +420,18 @@ class RunStore:
                 raise self.damaged("the list of results")
 
     def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
-        """Return the rows of a model's results for a range of cases, without a check of the ledger."""
+        """Return the rows of a model's results for a range of cases, without checking the ledger."""
         return list(self.read(_BETWEEN, (model, first, end)))
 
     def results_after(self, row: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
-        """Yield results in the order of writing, with row number and checksum, without a check of the ledger."""
+        """Yield results in the order written, with row number and checksum, without checking the ledger."""
         models = self.models()
         for number, *columns in self.read(_AFTER, (row, limit)):
             seal = self.rows.check(tuple(columns))
             yield number, self.rows.stored(models[columns[0]][0], tuple(columns)), seal
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
-        """Yield the results of one case, by model and repeat, at most `limit` of each model."""
+        """Yield the results for one case, by model and repeat, with at most `limit` per model."""
         for number, (name, _) in self.models().items():
             for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
                 self.rows.check(row)
@@ -447,7 +447,7 @@ class RunStore:
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
     def last_result(self) -> int:
-        """Return the number of the last row of results, 0 if there is none."""
+        """Return the number of the last row of results, or 0 if there is none."""
         return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
     def result_count(self) -> int:
@@ -455,7 +455,7 @@ class RunStore:
         return self._ledger_rows("results")
 
     def last_case(self) -> int:
-        """Return the highest number of a case, 0 if there is none."""
+        """Return the highest case number, or 0 if there are no cases."""
         return self._number("SELECT COALESCE(MAX(id), 0) FROM cases")
 
     def size(self, repeats: int) -> int:
@@ -474,17 +474,17 @@ class RunStore:
         return next((str(error) for (error,) in self.read(query)), None)
 
     def done(self, model: int) -> int:
-        """Return the number of a model's results that are not errors."""
-        # Two queries, because each reads one index only.
+        """Return how many of a model's results are not errors."""
+        # Use two queries, because each reads only one index.
         errors = self._number("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return calls of earlier sessions that may have been billed but have no response: model, case, repeat."""
+        """Return earlier sessions' calls that may have been billed but have no response: model, case, repeat."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:
-        """Return calls of the last session without a response: in flight if it is running, else orphans."""
+        """Return the last session's calls without a response: in flight if it is running, otherwise orphans."""
         return self._calls(_OPEN_CALLS)
 
     def _calls(self, source: str) -> list[tuple[str, str, int]]:
@@ -499,7 +499,7 @@ class RunStore:
         if self._limit is not None:
             self._limit.restart()
         with naming(self.path, "read"):
-            # `yield from` would also close the cursor of an abandoned generator, which fails after the store is closed.
+            # `yield from` would also close the cursor of an abandoned generator, which fails once the store is closed.
             for row in self.connection.execute(query, values):  # noqa: UP028
                 yield row
 
@@ -511,7 +511,7 @@ class RunStore:
         try:
             yield
         finally:
-            with suppress(sqlite3.ProgrammingError):  # an abandoned generator may end after the store was closed
+            with suppress(sqlite3.ProgrammingError):  # an abandoned generator may finish after the store was closed
                 self.connection.rollback()
 
     def _number(self, query: str, values: Sequence[object] = ()) -> int:
@@ -530,7 +530,7 @@ class RunStore:
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
-    """Open the run in a folder for reading or, with its lock, for writing, and create it if necessary."""
+    """Open the run in a folder for reading or, with its lock, for writing, creating it if necessary."""
     path = folder / NAME
     if create:
         return RunStore(path, open_for_writing(path))

@@ -1,19 +1,21 @@
-"""Estimate the time that the rest of a run takes."""
+"""Estimate the remaining time of a run."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-# The least ratio of the largest to the smallest case, to distinguish the fixed time of a case from that of its length.
+# Minimum ratio of the largest case to the smallest, needed to separate a case's fixed time from the time that depends
+# on its length.
 _MIN_SPREAD = 1.5
 
 
 class TimeLeft:
-    """Estimate the time of a model's pending cases from the cases it has finished in this session.
+    """Estimate the time for a model's pending cases from the cases it has finished in this session.
 
-    A closed-book prompt has a line, one with documents a page. The time of a case is modelled as a + b x size with
-    a, b >= 0, fitted by least squares to the latencies. Cached responses take no time, so they do not count.
+    A closed-book prompt has one line; a prompt with documents fills a page. The time for a case is modelled as
+    a + b x size with a, b >= 0, fitted by least squares to the latencies. Cached responses take no time, so they do
+    not count.
 
     Args:
         cases: The number of pending cases.
@@ -45,7 +47,7 @@ class TimeLeft:
         self._size -= size
 
     def seconds(self, in_flight: int = 1) -> float | None:
-        """Return the time of the pending cases; None if no case is finished yet.
+        """Return the time needed for the pending cases, or None if no case is finished yet.
 
         Args:
             in_flight: The number of concurrent cases. The one after a finished case has just started; the others are
@@ -61,7 +63,7 @@ class TimeLeft:
         return elapsed * left / (done + started)
 
     def _fit(self) -> tuple[float, float]:
-        """Return the time of a case and that of a unit of size, up to a common factor."""
+        """Return the fixed time per case and the time per unit of size, up to a common factor."""
         n, mean_x = self.finished, self._sum_x / self.finished
         if self._largest < _MIN_SPREAD * self._smallest or self._sum_y <= 0:
             return mean_x or 1.0, 1.0

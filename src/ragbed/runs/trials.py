@@ -1,4 +1,4 @@
-"""Trials as JSON lines: each case with a model's response and its scores."""
+"""Write trials as JSON lines: each case with a model's response and its scores."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "cost", "batch")
-# Encoders for `canonical` output and for other output.
+# Encoders for `canonical` and other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-# Case lines omit the same defaults.
+# Lines in case files omit the same defaults.
 _OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
 
 
@@ -24,8 +24,8 @@ def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator
     """Yield one JSON line per result.
 
     Args:
-        results: Results of a run; sorted by name if equal runs shall give equal bytes.
-        canonical: Leave out what differs between equal runs: times, attempts and the text of errors.
+        results: Results of a run, sorted by name if equal runs must give equal bytes.
+        canonical: Whether to omit what differs between equal runs: times, attempts and error messages.
     """
     for result in results:
         yield trial_line(result, canonical=canonical)
@@ -68,7 +68,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 
 
 def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the values of all tracks, of retrieval and of citations; None without a response."""
+    """Return the scores for all tracks, retrieval and citations, or None if there is no response."""
     values = score_outcome(case, completion)
     if values is None:
         return None
@@ -84,10 +84,10 @@ def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
 
 
 def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """Return usage without what differs between equal runs: the prompt cache depends on earlier calls."""
+    """Return usage without the counts that differ between equal runs, since prompt caching depends on earlier calls."""
     return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
 
 
 def kind_of_error(completion: Completion) -> str | None:
-    """Return the kind of an error `kind: message`."""
+    """Return the kind of an error in the form `kind: message`."""
     return None if completion.error is None else completion.error.partition(":")[0]

@@ -1,6 +1,6 @@
-"""Write a run from an event loop: rows that arrive during a commit are part of the next commit.
+"""Write a run from an event loop; rows that arrive during a commit become part of the next one.
 
-Statements run in the thread of the loop, and only the commit, which waits for the disk, runs in another one. If the
+Statements run in the loop's thread; only the commit, which waits for the disk, runs in another one. If the
 statements ran there too, both threads would compete for the interpreter at every row (measured: 1.6 times the time).
 """
 
@@ -21,23 +21,23 @@ from ragbed.runs.commit_counter import CommitCounter
 from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-_CHECK_EVERY_S = 0.5  # time between two checks that the file still exists
+_CHECK_EVERY_S = 0.5  # seconds between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
-    """The file of a run cannot be written."""
+    """The run's file cannot be written."""
 
 
 class RunGone(WriteFailed):
-    """The file was deleted, moved or replaced, so rows that are written to it are lost."""
+    """The file was deleted, moved or replaced, so rows written to it are lost."""
 
 
 class PlaceCheck:
-    """Detect a deleted run: the system still accepts rows, but deletes the file when the process ends.
+    """Detect a deleted run: the system still accepts rows, but deletes the file when the process exits.
 
     Args:
         path: The file.
-        held: The lock of the run, which is renewed if its file was deleted.
+        held: The run's lock, which is renewed if its file was deleted.
     """
 
     def __init__(self, path: Path, held: RunLock) -> None:
@@ -45,10 +45,10 @@ class PlaceCheck:
         self._file, self._next_at = path.stat(), 0.0
 
     def __call__(self) -> None:
-        """Check the file, at most every half second.
+        """Check the file, at most once every half second.
 
         Raises:
-            RunGone: The file does not exist any more, or is another one.
+            RunGone: The file no longer exists or was replaced.
         """
         if time.monotonic() < self._next_at:
             return
@@ -62,7 +62,7 @@ class Writer:
     """The only writer of a run.
 
     Args:
-        path: The file, for messages.
+        path: The file, used in messages.
         connection: A connection to it.
         mark: Counts the commits.
         check: Called in the other thread after each commit; raises `RunGone`.
@@ -82,14 +82,14 @@ class Writer:
     def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
         """Write a row; the future is done when this row and all earlier ones are on disk.
 
-        If writing fails, this future and all later ones have an error, so that no more calls are made. A row is written
+        If writing fails, this future and all later ones get an error, so that no more calls are made. A row is written
         even if its future is cancelled.
         """
         durable = self._loop.create_future()
         self._waiting.append((statement, values, durable))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._begin)  # the transaction includes all rows of this iteration of the loop
+            self._loop.call_soon(self._begin)  # the transaction includes all rows from this iteration of the loop
         return durable
 
     async def close(self) -> None:
@@ -110,11 +110,11 @@ class Writer:
             self._idle.set()
             return
         problem: Exception | None = None
-        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is copied later
+        if self._broken is None or isinstance(self._broken, RunGone):  # a deleted run's open file is copied later
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
-            except Exception as error:  # the futures must get every kind of error
+            except Exception as error:  # the futures must receive every kind of error
                 problem = error
             else:
                 return
@@ -134,7 +134,7 @@ class Writer:
         try:
             self._connection.commit()
             self._check()
-        except Exception as error:  # callers that wait for results must get every error
+        except Exception as error:  # callers waiting for results must receive every error
             problem = error
         self._loop.call_soon_threadsafe(self._end, group, problem)
 
@@ -150,7 +150,7 @@ class Writer:
                 durable.set_result(None)
             else:
                 durable.set_exception(self._broken)
-                durable.exception()  # marks it as retrieved, because a cancelled task does not
+                durable.exception()  # mark it as retrieved, because a cancelled task does not
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:
@@ -160,5 +160,5 @@ class Writer:
         self._broken = self._broken or WriteFailed(
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix that and rerun to resume."
         )
-        with suppress(sqlite3.Error):  # otherwise the next process that opens the file rolls back
+        with suppress(sqlite3.Error):  # otherwise, the next process that opens the file rolls back
             self._connection.rollback()

@@ -1,8 +1,8 @@
-"""Score responses: map a case and a response to named values, one file or folder per track.
+"""Score responses by mapping a case and a response to named values, with one module or package per track.
 
-A track is a pure function that returns all its values for one response; cases without a response are not scored. To add
+A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
 a track, write a function and register it in TRACKS. Other packages add tracks with the entry point `ragbed.scoring`
-(docs/reference/plugins.md); those are used only if the user names them.
+(docs/reference/plugins.md); these are used only if the user names them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ TRACKS: dict[str, Track] = {"code": code.score, "paper": paper.score, "robust": 
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the values of all built-in tracks."""
+    """Return the values from all built-in tracks."""
     return {name: value for track in TRACKS.values() for name, value in track(case, reply).items()}
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the values of a truncated response: nothing in it counts on the robust track.
+    """Return the values for a truncated response, in which nothing counts on the robust track.
 
     The tracks `code` and `paper` score the text as the original does.
     """
@@ -38,7 +38,7 @@ def without_credit(values: dict[str, Value]) -> dict[str, Value]:
 
 
 def score_outcome(case: Case, completion: Completion, track: Track = score) -> dict[str, Value] | None:
-    """Return the values of a result, or None without a response: a failure is an outcome, not a wrong answer."""
+    """Return the values for a result, or None without a response, because a failure is not a wrong answer."""
     if completion.outcome not in ("ok", "truncated"):
         return None
     values = track(case, completion.reply or "")
@@ -46,7 +46,7 @@ def score_outcome(case: Case, completion: Completion, track: Track = score) -> d
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.VerdictEvidence]]:
-    """Return the values of all built-in tracks and the evidence of the robust verdict."""
+    """Return the values from all built-in tracks, and the evidence for the robust verdict."""
     values, evidence = robust.score_and_explain(case, reply)
     return code.score(case, reply) | paper.score(case, reply) | values, evidence
 
@@ -55,7 +55,7 @@ def open_tracks(names: Iterable[str]) -> Track:
     """Return a function that scores with all built-in tracks and the named ones.
 
     Raises:
-        UnknownName: No installed package has a track of that name.
+        UnknownName: No installed package provides a track with that name.
     """
     others = {name: find_part(plugins.SCORERS, name, TRACKS) for name in names if name not in TRACKS}
 

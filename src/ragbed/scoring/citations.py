@@ -1,6 +1,6 @@
-"""Score the citations of a response to the prompting strategy `cite` with the known labels of its documents.
+"""Score the citations in a response to the `cite` prompting strategy, using the known labels of its documents.
 
-These values belong to no track. docs/reference/metrics.md defines them.
+These values belong to no track. They are defined in docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ CITATION_SCORES = ("citation_precision", "citation_recall", "citation_f1", "fabr
 
 
 def score_citations(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the values by name; none for other prompts and for refusals, which need no citation.
+    """Return the values by name, or nothing for other prompts and for refusals, which need no citation.
 
-    Recall is the share of the answer's parts with a cited document that supports them. Precision is the share of
-    citations that name a supporting document; a response without citations has none.
+    Recall is the share of the answer's parts that a cited document supports. Precision is the share of
+    citations that name a supporting document; it is undefined for a response without citations.
     """
     is_cited = case.profile.endswith(f"{MARK}cite") and completion.outcome == "ok" and completion.steps
     sentences = parse_citations(completion.steps[-1].reply or "") if is_cited and not refused else []

@@ -15,7 +15,7 @@ _FLAGS = ("事实性错误", "factual errors")
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the values of the track. The original code stores the label; the other values follow from it."""
+    """Return the track's values. The original code stores the label; the other values follow from it."""
     labels = label(case, reply)
     return {
         "code.label": labels,
@@ -35,7 +35,7 @@ def label(case: Case, reply: str) -> tuple[int, ...]:
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Return whether the response contains the phrase that the original code takes for error detection."""
+    """Return whether the response contains the phrase that the original code treats as error detection."""
     text = _compared_text(case, reply)
     return any(phrase in text for phrase in _FLAGS)
 

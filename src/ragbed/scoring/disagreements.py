@@ -1,6 +1,6 @@
 """Find the responses that two tracks score differently, to audit a metric.
 
-A score that the paper or code track counts and the robust track does not is false credit; the reverse is missed credit.
+A score that the paper or code track counts but the robust track does not is false credit; the reverse is missed credit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCORES = ("correct", "refused", "flagged")  # the scores that all tracks have
 
 @dataclass(frozen=True)
 class TrackDisagreement:
-    """One score of one response on which two tracks disagree."""
+    """One of a response's scores on which two tracks disagree."""
 
     case: str
     model: str
@@ -31,10 +31,10 @@ class TrackDisagreement:
 
 
 def find_disagreements(trials: Iterable[tuple[str, Case, str]], track: str = "code") -> Iterator[TrackDisagreement]:
-    """Yield each score on which a track disagrees with the robust one.
+    """Yield each score on which a track disagrees with the robust track.
 
     Args:
-        trials: Model, case and response of each trial.
+        trials: The model, case and response of each trial.
         track: `code` or `paper`.
     """
     for model, case, reply in trials:

@@ -1,4 +1,4 @@
-"""Score responses by the paper's definitions: the response contains the answer, or the required sentence.
+"""Score responses by the paper's definitions: the response contains the answer or the required sentence.
 
 `equal` is the stricter exact match that other descriptions of the paper use.
 """
@@ -11,7 +11,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the values of the track."""
+    """Return the track's values."""
     return {
         "paper.correct": correct(case, reply),
         "paper.equal": equal(case, reply),
@@ -26,7 +26,7 @@ def correct(case: Case, reply: str) -> bool:
 
 
 def equal(case: Case, reply: str) -> bool:
-    """Return whether the response is the answer and nothing else, with its parts in order and separated by commas."""
+    """Return whether the response is exactly the answer, with its parts in order and separated by commas."""
     rests = {reply.strip()}
     for part, aliases in enumerate(case.answer):
         if part:
@@ -36,10 +36,10 @@ def equal(case: Case, reply: str) -> bool:
 
 
 def refused(case: Case, reply: str) -> bool:
-    """Return whether the response contains the refusal sentence of the instruction."""
+    """Return whether the response contains the instruction's refusal sentence."""
     return REFUSAL[case.lang] in reply
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Return whether the response contains the error sentence of the instruction."""
+    """Return whether the response contains the instruction's error sentence."""
     return FLAG[case.lang] in reply

@@ -1,6 +1,6 @@
-"""Score the passages that a RAG system retrieved for an end-to-end case, independent of its answer.
+"""Score the passages that a RAG system retrieved for an end-to-end case, independently of its answer.
 
-These values belong to no track. A response that does not list its passages has only `retrieval_told`.
+These values belong to no track. If a response does not list its passages, only `retrieval_told` is returned.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values by name, or none for a case with given documents."""
+    """Return the values by name, or nothing for a case with given documents."""
     if case.corpus is None or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
@@ -36,6 +36,6 @@ def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
 
 
 def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:
-    """Return the share of each relevance label; empty if there are no passages."""
+    """Return the share of each relevance label, or nothing if there are no passages."""
     counts: Counter[str] = Counter(passage.stance or "unknown" for passage in passages)
     return {f"{prefix}_{label}": counts[label] / len(passages) for label in _LABELS} if passages else {}

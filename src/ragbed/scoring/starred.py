@@ -1,8 +1,9 @@
-"""Build the requests of the paper's judged metrics Rej* and ED* and parse the judge's responses.
+"""Build the requests for the paper's judged metrics Rej* and ED*, and parse the judge's responses.
 
-Instruction, demonstrations, inputs and parsing rule follow the original code, in our wording. Rej* gets the question
-and the response; ED* gets only the response, under another label than in its demonstrations. A phrase anywhere in the
-judgement decides. They are kept for comparison, including their faults; `ragbed judge` has better criteria.
+The instruction, demonstrations, inputs and parsing rule follow the original code, in our wording. Rej* gets the
+question and the response; ED* gets only the response, under a different label than in its demonstrations. A phrase
+anywhere in the judgement decides. Both metrics are kept for comparison, including their faults; `ragbed judge` has
+better criteria.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
 
 
 def rej_star_request(question: str, reply: str) -> str:
-    """Return the judge's message: can the documents answer the question?"""
+    """Return the judge's message for Rej*, on whether the documents can answer the question."""
     return _fill("rej_star.md", {"QUERY": question, "REPLY": reply})
 
 
 def ed_star_request(reply: str) -> str:
-    """Return the judge's message: does the response mention errors in the documents?"""
+    """Return the judge's message for ED*, on whether the response mentions errors in the documents."""
     return _fill("ed_star.md", {"REPLY": reply})
 
 
@@ -36,7 +37,7 @@ def read_ed_star(judgement: str) -> bool:
 
 
 def prompt_hash(name: str) -> str:
-    """Return a short hash of a prompt file, to be stored with its judgements."""
+    """Return a short hash of a prompt file, which is stored with its judgements."""
     return hashlib.sha256(_text(name).encode()).hexdigest()[:8]
 
 

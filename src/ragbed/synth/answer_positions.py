@@ -12,11 +12,11 @@ from ragbed.synth.language import LanguageRules
 Attributes: TypeAlias = dict[str, int | float | str | bool]
 
 _KINDS = ("hedge", "sibling", "outdated", "partial", "contradiction", "random", "refusal")
-NO_DISTANCE = -1  # distance in a document without a value of the relation
+NO_DISTANCE = -1  # distance for a document that contains no value of the relation
 
 
 class Trace(NamedTuple):
-    """A written statement with the texts that name its event and give its value."""
+    """A written statement, with the texts that name its event and give its value."""
 
     statement: Statement
     event_words: str
@@ -30,7 +30,7 @@ class ValueLocation(NamedTuple):
     """A value of the relation in a document.
 
     Attributes:
-        words: The value; empty if the document has none.
+        words: The value, or an empty string if the document has none.
         distance: The number of tokens between the value and the name of its event.
         answer_span: The start and the end of the sentence, if the value is the answer.
     """
@@ -43,7 +43,7 @@ class ValueLocation(NamedTuple):
 def locate_value(
     text: str, lines: list[Line], asked: tuple[Event, str], count_tokens: Callable[[str], int]
 ) -> ValueLocation:
-    """Locate the answer if the document states it, otherwise the first value of the relation.
+    """Locate the answer if the document states it; otherwise, locate the first value of the relation.
 
     The distance is measured from the nearest earlier full name of the event, or to the name that follows in the same
     sentence, or from the start of the document if there is no name.
@@ -77,7 +77,7 @@ def _is_answer(statement: Statement, asked: tuple[Event, str]) -> bool:
 
 
 def _gap(line: str, trace: Trace, start: int, name_end: int) -> tuple[int, int]:
-    """Return the start and the end of the text between the name of the event and the value."""
+    """Return the start and end of the text between the event's name and the value."""
     value_at = _position(line, trace.value_words, start)
     if not trace.event_words:
         return name_end, value_at
@@ -88,12 +88,12 @@ def _gap(line: str, trace: Trace, start: int, name_end: int) -> tuple[int, int]:
 
 
 def _position(line: str, words: str, start: int) -> int:
-    # The words are not found at the start of a sentence if their first letter was capitalised.
+    # Known limitation: the words are not found at the start of a sentence if their first letter was capitalised.
     return start + max(line.find(words), 0)
 
 
 def measure_attributes(voice: str, text: str, question_words: tuple[str, ...], rules: LanguageRules) -> Attributes:
-    """Return all recorded attributes of a document, with those that can be measured on its text.
+    """Return all recorded attributes of a document, including those measured from its text.
 
     Args:
         voice: The style of the document.

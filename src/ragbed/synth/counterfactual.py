@@ -1,7 +1,7 @@
 """Generate counterfactual items: true, edited and distracting documents about well-known facts.
 
-Each true document has an edited version, written from the same random draws with the false answer in every place of the
-true one.
+Each true document has an edited version, written with the same random draws but with the false answer wherever the true
+one occurs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
-# Assumed length of a sentence that states an answer when a document is padded. A longer false answer must not make the
-# edited document a sentence shorter.
+# Assumed length of a sentence that states an answer when a document is padded. It is fixed because a longer false
+# answer must not make the edited document one sentence shorter.
 _CORE_TOKENS = 25
 
 
 class Fact(NamedTuple):
-    """A line of the fact bank: the kind, the subject, the aliases of the answer, and a false answer per strength."""
+    """A line in the fact bank: the kind, the subject, the aliases of the answer, and one false answer per strength."""
 
     kind: str
     subject: str
@@ -43,7 +43,7 @@ class Fact(NamedTuple):
 
 @cache
 def read_facts(lang: Lang) -> tuple[Fact, ...]:
-    """Return the well-known facts of a language."""
+    """Return the well-known facts in a language."""
     facts = []
     for section in load_banks(lang).facts.values():
         if section.title == "fact":
@@ -54,7 +54,7 @@ def read_facts(lang: Lang) -> tuple[Fact, ...]:
 
 
 def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the counterfactual item of an ordinal; after the last fact, facts repeat with other documents."""
+    """Return the counterfactual item with an ordinal; after the last fact, facts are reused with other documents."""
     facts = read_facts(spec.lang)
     fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)
@@ -136,7 +136,7 @@ class _Writer:
         return self._banks.rules.sentence(self._write(template, slots, draw))
 
     def _pad(self, lines: list[str], draw: HashRandom) -> list[str]:
-        """Add filler sentences up to a random length, the first of them sometimes at the start."""
+        """Add filler sentences up to a random length; the first of them is sometimes placed at the start."""
         length = draw.between(*self._spec.padding_ends)
         at = draw.below(len(self._fillers))
         goes_first = draw.chance(40)

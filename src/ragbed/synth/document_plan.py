@@ -1,9 +1,9 @@
-"""Plan the statements of each document of an item.
+"""Plan the statements in each of an item's documents.
 
 Supporting and distracting documents are drawn from the same forms with the same probabilities; they differ only in the
-events that the statements are about. E.g. a rumour about next year's final that mentions this year's winner supports
-the question about this year and is a distractor for the question about next year. So a reader who sees a document
-without the question cannot tell supporting and distracting documents apart.
+events that the statements are about. For example, a rumour about next year's final that mentions this year's winner
+supports the question about this year and is a distractor for the question about next year. A reader who sees a document
+without the question therefore cannot tell supporting and distracting documents apart.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ragbed.synth.events import TRUE, Event, EventFamily
 from ragbed.synth.hash_random import HashRandom
 from ragbed.synth.phrase_banks import STALE
 
-# The order of a document: statements and then padding, or the answer last with the name of the event right before it
-# ("near") or with the padding in between ("far").
+# The order of a document: the statements followed by padding, or the answer at the end, either right after the event's
+# name ("near") or separated from it by the padding ("far").
 Order: TypeAlias = Literal["statements first", "near", "far"]
 
 
@@ -40,7 +40,7 @@ class Statement(NamedTuple):
     """The plan of one sentence.
 
     Attributes:
-        act: Its purpose.
+        act: The purpose of the sentence.
         event: The event that it is about.
         relation: The relation whose value it gives, if any.
         role: The role of that value; only facts with the role `TRUE` are true.
@@ -79,12 +79,12 @@ class ArticlePlan(NamedTuple):
     insert: Statement | None = None
 
     def shortened(self) -> ArticlePlan:
-        """Return the plan without optional statements, for a short document."""
+        """Return the plan for a short document, without optional statements."""
         kept = (each for each in self.statements if each.named or each.act not in (Act.DETAIL, Act.FILLER))
         return self._replace(statements=tuple(kept))
 
     def moved(self, family: int, kind: str) -> ArticlePlan:
-        """Return the same plan about another family."""
+        """Return the same plan for another family."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)
         return self._replace(statements=statements, kind=kind)
 
@@ -120,16 +120,16 @@ class DocumentBrief:
 
     @cached_property
     def siblings(self) -> list[Event]:
-        """The events of no sub-question, the earliest first."""
+        """The events that no sub-question is about, earliest first."""
         targets = {event for event, _ in self.asked}
         return [event for event in self.family.events if event not in targets]
 
 
-# The forms by their probabilities; the early forms need a relation with early values.
+# The forms, repeated according to their probabilities; the early forms need a relation with early values.
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
 
-# The statements that each form starts with; event, relation and role of a guess are filled in.
+# The opening statements of each form; the event, relation and role of a guess are filled in later.
 _OPENINGS = {
     "report": (Statement(Act.FACT), Statement(Act.DETAIL, named=False)),
     "feature": (Statement(Act.INTRO), Statement(Act.FILLER, named=False), Statement(Act.FACT, named=False)),
@@ -142,13 +142,13 @@ _OPENINGS = {
 
 
 def draw_form(brief: DocumentBrief, draw: HashRandom) -> str:
-    """Return the form of a document, independent of its relevance label."""
+    """Return the form of a document, which does not depend on its relevance label."""
     has_early_values = brief.family.domain.relations[brief.relation].wording[STALE]
     return draw.pick(_FORMS + _EARLY_FORMS if has_early_values else _FORMS)
 
 
 def plan_support(brief: DocumentBrief, form: str, draw: HashRandom) -> ArticlePlan:
-    """Return the plan of a document that states the answer."""
+    """Return the plan for a document that states the answer."""
     target = brief.target
     first, second = target, None
     if form in ("rumour", "history"):
@@ -162,7 +162,7 @@ def plan_support(brief: DocumentBrief, form: str, draw: HashRandom) -> ArticlePl
 
 
 def plan_distractor(brief: DocumentBrief, form: str, draw: HashRandom, role: str) -> ArticlePlan:
-    """Return the plan of a document that resembles a supporting one but does not state the answer."""
+    """Return the plan for a document that resembles a supporting one but does not state the answer."""
     siblings = brief.siblings
     second = None
     is_about_target = form in ("partial", "outdated") or (form == "rumour" and draw.chance(60))
@@ -180,7 +180,7 @@ def plan_distractor(brief: DocumentBrief, form: str, draw: HashRandom, role: str
 def _statements(
     brief: DocumentBrief, form: str, first: Event, second: Event | None, role: str
 ) -> tuple[Statement, ...]:
-    """Return the statements of a form about the first event, and then the fact of the second event, if any."""
+    """Return the statements of a form about the first event, followed by the fact about the second event, if any."""
     opening = tuple(
         statement._replace(
             event=first,

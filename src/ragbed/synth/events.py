@@ -1,9 +1,9 @@
-"""Generate families of fictional events and everything that is true about them.
+"""Generate families of fictional events, with all facts about them.
 
-A family is a cup, a prize, the results of a company, …. Its events are five consecutive years, in one division or two.
-Every relation of an event also exists, with another value, for the sibling events, so that documents about siblings are
-good distractors. The types of values are person, name (place, organisation), title, date, number with unit, percentage
-and money.
+A family is a cup, a prize, the results of a company, and so on. Its events take place in five consecutive years, in one
+or two divisions. Every relation of an event also exists, with a different value, for the sibling events, so that
+documents about siblings are good distractors. The types of values are person, name (place, organisation), title, date,
+number with unit, percentage and money.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ragbed.synth.hash_random import HashRandom, Key
 from ragbed.synth.phrase_banks import Banks, Domain
 from ragbed.synth.templates import Template
 
-# Years of a family. Questions are never about the first or the last, so that each event has an earlier sibling and a
-# later one.
+# Number of years in a family. Questions are never about the first or last year, so that each event has an earlier and a
+# later sibling.
 EDITIONS = 5
 TRUE = "true"  # the role of the true value; every other role names a false value
 _FIRST_YEAR, _LAST_YEAR = 2011, 2022
 
 
 class Value(NamedTuple):
-    """The value of a relation of an event.
+    """The value of an event's relation.
 
     Attributes:
         forms: The spellings that documents use.
@@ -37,7 +37,7 @@ class Value(NamedTuple):
 
 
 class ValueFactory(NamedTuple):
-    """A generator of the values of a family of events.
+    """A generator of values for a family of events.
 
     Attributes:
         banks: The phrase banks of the language.
@@ -53,7 +53,7 @@ class ValueFactory(NamedTuple):
         Args:
             value_type: The type and its arguments.
             day: The day of the event.
-            draw: Generator of the value.
+            draw: Random generator for the value.
             level: Returns the generator of its magnitude, which all events of a family share: the sales of a company
                 do not grow a hundredfold from one quarter to the next.
         """
@@ -94,7 +94,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
-    """Return two or three significant digits and zeros; the bounds give the number of digits."""
+    """Return a number with two or three significant digits followed by zeros; the bounds set the number of digits."""
     scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
@@ -103,13 +103,13 @@ def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> in
 
 
 def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
-    """Return an integer between about half and double the level of the family."""
+    """Return an integer between about half and twice the family's level."""
     centre = level.between(low, high)
     return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
 
 
 class Event(NamedTuple):
-    """One event of a family: the year, counted from the first, and the division."""
+    """One event in a family: the year, counted from the first, and the division."""
 
     edition: int
     variant: int
@@ -142,7 +142,7 @@ class EventFamily:
 
     @cached_property
     def events(self) -> list[Event]:
-        """All events, the earliest first."""
+        """All events, earliest first."""
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
 
     def day(self, event: Event) -> date:
@@ -157,7 +157,7 @@ class EventFamily:
         return self.first_year + event.edition
 
     def value(self, event: Event, relation: str, role: str = TRUE) -> Value:
-        """Return the value of a relation: the true one, or the false one of another role."""
+        """Return the value of a relation: the true value, or a false value taken from another role."""
         key = (event, relation, role)
         if key not in self._values:
             draw = HashRandom(*self.key, event.edition, event.variant, relation, role)
@@ -171,7 +171,7 @@ class EventFamily:
         return self._values[key]
 
     def event_name(self, event: Event, draw: HashRandom, section: str = "event") -> str:
-        """Return a full name of an event, or (section "short") one without the name of the family."""
+        """Return a full name of an event or, for the section "short", a name without that of the family."""
         template = draw.pick(self.domain.sections[section])
         key = (event, template)
         if key not in self._event_names:

@@ -23,16 +23,16 @@ from ragbed.synth.items import make_base, make_integration
 from ragbed.synth.spec import SynthSpec
 
 MANIFEST = "manifest.json"
-GENERATOR = 3  # increase when the same settings give other bytes
+GENERATOR = 3  # increase when the same settings give different bytes
 
-# The kinds of files, by the ends of their names.
+# The kinds of files, by the suffixes of their names.
 _MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
     "base": make_base,
     "int": make_integration,
     "fact": make_counterfactual,
 }
 
-_CHUNK = 32  # items per job of a worker
+_CHUNK = 32  # number of items per worker job
 
 
 class _Chunk(NamedTuple):
@@ -52,7 +52,7 @@ class SynthFile(Struct, frozen=True):
 
 
 class SynthManifest(Struct, frozen=True):
-    """The origin of a folder of generated files: versions, settings per language, and files."""
+    """The origin of a folder of generated files: versions, settings per language, and the files themselves."""
 
     ragbed: str
     generator: int
@@ -61,7 +61,7 @@ class SynthManifest(Struct, frozen=True):
 
 
 def make_items(spec: SynthSpec, kind: str, start: int, stop: int) -> Iterator[Item]:
-    """Yield the items of a range of ordinals. Each item depends on its own ordinal only."""
+    """Yield the items in a range of ordinals. Each item depends only on its own ordinal."""
     for ordinal in range(start, stop):
         yield _MAKERS[kind](spec, ordinal)
 
@@ -77,7 +77,7 @@ def write_dataset(
 ) -> SynthManifest:
     """Write `{lang}_{kind}.jsonl` for every language and kind, and then a manifest.
 
-    The files get their final names when all of them are complete. An interrupted command leaves the folder unchanged,
+    The files get their final names once all of them are complete. An interrupted command leaves the folder unchanged,
     except for hidden `.part` files if the process was killed.
 
     Args:
@@ -109,7 +109,7 @@ def write_dataset(
 
 
 def read_manifest(folder: Path) -> SynthManifest | None:
-    """Return the manifest of a folder, or None if there is no valid one."""
+    """Return a folder's manifest, or None if there is no valid one."""
     try:
         return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SynthManifest)
     except (OSError, msgspec.MsgspecError):
@@ -133,6 +133,6 @@ def _write_items(
 
 
 def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
-    """Return the lines of some items, the number of items and the number of documents."""
+    """Return the lines for some items, the number of items and the number of documents."""
     items = list(make_items(*chunk))
     return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)

@@ -1,4 +1,4 @@
-"""Options of the generator: check them, and turn them into one specification per language."""
+"""Check the generator's options and convert them to one specification per language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
-# The generator cannot make many more documents for one item that are all different and true.
+# The generator cannot create many more documents for one item that are all different and true.
 _RANGES = {"num_docs": (2, 200), "parts": (2, 5), "tokens": (60, 1500)}
 
 
@@ -51,7 +51,7 @@ class GenerationPlan:
 
     @property
     def specs(self) -> tuple[SynthSpec, ...]:
-        """The specification of each language."""
+        """The specification for each language."""
         kind = self.perturbations[0] if len(self.perturbations) == 1 else ""
         return tuple(
             SynthSpec(
@@ -90,7 +90,7 @@ class GenerationPlan:
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
     def check_folder(self, folder: Path) -> None:
-        """Accept a folder with the same generated files, and refuse to overwrite any others."""
+        """Accept a folder that contains the same generated files, and refuse to overwrite any others."""
         wanted = {
             f"{lang}_{kind}.jsonl": count for lang in self.langs for kind, count in self.counts().items() if count
         }

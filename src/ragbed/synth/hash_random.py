@@ -1,8 +1,8 @@
-"""Draw random numbers from the hash of a key, identical on every machine and Python version.
+"""Draw random numbers from the hash of a key; they are identical on every machine and Python version.
 
-The methods of the standard generator may change between Python versions, and a generator that all items share would
-make each item depend on the items before it. Here each item and each document has its own key, so items can be
-generated in any order and by any number of workers.
+The methods of the standard generator may change between Python versions, and a generator shared by all items would make
+each item depend on the items before it. Here, each item and each document has its own key, so items can be generated in
+any order and by any number of workers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORDS = Struct("<16I")
 
 
 class HashRandom:
-    """A random generator that depends on its key only.
+    """A random generator that depends only on its key.
 
     Args:
         key: Strings and numbers that identify the draws, e.g. (seed, language, ordinal, "documents").
@@ -40,7 +40,7 @@ class HashRandom:
 
     def pick(self, choices: Sequence[T]) -> T:
         """Return one of the choices."""
-        try:  # repeats `below` because the call would take a tenth of the time of a document
+        try:  # this repeats `below`, because a call would take a tenth of the time needed for a document
             return choices[(self._pool.pop() * len(choices)) >> 32]
         except IndexError:
             return choices[(self._next() * len(choices)) >> 32]
@@ -51,7 +51,7 @@ class HashRandom:
         return self._pool.pop()
 
     def between(self, low: int, high: int) -> int:
-        """Return an integer from low to high, both included."""
+        """Return an integer from low to high, inclusive."""
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
@@ -67,5 +67,5 @@ class HashRandom:
         return order
 
     def tag(self) -> str:
-        """Return a short identifier of the key."""
+        """Return a short identifier for the key."""
         return blake2b(self._key, digest_size=4).hexdigest()

@@ -16,17 +16,18 @@ from ragbed.synth.spec import SynthSpec
 from ragbed.synth.validation import is_valid
 from ragbed.synth.writer import ArticleWriter, ItemContext, ItemPlan
 
-# Attempts to generate one item. About one item in fifteen is rejected because a wrong document contains the answer by
-# chance (48 votes in 148 votes). 200 failures in a row mean a defect of the phrase banks.
+# Maximum number of attempts to generate one item. About one item in fifteen is rejected because a wrong document
+# contains the answer by chance (48 votes in 148 votes). 200 consecutive failures indicate a defect in the phrase banks.
 _ATTEMPTS = 200
 
-# The number of sub-questions of an integration item by probability: about one event, or about several years.
+# Probabilities of the number of sub-questions in an integration item, for items about one event and for items about
+# several years.
 _RELATION_COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 5)
 _YEAR_COUNTS = (2, 2, 2, 3)
 
 
 def make_base(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the base item of an ordinal, which depends on the settings and the ordinal only."""
+    """Return the base item with an ordinal; it depends only on the settings and the ordinal."""
     name, on, root = spec.turn(ordinal)
     for attempt in range(_ATTEMPTS):
         plan = _plan_base(load_banks(spec.lang), (spec.seed, spec.lang, "base", root, attempt), name)
@@ -38,7 +39,7 @@ def make_base(spec: SynthSpec, ordinal: int) -> Item:
 
 
 def make_integration(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the integration item of an ordinal: two to five sub-answers, no two of them in one document."""
+    """Return the integration item with an ordinal; it has two to five sub-answers, each in different documents."""
     for attempt in range(_ATTEMPTS):
         key = (spec.seed, spec.lang, "integration", ordinal, attempt)
         plan = _plan_integration(load_banks(spec.lang), key, spec.most_parts)

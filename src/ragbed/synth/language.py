@@ -1,6 +1,7 @@
 """Write numbers, dates, names and sentences in English and Chinese.
 
-`LANGUAGES` has the rules of each language, with the same methods. Methods that return several surface forms put the
+`LANGUAGES` has the rules for each language, which share the same methods. Methods that return several surface forms put
+the
 plainest one first.
 """
 
@@ -14,10 +15,10 @@ from typing import TypeAlias
 from ragbed.schema import Lang
 from ragbed.text import numeral, spoken
 
-# Tokens per word for the vocabularies of SmolLM2 (1.62) and Qwen2.5 (1.58), measured on 600 documents. Invented names
-# take more tokens than common words.
+# Number of tokens per word in the vocabularies of SmolLM2 (1.62) and Qwen2.5 (1.58), measured on 600 documents.
+# Invented names take more tokens than common words.
 _TOKENS_PER_WORD = 1.6
-# The same for Chinese characters and the vocabulary of Qwen2.5.
+# Number of tokens per Chinese character in the vocabulary of Qwen2.5.
 _TOKENS_PER_CHARACTER = 0.77
 
 _MONTHS = (
@@ -59,13 +60,13 @@ class _English:
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name without its article, and also without the place that follows it."""
+        """Return a name without its article, and also without the place name that follows it."""
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        """Add the forms without thousands separators, which models often write."""
+        """Add the forms without thousands separators, which models often use."""
         return tuple(dict.fromkeys((*forms, *(form.replace(",", "") for form in forms))))
 
     def ordinal(self, number: int) -> str:
@@ -120,7 +121,7 @@ class _Chinese:
         return (name, last) if last != name and len(last) >= 3 else (name,)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        return forms  # Chinese answers use no others
+        return forms  # Chinese answers use no other forms
 
     def ordinal(self, number: int) -> str:
         return f"第{numeral(number)}"
@@ -147,7 +148,7 @@ class _Chinese:
 
 
 def _abbreviated(amount: int) -> tuple[str, ...]:
-    """Return the amount in digits with 万 or 亿, if that has few digits."""
+    """Return the amount in digits with 万 or 亿, provided that this takes only a few digits."""
     for size, word in ((10**8, "亿"), (10**4, "万")):
         if amount >= size:
             scaled = f"{amount / size:.4f}".rstrip("0").rstrip(".")

@@ -1,9 +1,10 @@
-"""Perturb documents: each perturbation is one cause of failure, on in an item and off in the other of a minimal pair.
+"""Perturb documents. A perturbation is a cause of failure that is on in one item of a minimal pair and off in the other.
 
 | Perturbation | On | Off |
 |---|---|---|
 | distance | in supporting documents, the answer at the end is far from the name of the event | right after it |
-| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another family |
+| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another
+family |
 | sibling | distractors report another year or division, supporting documents also report the event | another family |
 | outdated | distractors give a superseded value, supporting documents also give the final one | of another family |
 | partial | distractors report everything about the event except the answer | another family |
@@ -42,25 +43,25 @@ PERTURBATIONS: tuple[str, ...] = (
 # 2,000 tokens.
 _LONG_TOKENS = (600, 1950)
 
-# Minimum length under the distance perturbation. The distance from the name to the answer is then far more than 60
-# tokens, from which the diagnosis counts an error as a long-distance error.
+# Minimum length under the distance perturbation. The distance from the name to the answer is then well above 60 tokens,
+# the threshold at which the diagnosis counts an error as a long-distance error.
 _FAR_TOKENS = 200
 
-# Minimum length of a document that contains its perturbation. All of these report the same two events, and among
-# shorter ones one pair in 200,000 documents shared more than 60 % of its 8-grams.
+# Minimum length of a document that contains its perturbation. All such documents report the same two events, and among
+# shorter ones, one pair in 200,000 documents shared more than 60 % of its 8-grams.
 _PERTURBED_TOKENS = 100
 
-_GUESSES = 100  # number of early or guessed values of an event, so that reports of different hours differ
-_CLEAR_FORMS = ("report", "feature")  # forms that do not mention another event
-_FOREIGN = "foreign"  # kind of an unperturbed document: it is about another family of the same domain
+_GUESSES = 100  # number of early or guessed values of an event, so that reports from different hours differ
+_CLEAR_FORMS = ("report", "feature")  # forms that do not mention other events
+_FOREIGN = "foreign"  # kind of an unperturbed document, which is about another family of the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
 
-# Perturbations of supporting documents: the act and the role of the statement before the answer.
+# Perturbations of supporting documents, with the act and role of the statement before the answer.
 _SUPPORT_ACTS = {"hedge": (Act.HEDGE, "rumour"), "sibling": (Act.FACT, TRUE), "outdated": (Act.STALE, "early")}
 
 
 def plan_perturbed_support(name: str | None, on: bool, brief: DocumentBrief, draw: HashRandom) -> ArticlePlan:
-    """Return the plan of a supporting document under a perturbation, or of an ordinary one if the name is None."""
+    """Return the plan for a supporting document under a perturbation, or for an ordinary one if the name is None."""
     form = draw_form(brief, draw) if name is None else draw.pick(_CLEAR_FORMS)
     if name in _SUPPORT_ACTS:
         act, role = _SUPPORT_ACTS[name]
@@ -80,7 +81,7 @@ def plan_perturbed_support(name: str | None, on: bool, brief: DocumentBrief, dra
 def plan_perturbed_distractor(
     name: str | None, on: bool, brief: DocumentBrief, draw: HashRandom, number: int
 ) -> ArticlePlan:
-    """Return the plan of a distracting document under a perturbation.
+    """Return the plan for a distracting document under a perturbation.
 
     Args:
         name: The perturbation, or None for the ordinary mix of forms.
@@ -108,7 +109,7 @@ def _draw_min_tokens(name: str | None, on: bool, draw: HashRandom) -> int:
 
 
 def _plan_by_name(name: str, on: bool, brief: DocumentBrief, draw: HashRandom, role: str) -> ArticlePlan | None:
-    """Return the plan of a perturbation that changes the statements of distractors, or None for another one."""
+    """Return the plan for a perturbation that changes the statements of distractors, or None for any other."""
     target, relation = brief.target, brief.relation
     match name:
         case "hedge":

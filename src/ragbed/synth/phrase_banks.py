@@ -1,8 +1,8 @@
 """Read the phrase banks of a language from the text files next to this module.
 
-A bank consists of sections: a line `@title arguments`, then one template per line. Lines that start with `#` are
-comments. `names.txt` has names, `fillers.txt` sentences for any news text, `domains/*.txt` one kind of event each, and
-`facts.txt` well-known facts.
+A bank consists of sections: a line `@title arguments`, followed by one template per line. Lines that start with `#` are
+comments. `names.txt` contains names, `fillers.txt` sentences that fit any news text, each `domains/*.txt` one kind of
+event, and `facts.txt` well-known facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASK, FACT, HEDGE, STALE = "?", "!", "~", "<"
 
 @dataclass
 class Section:
-    """A section of a bank file."""
+    """A section in a bank file."""
 
     title: str
     arguments: list[str]
@@ -36,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Relation:
-    """A property of the events of a domain.
+    """A property of a domain's events.
 
     Attributes:
         value_type: The type of its value with arguments, e.g. `number 300 900 10 people|fans`.
@@ -68,7 +68,7 @@ class Banks:
     Attributes:
         lang: The language code.
         rules: The conventions of the language.
-        words: The sections of the name bank that have no slots, expanded: one draw gives a name.
+        words: The sections of the name bank that have no slots, expanded so that one draw gives a name.
         names: All sections of the name bank.
         fillers: Sentences for any news text, by section.
         domains: The kinds of events.
@@ -124,7 +124,7 @@ def load_banks(lang: Lang) -> Banks:
 
 
 def _expand(templates: tuple[Template, ...]) -> tuple[str, ...]:
-    """Return all texts that the templates can produce, or nothing if one has slots."""
+    """Return all texts that the templates can produce, or nothing if a template has slots."""
     expansions = [template.expansions() for template in templates]
     return tuple(text for texts in expansions for text in texts or ()) if all(expansions) else ()
 

@@ -1,4 +1,4 @@
-"""The settings of the generator."""
+"""The generator's settings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ragbed.schema import Lang
 from ragbed.synth.perturbations import PERTURBATIONS
 
 # In the default mix, eight of ten base items have no perturbation, and the other two are a minimal pair. The
-# unperturbed item of the pair comes first, so that a dataset of any size has no perturbed item alone. There is only one
-# pair because a classifier that does not see the question can tell apart the documents of perturbed items
-# (docs/explanation/synthetic-data.md).
+# unperturbed item of the pair comes first, so that a dataset of any size never has a perturbed item without its
+# counterpart. There is only one pair because a classifier that does not see the question can tell apart the documents
+# of perturbed items (docs/explanation/synthetic-data.md).
 _BLOCK, _PLAIN = 10, 8
 
-# Documents exceed the end of padding by half a sentence and by what their style adds.
+# Documents exceed the length at which padding ends by half a sentence and by what their style adds.
 _SURPLUS_TOKENS = 25
 
-# Length from which documents have at least three sentences, about 80 tokens. Two sentences have about 60.
+# Minimum setting for documents of at least three sentences, about 80 tokens. Two sentences have about 60.
 _MIN_LONG_TOKENS = 65
 
 
@@ -36,10 +36,10 @@ class SynthSpec(Struct, frozen=True):
     Attributes:
         seed: The random seed.
         lang: The language.
-        supports: Supporting documents of a base item.
-        distractors: Distracting documents of a base or integration item.
-        part_supports: Supporting documents of each sub-question.
-        most_parts: Maximum number of sub-questions of an integration item. With more than three, five documents of
+        supports: Number of supporting documents in a base item.
+        distractors: Number of distracting documents in a base or integration item.
+        part_supports: Number of supporting documents per sub-question.
+        most_parts: Maximum number of sub-questions in an integration item. With more than three, five documents of
             which two are distractors have no room for all answers.
         true_documents: True documents of a counterfactual item, which also has as many edited and as many distracting
             ones.
@@ -56,17 +56,17 @@ class SynthSpec(Struct, frozen=True):
     most_parts: int = 3
     true_documents: int = 10
     tokens: int = 85
-    perturbations: tuple[str, ...] = field(default=PERTURBATIONS, name="dials")  # the key of stored manifests
+    perturbations: tuple[str, ...] = field(default=PERTURBATIONS, name="dials")  # the key in stored manifests
     mixed: bool = True
 
     @property
     def is_short(self) -> bool:
-        """Whether documents have hardly any padding."""
+        """Whether documents have almost no padding."""
         return self.tokens < _MIN_LONG_TOKENS
 
     @property
     def padding_ends(self) -> tuple[int, int]:
-        """The bounds of the random length at which padding ends."""
+        """The minimum and maximum of the random length at which padding ends."""
         middle = self.tokens - _SURPLUS_TOKENS
         return middle * 3 // 4, middle * 5 // 4
 

@@ -1,4 +1,4 @@
-"""Parse text templates once and write them many times.
+"""Parse text templates once and fill them many times.
 
 `{slot}` is filled by the caller. `[one|two|]` is a choice; its options may be empty and may contain slots and further
 choices. No other character is special, so the phrase banks stay plain text.
@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
 
 class LiteralText(NamedTuple):
-    """A choice between plain texts, which is the most frequent kind and needs no recursion."""
+    """A choice between plain texts, which is the most frequent type and needs no recursion."""
 
     options: tuple[str, ...]
 
@@ -66,7 +66,7 @@ class Template:
         return texts
 
     def write(self, fill: Fill, draw: HashRandom) -> str:
-        """Return the text with filled slots and random choices."""
+        """Return the text with the slots filled and the choices made at random."""
         return _write(self.parts, fill, draw)
 
 

@@ -1,4 +1,4 @@
-"""Check an item before it is written: its labels are true and its documents differ from each other.
+"""Check, before an item is written, that its labels are true and that its documents differ from each other.
 
 Documents are too similar if they share too many sequences of eight terms (8-grams).
 """
@@ -12,8 +12,8 @@ from typing import TypeAlias, TypeVar
 from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
 
-GRAM = 8  # terms in a gram: words, or single Han characters
-ENOUGH = 0.6  # share of a document's grams above which it is too similar to another document
+GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
+ENOUGH = 0.6  # share of a document's n-grams above which it is too similar to another document
 
 T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]
@@ -21,8 +21,8 @@ Grams: TypeAlias = set[tuple[str, ...]]
 _TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 
-# Share of repeated approximate grams above which exact grams are compared. In 120 items of 100 short documents, the
-# pair above ENOUGH with the fewest approximate grams in common shared 0.55 of them.
+# Share of repeated approximate n-grams above which exact n-grams are compared. In 120 items of 100 short documents, all
+# pairs above ENOUGH shared at least 0.55 of their approximate n-grams.
 _DOUBTFUL = 0.5
 
 # Minimum length of an alias; shorter ones occur in texts by chance (see `ragbed lint`).
@@ -35,10 +35,10 @@ def is_valid(item: Item) -> bool:
 
 
 def is_true(item: Item) -> bool:
-    """Return whether supporting documents contain their answer and no other, and distracting ones contain none.
+    """Return whether supporting documents contain only their own answer and distracting documents contain none.
 
-    Aliases are compared without case. Spaces are ignored too, which finds more of them, except where a supporting
-    document must contain its answer.
+    Aliases are compared ignoring case. Spaces are also ignored, which finds more matches, except when checking that a
+    supporting document contains its answer.
     """
     answers, fakes = _fold(item.answer), _fold(item.fake or ())
     if any(len(alias) < SHORTEST_ALIAS[item.lang] for slot in item.answer for alias in slot):
@@ -83,7 +83,7 @@ def terms_of(text: str) -> list[str]:
 def is_varied(item: Item) -> bool:
     """Return whether no two documents of an item are too similar, apart from edits of each other.
 
-    An approximate comparison accepts nearly all items; only the others are compared gram by gram.
+    An approximate comparison accepts nearly all items; only the others are compared exactly.
     """
     texts = [passage.text for passage in item.passages if passage.edit_of is None]
     if not _repeated([_approximate_grams(text, item.lang) for text in texts], _DOUBTFUL):
@@ -98,7 +98,7 @@ def is_varied(item: Item) -> bool:
 
 
 def _repeated(grams: list[set[T]], share: float) -> list[int]:
-    """Return the indexes of documents of which more than a share of the grams occurs in the others."""
+    """Return the indexes of documents in which more than the given share of n-grams occurs in other documents."""
     seen: set[T] = set()
     repeated: set[T] = set()
     for own in grams:
@@ -108,7 +108,7 @@ def _repeated(grams: list[set[T]], share: float) -> list[int]:
 
 
 def _approximate_grams(text: str, lang: Lang) -> set[object]:
-    """Return three words of each gram, punctuation included, or grams of Han characters only, which is faster."""
+    """Return three words of each n-gram, including punctuation, or n-grams of Han characters only; both are faster."""
     if lang == "zh":
         characters = "".join(_HAN.findall(text))
         return {characters[at : at + GRAM] for at in range(len(characters) - GRAM + 1)}
@@ -117,7 +117,7 @@ def _approximate_grams(text: str, lang: Lang) -> set[object]:
 
 
 def grams_of(text: str) -> Grams:
-    """Return the sequences of GRAM terms of a text; a shorter text has one gram of all its terms."""
+    """Return the sequences of GRAM terms in a text; a shorter text has a single n-gram with all its terms."""
     terms = terms_of(text)
     if len(terms) < GRAM:
         return {tuple(terms)}

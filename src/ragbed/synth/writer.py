@@ -25,19 +25,20 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_NAME_PERCENT = 75  # second mentions that leave out the name of the family
+_SHORT_NAME_PERCENT = 75  # percentage of second mentions that omit the family's name
 
-# In a document of two sentences, one shared sentence would be most of the text. So only short documents may have two,
-# and only sentences that name an event count. For the same reason, at least one of three is not about the events.
+# In a document of two sentences, a single shared sentence would be most of the text. Therefore only short documents may
+# have two, and only sentences that name an event count. For the same reason, at least one of three sentences is not
+# about the events.
 _MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
 
-# Attempts to avoid that two documents of an item have the same two templates for the same events, because they would
-# share most of their words. After that, the templates are accepted.
+# Maximum number of attempts to avoid two documents of an item having the same two templates for the same events,
+# because they would share most of their words. After that, the templates are accepted.
 _ATTEMPTS = 6
 
 
 class ItemPlan(NamedTuple):
-    """The question of an item and the events of its documents.
+    """An item's question and the events in its documents.
 
     Attributes:
         banks: The phrase banks of the language.
@@ -57,7 +58,7 @@ class ItemPlan(NamedTuple):
 
 
 class ItemContext:
-    """The state that the documents of an item share.
+    """The state shared by an item's documents.
 
     Args:
         plan: The question and the events.
@@ -82,7 +83,7 @@ class ItemContext:
         return templates[turn % len(templates)]
 
     def is_new(self, wording: list[tuple[str, Event]]) -> bool:
-        """Return whether no earlier document has two of these templates together, and remember them if so."""
+        """Return whether no earlier document combines two of these templates, and remember them if so."""
         pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False
@@ -91,12 +92,12 @@ class ItemContext:
 
 
 class ArticleWriter:
-    """A writer of one document.
+    """The writer of one document.
 
     Args:
         context: The state of the item.
-        spec: The settings of the generator.
-        plan: The plan of the document.
+        spec: The generator's settings.
+        plan: The plan for the document.
         number: The index of the document in the item.
     """
 
@@ -177,11 +178,11 @@ class ArticleWriter:
         return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
 
     def _write_event(self) -> str:
-        """Return the full name of the event at first, and later mostly the part that differs from its siblings."""
+        """Return the event's full name at first, and later mostly the part that distinguishes it from its siblings."""
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
-        prefers_short = draw.chance(_SHORT_NAME_PERCENT)  # always drawn, so that minimal pairs use the same draws
+        prefers_short = draw.chance(_SHORT_NAME_PERCENT)  # drawn in any case, so that minimal pairs use the same draws
         is_short = statement.family in self._named_families and prefers_short
         self._named_families.add(statement.family)
         self._event_words = self._family.event_name(statement.event, draw, "short" if is_short else "event")
@@ -193,7 +194,7 @@ class ArticleWriter:
         self._event_words = self._value_words = ""
 
     def _choose_core(self) -> list[tuple[Statement, Template]]:
-        """Choose a template for each statement and avoid pairs of templates that the item already has."""
+        """Choose a template for each statement, avoiding pairs of templates that the item already has."""
         for _ in range(_ATTEMPTS):
             self._details.clear()
             chosen = [self._choose(statement) for statement in self._plan.statements]
@@ -236,7 +237,7 @@ class ArticleWriter:
         return self._banks.rules.sentence(template.write(self._fill, self._draw))
 
     def _write_lines(self, core: list[tuple[Statement, Template]], voice: str) -> list[Line]:
-        """Write the opening of the voice, the core, and padding up to the required length."""
+        """Write the opening in the document's voice, the core, and padding up to the required length."""
         fillers, short = self._banks.fillers, self._spec.is_short
         event, family = core[0][0].event, core[0][0].family
         back = Statement(Act.FILLER, event, named=False, family=family)
@@ -272,7 +273,7 @@ class ArticleWriter:
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date some days after the latest reported event, or in the winter before the guessed one."""
+        """Return a date a few days after the latest reported event, or in the winter before the guessed one."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:

@@ -1,4 +1,4 @@
-"""Testbeds: from a dataset to cases, one file per ability.
+"""Testbeds, which turn a dataset into cases; there is one module per ability.
 
 To add one, write a module with an object that has the attributes of `BuiltinTestbed`, and add a line to TESTBEDS.
 Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/reference/plugins.md).
@@ -27,7 +27,7 @@ class Testbed(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in options, cases and tables."""
+        """The name used in options, cases and tables."""
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield the cases of a dataset."""
@@ -42,7 +42,7 @@ class BuiltinTestbed(Testbed, Protocol):
 
     @property
     def secondary(self) -> tuple[ScoreName, ...]:
-        """Other scores of which a higher rate is better."""
+        """Other scores for which a higher rate is better."""
 
 
 TESTBEDS: dict[str, BuiltinTestbed] = {
@@ -60,20 +60,20 @@ DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "clos
 
 
 def headline_score(testbed: str) -> ScoreName:
-    """Return the score whose rate is a testbed's headline metric; `correct` for a testbed of a plug-in."""
+    """Return the score whose rate is a testbed's headline metric; `correct` for a plug-in's testbed."""
     return TESTBEDS[testbed].headline if testbed in TESTBEDS else "correct"
 
 
 def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
-    """Return all scores of a testbed of which a higher rate is better, the headline score first."""
+    """Return all of a testbed's scores for which a higher rate is better, headline score first."""
     secondary = TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()
     return (headline_score(testbed), *secondary)
 
 
 def right_score(case: Case) -> ScoreName:
-    """Return the score that must be true for a trial of a case to be right.
+    """Return the score that must be true for a case's trial to count as right.
 
-    This is the headline score of its testbed. Testbeds of plug-ins declare none, so there the case decides.
+    This is the testbed's headline score. Plug-in testbeds declare none, so for them the case decides.
     """
     if case.testbed not in TESTBEDS and case.expect == "refuse":
         return "refused"
@@ -81,10 +81,10 @@ def right_score(case: Case) -> ScoreName:
 
 
 def find_testbed(name: str) -> Testbed:
-    """Return the built-in testbed or the plug-in's testbed of a name.
+    """Return the built-in or plug-in testbed with the given name.
 
     Raises:
-        PluginFailed: The testbed has another name, so its cases could be mistaken for those of another testbed.
+        PluginFailed: The testbed declares a different name, so its cases could be mistaken for another testbed's.
     """
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:

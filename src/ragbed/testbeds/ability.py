@@ -1,4 +1,4 @@
-"""Testbeds with documents: every item under every condition becomes a case."""
+"""Testbeds with documents, in which each item becomes one case per condition."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvid
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 
-_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors beside one supporting document, in the condition `fixed`
-_MAX_SAMPLED = 1_000  # items that decide the default conditions of a dataset
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
+_MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
-# Default conditions are kept if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
+# Keep the default conditions if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors beside the fewest documents that answer a question
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # distractors added to the minimum of documents that answer a question
 
 
 class Supply(NamedTuple):
-    """How many documents an item has for a testbed."""
+    """The number of documents of each type that an item has for a testbed."""
 
-    bearing: int  # documents that contain an answer
-    fewest: int  # how many of these every case needs
+    bearing: int  # number of documents that contain an answer
+    fewest: int  # minimum number of these that every case needs
     distracting: int
 
     def mixes(self, docs: int) -> range:
-        """Return the possible numbers of distractors among this many documents."""
+        """Return the possible numbers of distractors for this number of documents."""
         return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
 
 
@@ -43,7 +43,7 @@ class Supply(NamedTuple):
 class Ability:
     """A testbed with documents.
 
-    `noise` has the default ratios; `draw` and `choose_original` select the documents.
+    `noise` contains the default ratios; `draw` and `choose_original` select the documents.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Ability:
         )
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return the conditions of the settings, with the supporting documents in one position."""
+        """Return the conditions given by the settings, with a single position for the supporting documents."""
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
@@ -108,11 +108,11 @@ class Ability:
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """Yield the items with their neighbours and their position turns by number of documents.
+        """Yield each item with its neighbours and, for each number of documents, its position turn.
 
-        Limit and languages do not affect the neighbours and turns of an item, so cases do not depend on them. An item
-        that follows the other item of its minimal pair has the same neighbours and turns, so that the pair differs only
-        in the perturbation.
+        The limit and languages do not affect an item's neighbours and turns, so cases do not depend on them. The second
+        item of a minimal pair has the same neighbours and turns as the first, so that the pair differs only in the
+        perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (
@@ -131,7 +131,7 @@ class Ability:
                     yield item, around, taken
 
     def supply(self, item: Item) -> Supply:
-        """Return how many documents an item has."""
+        """Return the number of documents of each type that an item has."""
         stances = [passage.stance for passage in item.passages]
         distracting = stances.count("distracts")
         if self.expect == "refuse":
@@ -182,7 +182,7 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return the expected behaviour; a counterfactual case without false documents expects no correction."""
+        """Return the expected behaviour; no correction is expected in a counterfactual case without false documents."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}
@@ -190,7 +190,7 @@ class Ability:
 
 
 def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
-    """Return the settings for a dataset: default conditions that most of its items cannot supply are replaced."""
+    """Return the settings for a dataset, replacing default conditions that most of its items cannot supply."""
     if not settings.fits_defaults:
         return settings
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
@@ -211,7 +211,7 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
 
     if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
         return list(default)
-    if len({condition.noise for condition in default}) == 1:  # the same ratio of fewer documents
+    if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents
         smaller = (replace(default[0], docs=docs) for docs in range(default[0].docs, 0, -1))
         found = list(islice((one for one in smaller if share(one) >= _MIN_FEASIBLE_REPLACEMENT), 1))
     else:
@@ -226,7 +226,7 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
 
 
 def _fixed_conditions() -> Iterator[CaseCondition]:
-    """Yield one supporting document with more and more distractors, each with a control of unrelated text."""
+    """Yield conditions with one supporting document and ever more distractors, each with an unrelated-text control."""
     for count in _FIXED_DISTRACTORS:
         noise = Fraction(count, count + 1)
         yield CaseCondition(noise, count + 1, arm="fixed")

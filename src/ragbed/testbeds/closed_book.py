@@ -1,7 +1,6 @@
-"""Closed-book testbeds: the question without documents.
+"""Closed-book testbeds, which ask the question without documents.
 
-`no-documents` uses the instruction for documents, which says how to decline, with an empty list of documents (claim
-C9).
+`no-documents` uses the prompt for documents, which says how to decline, but with an empty list of documents (claim C9).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ragbed.testbeds.settings import Settings
 
 @dataclass(frozen=True)
 class ClosedBook:
-    """A testbed without documents for items of every kind; `documents` are those of the prompt."""
+    """A testbed without documents, for items of every kind; `documents` is what the prompt receives."""
 
     name: str
     documents: Sequence[str] | None
@@ -51,8 +50,8 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
         settings: The settings of the cases.
         testbed: The testbed's name.
         messages: The messages to send.
-        expect: What the testbed expects.
-        k: The number of documents that a RAG system shall retrieve.
+        expect: The expected behaviour.
+        k: The number of documents that a RAG system should retrieve.
         corpus: ID of the corpus that the system searches.
     """
     label = f"k={k},{settings.label}" if k else settings.label

@@ -1,4 +1,4 @@
-"""Counterfactual robustness: documents contradict the answer that the model knows, and the prompt warns of errors."""
+"""Counterfactual robustness: documents contradict what the model knows, and the prompt warns of errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
-    # The reverse order of the edits, so that a larger share of true documents contains the smaller one.
+    # Use the reverse order of the edits, so that a larger share of true documents includes those of a smaller share.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]

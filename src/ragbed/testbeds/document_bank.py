@@ -1,8 +1,8 @@
-"""Documents of other questions, for the distractor condition `random` and the length-matched `control` of `fixed`.
+"""Draw documents from other questions, for the condition `random` and the length-matched `control` of `fixed`.
 
 They are drawn from a limited number of neighbours, so datasets of any size can be streamed. An item draws from the
 items before it, in an order that depends on its content; the first few items also draw from the items after them, in
-file order. So items that are added later do not change earlier draws.
+file order. Therefore, items added later do not change earlier draws.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.document_order import Ordered, digest
 from ragbed.text import mentions_answer
 
-# With more earlier items, the first ones are used too often: with all of a file of 300, the first thirty provide a
-# third of all documents; with 32 they provide a sixth, and all later ones equally many.
+# Maximum number of earlier items to draw from. With more, the first items are used too often: if a file has 300 items
+# and all earlier ones are used, the first thirty provide a third of all documents. With 32, they provide a sixth, and
+# all later items provide equal numbers.
 BEFORE = 32
-AFTER = 64  # enough for the first item of a file to fill the largest prompts
+AFTER = 64  # number of later items to draw from, enough for the first item of a file to fill the largest prompts
 
 
 class NearbyItems(NamedTuple):
@@ -33,7 +34,7 @@ class NearbyItems(NamedTuple):
 
 
 def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]:
-    """Yield every item with its neighbours, which are all that is kept in memory."""
+    """Yield every item with its neighbours; only these are kept in memory."""
     source = iter(items)
     before: deque[Item] = deque(maxlen=BEFORE)
     ahead = deque(islice(source, AFTER + 1))
@@ -45,7 +46,7 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The documents that an item can take from its neighbours: one of each, in its own order."""
+    """The documents that an item can take from its neighbours: one from each, in an item-specific order."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
@@ -57,7 +58,7 @@ class DocumentBank:
         return list(islice((document for document in found if document is not None), count))
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """Return a document of each length in characters, each of another question, as far as there are any."""
+        """Return a document for each length in characters, each from a different question, as far as available."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:
@@ -77,7 +78,7 @@ class DocumentBank:
         ]
 
     def _first(self, other: Item, min_chars: int = 0) -> Document | None:
-        """Return a document of another question that does not mention the answer, from a random start."""
+        """Return a document from another question that does not mention the answer, searching from a random start."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:
@@ -87,13 +88,13 @@ class DocumentBank:
         return None
 
     def _mentions_gold(self, text: str) -> bool:
-        if text not in self._mentions:  # several conditions check the same text
+        if text not in self._mentions:  # cached, because several conditions check the same text
             self._mentions[text] = mentions_answer(text, self._item.answer)
         return self._mentions[text]
 
 
 def _cut(text: str, length: int) -> str:
-    """Truncate a text, before a word that would be cut in two."""
+    """Truncate a text without splitting a word."""
     cut = text[:length]
     splits_a_word = cut[-1:].isascii() and cut[-1:].isalnum() and text[length : length + 1].isalnum()
     return cut[: cut.rfind(" ")] if splits_a_word and " " in cut else cut

@@ -1,8 +1,8 @@
-"""The order in which documents are drawn, and the position of each in the prompt.
+"""Determine the order in which documents are drawn, and their positions in the prompt.
 
-The order depends on the seed and the content of the item, not on the condition. A condition only decides how many
-documents are taken from the front, so the documents of one noise ratio are nested in those of the next. Items that are
-added to a dataset do not change earlier cases.
+The order depends on the seed and the item's content, not on the condition. A condition only decides how many documents
+are taken from the front, so the documents for one noise ratio are nested in those for the next. Adding items to a
+dataset does not change earlier cases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from itertools import zip_longest
 from ragbed.schema import Document, Item, Passage, Stance
 from ragbed.text import bears_answer
 
-# The golden ratio as an integer, so that all machines agree. Its multiples modulo one spread evenly.
+# The golden ratio as a scaled integer, so that results are identical on all machines. Multiples of the ratio modulo 1
+# are evenly spread.
 _GOLDEN, _ONE = 618_033_988_749_895, 10**15
 
 
@@ -31,14 +32,14 @@ def _hash(data: bytes) -> bytes:
 
 
 def _framed(part: object) -> bytes:
-    """Return a part with its length, so that different lists of parts give different bytes."""
+    """Return a part prefixed with its length, so that different lists of parts give different bytes."""
     encoded = str(part).encode("utf-8", "surrogatepass")
     return len(encoded).to_bytes(8, "big") + encoded
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """An item with its passages in drawing order, as indexes; `key` depends on seed, question and answer."""
+    """An item with the indexes of its passages in drawing order; `key` depends on the seed, question and answer."""
 
     item: Item
     key: bytes
@@ -50,7 +51,7 @@ class Ordered:
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """The supporting passages; for integration one of every sub-question first, then the second ones."""
+        """The supporting passages; for integration, the first one for every sub-question, then the second ones, etc."""
         parts: dict[int, list[int]] = defaultdict(list)
         for index in self._ordered("supports"):
             parts[self.item.passages[index].part or 0].append(index)
@@ -70,7 +71,7 @@ class Ordered:
     def _ordered(self, stance: Stance) -> list[int]:
         passages = self.item.passages
         pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
-        # The texts of a minimal pair differ, so these passages are identified by their index.
+        # The texts in a minimal pair differ, so these passages are identified by index.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
         prefix = _framed(self.key)
         drawn = sorted((_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True))
@@ -91,19 +92,19 @@ def as_documents(item: Item) -> tuple[Document, ...]:
 
 
 def slot_of(rank: int, turn: int, docs: int) -> int:
-    """Return the position of the document of a rank in a turn of a cyclic Latin square.
+    """Return the position of the document with a given rank in one turn of a cyclic Latin square.
 
-    Over the turns 0 … docs − 1, every rank has every position exactly once.
+    Over the turns 0 … docs − 1, every rank takes every position exactly once.
     """
     return (turn + _spread(docs)[rank]) % docs
 
 
 class PositionTurns:
-    """Assign a turn to every item, so that documents have every position equally often.
+    """Assigns a turn to every item, so that documents take every position equally often.
 
     If all items can supply all mixes, the turn is (ordinal + hash of the seed) mod K, and the balance is exact.
-    Otherwise an item gets the turn that is least used so far in the mixes that it can supply. The balance is then
-    approximate: the turn must depend neither on the ratio nor on later items.
+    Otherwise, an item gets the turn that has been used least so far in the mixes it can supply. The balance is then
+    only approximate, because the turn must depend neither on the ratio nor on later items.
     """
 
     def __init__(self, seed: int) -> None:
@@ -131,7 +132,7 @@ class PositionTurns:
 
 @cache
 def _spread(docs: int) -> tuple[int, ...]:
-    """Return the positions in an order that keeps neighbouring ranks apart, e.g. 0, 3, 1, 4, 2 for five."""
+    """Return the positions in an order that separates neighbouring ranks, e.g. 0, 3, 1, 4, 2 for five documents."""
     slots: dict[int, None] = {}
     step = 0
     while len(slots) < docs:

@@ -1,4 +1,4 @@
-"""The documents of a case and their positions, or the reason why the case is infeasible."""
+"""Plan the documents of a case and their positions, or give the reason why the case is infeasible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
 
 
 class Infeasible(Exception):
-    """An item cannot supply the documents of a condition; the message says what is missing."""
+    """An item cannot supply the documents for a condition; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,27 @@ class DocumentPlan:
     reason: str | None = None
 
 
-# Return the indexes of the given number of passages with an answer, or raise Infeasible.
+# Returns the indexes of the given number of passages with an answer, or raises Infeasible.
 DrawEvidence = Callable[[Ordered, CaseCondition, int], tuple[int, ...]]
 
-# Select documents like the original code of a year, or raise ValueError where the original code does.
+# Selects documents like the original code from a given year, or raises ValueError where the original code does.
 ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 
 
 def plan_ours(
     ordered: Ordered, bank: DocumentBank, condition: CaseCondition, draw: DrawEvidence, turn: int
 ) -> DocumentPlan:
-    """Plan the documents of a condition: the exact mix, or the reason why it is infeasible.
+    """Plan the documents for a condition: the exact mix, or the reason why it is infeasible.
 
-    Documents with an answer get the first ranks and distractors the last ones, in reverse order. So the next ratio
-    replaces one document and leaves all others in their positions.
+    Documents with an answer get the first ranks, and distractors the last ones in reverse order. Therefore, the next
+    ratio replaces one document and leaves all others in their positions.
 
     Args:
-        ordered: The item, its passages in drawing order.
-        bank: Documents of other questions.
+        ordered: The item with its passages in drawing order.
+        bank: Documents from other questions.
         condition: The condition.
-        draw: The testbed's selection of documents with an answer.
-        turn: The item's turn of the Latin square.
+        draw: The testbed's function for selecting documents with an answer.
+        turn: The item's turn in the Latin square.
     """
     try:
         distracting = _distractor_count(condition)

@@ -1,7 +1,7 @@
-"""End-to-end RAG: a system gets the question and the ID of a corpus, and retrieves documents itself.
+"""End-to-end RAG testbeds, in which a system gets the question and a corpus ID, and retrieves documents itself.
 
-The corpus of `own-retrieval` has all passages of the dataset. The corpus of `own-rejection` lacks the passages that
-contain an answer, so the system should decline. Only systems can be evaluated (`python/…`, `http/…`).
+The corpus for `own-retrieval` contains all passages of the dataset. The corpus for `own-rejection` lacks the passages
+that contain an answer, so the system should decline. Only RAG systems can be evaluated (`python/…`, `http/…`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class EndToEnd:
     secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case for every item; only for base items if the testbed expects a refusal, as in `rejection`."""
+        """Yield one case per item, or per base item if the testbed expects a refusal, as in `rejection`."""
         corpus = Corpus(dataset, self.edition).id
         for item in selected_items(dataset, settings):
             if self.expect == "answer" or kind_of(item) == "base":
@@ -38,7 +38,7 @@ class EndToEnd:
 
 
 def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
-    """Return the corpora that systems search in these testbeds, by ID."""
+    """Return the corpora that systems search in the given testbeds, by ID."""
     editions = [testbed.edition for testbed in testbeds if isinstance(testbed, EndToEnd)]
     corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
     return {corpus.id: corpus for corpus in corpora}

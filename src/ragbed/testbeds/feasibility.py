@@ -1,4 +1,4 @@
-"""Counts of feasible and infeasible cases per condition, with the reasons."""
+"""Count feasible and infeasible cases per condition, with the reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.schema import Case
 
 @dataclass
 class FeasibilityRow:
-    """The counts of one condition of one testbed on one dataset."""
+    """The counts for one condition of one testbed on one dataset."""
 
     data: str
     testbed: str
@@ -28,13 +28,13 @@ class FeasibilityRow:
 
 
 class FeasibilityCounts:
-    """Count cases by condition."""
+    """Counts cases by condition."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
         self._noise: dict[tuple[object, ...], list[float]] = defaultdict(
             lambda: [0.0, 0]
-        )  # the sum and the number of ratios
+        )  # sum and number of the noise ratios
 
     def add(self, case: Case) -> None:
         """Count one case."""
@@ -51,7 +51,7 @@ class FeasibilityCounts:
 
     @property
     def rows(self) -> list[FeasibilityRow]:
-        """All conditions, in the order of their first case."""
+        """The counts for all conditions, in the order of their first case."""
         return list(self._rows.values())
 
     def summary(self) -> dict[str, object]:
@@ -64,10 +64,10 @@ class FeasibilityCounts:
 
 
 def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
-    """Yield cases; after the last one, check that the cases with documents are not all infeasible.
+    """Yield the cases, then check that not all cases with documents are infeasible.
 
     Raises:
-        UsageError: All of them are; the message has the most frequent reason.
+        UsageError: All of them are infeasible; the message gives the most frequent reason.
     """
     feasible, reasons = 0, Counter[str]()
     for case in cases:

@@ -1,7 +1,7 @@
-"""Information integration: the parts of the answer are in different documents.
+"""Information integration, where the parts of the answer are in different documents.
 
-The testbed `parts` has the sub-questions, each with the documents of the complete question. The difference between the
-two is the cost of integration.
+The testbed `parts` asks each sub-question with the documents for the complete question. The difference between the two
+testbeds is the cost of integration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INTEGRATION = Ability(
 
 
 class Parts:
-    """The testbed; it takes integration items that have a question for each part of the answer."""
+    """The testbed `parts`, for integration items that have a question for each part of the answer."""
 
     name = "parts"
     headline: ScoreName = "correct"
@@ -51,7 +51,7 @@ class Parts:
         for item, case in INTEGRATION.cases_with_items(dataset, settings):
             texts = [document.text for document in case.documents]
             prefix, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")
-            # Published items have no sub-questions; all others have one for each part.
+            # RGB's published items have no sub-questions; all other items have one for each part.
             for part, (question, aliases) in enumerate(zip(item.sub_questions, item.answer, strict=False)):
                 yield structs.replace(
                     case,

@@ -1,4 +1,4 @@
-"""The name of a case, e.g. `data/item/testbed@noise=0.6,k=5,…`, which can be parsed."""
+"""Create and parse case names such as `data/item/testbed@noise=0.6,k=5,…`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RESERVED = re.compile(r"[%/@,\x00-\x20\x7f]")
 
 
 class CaseName(NamedTuple):
-    """The parts of a name."""
+    """The components of a case name."""
 
     data: str
     item: str
@@ -19,7 +19,7 @@ class CaseName(NamedTuple):
 
 
 def name_case(data: str, item: str, testbed: str, settings: str) -> str:
-    """Return the name of a case; separators inside a part are escaped, e.g. as %2F."""
+    """Return the name of a case; separators within a component are escaped, e.g. as %2F."""
     return f"{_quote(data)}/{_quote(item)}/{testbed}@{settings}"
 
 

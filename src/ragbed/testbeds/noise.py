@@ -1,4 +1,4 @@
-"""Noise robustness and negative rejection: some documents, or none, contain the answer; the others are distractors."""
+"""Noise robustness and negative rejection: some documents, or none, contain the answer; the rest are distractors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Select and order documents as RGB's original code does, including its bugs.
 
 The original code resets Python's random generator before every question, so the order is the same for all questions
-with the same number of documents. It takes documents from the front of the pools, fills shortages in part or not at
-all, and rounds floats up without correcting their error.
+with the same number of documents. It takes documents from the front of the pools, fills shortages only partly or not
+at all, and rounds floats up without correcting their representation error.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _RESET = 2333
 
 
 class Chosen(NamedTuple):
-    """Passages by index, in the order of selection and in the order of the prompt."""
+    """The indexes of the chosen passages, both in selection order and in prompt order."""
 
     drawn: list[int]
     placed: list[int]
 
 
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose documents for noise and rejection: the front of both lists, with one kind of shortage filled."""
+    """Choose documents for noise and rejection from the front of both lists; only one kind of shortage is filled."""
     docs, noise = condition.docs, float(condition.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
     wanted_negative = ceil(docs * noise)
@@ -42,7 +42,7 @@ def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
 
 
 def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose one document per sub-question, then further ones in rounds, then distractors."""
+    """Choose one document per sub-question, then more in further rounds, then distractors."""
     rng = random.Random(_RESET)
     wanted = condition.docs - ceil(condition.docs * float(condition.noise))
     parts: dict[int, list[int]] = {}
@@ -58,7 +58,7 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
         for positives in lists
         if depth < len(positives)
     ]
-    # The code of 2023 stops only when the count equals the wanted one after an append: past it, never.
+    # The 2023 code stops only if the count exactly equals the target after an append; if it overshoots, it never stops.
     if len(drawn) < wanted:
         drawn += further[: wanted - len(drawn)]
     elif year == 2023:
@@ -68,11 +68,11 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
 
 
 def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose edited documents at random, true ones from the rest, and the front of the distractors.
+    """Choose edited documents at random, true ones from the rest, and distractors from the front.
 
     Raises:
-        ValueError: As the original does, when noise and correct together ask for more than all documents;
-            or when an item has true documents without an edited form, which RGB's own never have.
+        ValueError: Noise and correct documents together exceed the total, in which case the original code fails too;
+            or an item has true documents without an edited version, which never happens in RGB's own items.
     """
     rng = random.Random(_RESET)
     true = _pool(item, "supports")

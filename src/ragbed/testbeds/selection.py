@@ -16,7 +16,7 @@ from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the named testbeds, or the default ones that have cases for the noise ratios and distractor conditions."""
+    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions."""
     chosen = [find_testbed(name) for name in dict.fromkeys(names or DEFAULT_TESTBEDS)]
     abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
@@ -43,10 +43,10 @@ def generate_cases(
     strategies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Case]:
-    """Yield the cases of datasets, and those with documents again for every prompting strategy.
+    """Yield the cases of datasets, repeating those with documents for every prompting strategy.
 
-    Each dataset is evaluated with the testbeds for which it has items. If the testbeds were `named` by the user, `tell`
-    gets a message for each testbed that a dataset has no items for.
+    Each dataset is evaluated with the testbeds for which it has items. If the user `named` the testbeds, `tell` is
+    called with a message for each testbed that a dataset has no items for.
 
     Raises:
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
@@ -109,7 +109,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _describe_supply(datasets: Sequence[Dataset]) -> str:
-    """Return a sentence with the items that datasets have, and with the testbeds for these items."""
+    """Describe which items the datasets have, and which testbeds can use them."""
     found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
     items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
     kinds = {None, *(kind for kind, _ in found)}  # closed-book accepts every kind

@@ -22,7 +22,7 @@ Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 class Profile:
     """A version of the benchmark: the paper's, the original code's, or ours."""
 
-    prompts: tuple[str, ...]  # sets of instructions; a file is taken from the first set that has it
+    prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that has it
     original: int | None = None  # year of the original code whose document selection is reproduced
 
 
@@ -32,7 +32,7 @@ PROFILES = {
     "code-2024": Profile(prompts=("code",), original=2024),
     "robust": Profile(prompts=("robust", "paper")),
 }
-# The distractor conditions that a user can choose; `fixed` includes its length-matched `control`.
+# The distractor conditions that users can choose; `fixed` includes its length-matched `control`.
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 
@@ -53,7 +53,7 @@ class CaseCondition:
 
     @cached_property
     def label(self) -> str:
-        """The condition's part of the name of a case."""
+        """The condition as it appears in case names."""
         parts = {
             "noise": show_ratio(self.noise),
             "correct": show_ratio(self.correct) if self.correct else None,
@@ -66,14 +66,14 @@ class CaseCondition:
 
 @dataclass(frozen=True)
 class Settings:
-    """How cases are generated; the defaults are the paper's conditions with the profile `robust`."""
+    """The settings for generating cases; the defaults are the paper's conditions with the `robust` profile."""
 
     noise: tuple[Fraction, ...] | None = None  # shares of distractors; None for the testbed's default
     num_docs: int = 5
-    fits_defaults: bool = False  # whether default conditions are replaced if the dataset has too few documents
+    fits_defaults: bool = False  # whether to replace default conditions if the dataset has too few documents
     correct: tuple[Fraction, ...] = (Fraction(0),)  # counterfactual: shares of true documents
     distractors: tuple[Arm, ...] = ("related",)
-    all_positions: bool = False  # whether every item is evaluated with its documents in every position
+    all_positions: bool = False  # whether to evaluate every item with its documents in every position
     profile: str = "robust"
     seed: int = 0
     langs: tuple[Lang, ...] = ("en", "zh")
@@ -84,12 +84,12 @@ class Settings:
 
     @cached_property
     def instructions(self) -> Instructions:
-        """The instructions of the profile, or the user's own."""
+        """The profile's instructions, or the user's own."""
         return Instructions(PROFILES[self.profile].prompts, self.prompt, self.strategy)
 
     @cached_property
     def full_profile(self) -> str:
-        """The profile with the prompting strategy, if there is one."""
+        """The profile, combined with the prompting strategy if there is one."""
         return self.profile if self.strategy is None else f"{self.profile}{MARK}{self.strategy}"
 
     @cached_property
@@ -98,7 +98,7 @@ class Settings:
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
-        """Return everything that determines the cases, by the names that a run stores; see `show_setting`."""
+        """Return everything that determines the cases, under the names stored in a run; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
             "docs": "default" if self.fits_defaults else str(self.num_docs),
@@ -114,12 +114,12 @@ class Settings:
 
     @cached_property
     def label(self) -> str:
-        """The part of the name of a case that all conditions share."""
+        """The part of case names that all conditions share."""
         own = self.instructions.own
         return f"profile={self.full_profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
-# Settings that a run stores under another name than their option, so that runs of earlier versions can be resumed.
+# Settings whose stored name differs from their option, so that runs from earlier versions can be resumed.
 _STORED_AS = {
     "docs": "num_docs",
     "correct": "true_ratio",
@@ -130,7 +130,7 @@ _STORED_AS = {
 
 
 def show_setting(name: str, value: str | None) -> str:
-    """Return a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" where a run has none."""
+    """Format a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" if a run has none."""
     if " " in name:  # a dataset with its checksum, which is not an option
         return f"{name} {value}" if value else f"no {name}"
     parameter = _STORED_AS.get(name, name)

@@ -1,1 +1,1 @@
-"""Pages for the browser, served to this machine only."""
+"""Browser pages for viewing runs and reviewing built items, served only to this machine."""

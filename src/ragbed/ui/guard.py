@@ -1,9 +1,9 @@
 """Restrict a local server to a browser on this machine that has the token.
 
-The printed URL contains the token after a `#`, so that it reaches no log and no other site. The page sends it once and
+The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends it once and
 gets a cookie. Everything under /api/ is protected. A GET needs the cookie and changes nothing. A POST also needs a
 second token that only our own pages can read, because browsers send the cookie to all ports of this machine. Requests
-that a browser marks as sent by another origin are refused.
+that a browser marks as coming from another origin are rejected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LONGEST_BODY: Final = 65_536  # Bytes of a request; a label has a few hundred.
+LONGEST_BODY: Final = 65_536  # Maximum size of a request body in bytes; a label takes a few hundred.
 ENTER: Final = "/api/enter"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
@@ -36,22 +36,22 @@ _OPEN_PRINTED_URL = "Open the URL that was printed when the server was started.\
 
 
 class Guard:
-    """A check of each request before an application handles it.
+    """ASGI middleware that checks each request before the application handles it.
 
     Args:
         app: Application to protect.
         port: Port of the server.
-        token: Token of the printed URL.
+        token: Token in the printed URL.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app, self._token = app, token
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
-        self._cookie = f"ragbed-{port}"  # Cookies are shared by all ports of a host.
+        self._cookie = f"ragbed-{port}"  # Cookies are shared by all ports of a host, so the name includes the port.
         self._write = hashlib.sha256(f"write {token}".encode()).hexdigest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it to the application."""
+        """Reject a request, or pass it on to the application."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         if scope["type"] != "http":
@@ -70,7 +70,7 @@ class Guard:
         await app(scope, receive, send_with_headers)
 
     def _refuse(self, request: Request) -> Response | None:
-        """Return the refusal of a request, or None if it is allowed."""
+        """Return the rejection response for a request, or None if it is allowed."""
         if request.headers.getlist("host")[:2] not in [[host] for host in self._hosts]:
             return PlainTextResponse("This server only answers requests to its own host name.\n", 421)
         if request.method not in ("GET", "HEAD", "POST"):
@@ -100,7 +100,7 @@ class Guard:
         return None
 
     async def _enter(self, request: Request) -> Response:
-        """Exchange the token for the cookie, and return the write token."""
+        """Exchange the token for the cookie and return the write token."""
         if request.method == "POST":
             given = (await request.body()).decode("utf-8", "replace").strip('"')
             if not _is_same(given, self._token):

@@ -1,4 +1,4 @@
-"""Routes that the viewer and the review page share: static files, JSON responses and errors."""
+"""Routes shared by the viewer and the review page: static files, JSON responses and errors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MOST_DIGITS = 9
 
 
 def file_routes(package: str) -> list[Route]:
-    """Return routes for the shared static files and those of a package.
+    """Return routes for the shared static files and for a package's own files.
 
-    The files are listed once at the start, so that no path is ever built from what a browser sends.
+    The files are listed once at startup, so that no path is ever built from browser input.
     """
     folders = (files("ragbed.reporting.pages") / "static", files(package) / "static")
     found = {entry.name: entry.read_bytes() for folder in folders for entry in folder.iterdir() if entry.is_file()}
@@ -32,13 +32,13 @@ def file_routes(package: str) -> list[Route]:
 
 
 def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> list[Route]:
-    """Return routes: GET for handlers that read, POST for handlers that change something."""
+    """Return GET routes for handlers that read, and POST routes for handlers that change something."""
     routes = [Route(path, _json_endpoint(handler)) for path, handler in reading.items()]
     return routes + [Route(path, _json_endpoint(handler), methods=["POST"]) for path, handler in changing.items()]
 
 
 def read_number(given: QueryParams, name: str) -> int:
-    """Return a query parameter that is a whole number; 0 if it is not given."""
+    """Parse a query parameter as a whole number; return 0 if it is not given."""
     text = given.get(name, "0")
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UsageError(f"{name}={text!r} is not a whole number of at most {_MOST_DIGITS} digits.")
@@ -55,7 +55,7 @@ def _file_endpoint(path: str, content: bytes) -> Callable[[Request], Awaitable[R
 
 
 def _json_endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap a handler; errors have the text that the command line would print."""
+    """Wrap a handler as a JSON endpoint; errors have the same text as on the command line."""
 
     async def respond(request: Request) -> Response:
         try:

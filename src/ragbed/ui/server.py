@@ -1,4 +1,4 @@
-"""A web server for one person on this machine."""
+"""Serve web pages to one person on this machine."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-USUAL_PORT = 7717  # Used if it is free, so that URLs stay the same from day to day.
+USUAL_PORT = 7717  # Default port, used if it is free, so that URLs do not change from day to day.
 _SHUTDOWN_S = 1
 
 
 @dataclass(frozen=True)
 class LocalAddress:
-    """A listening socket of 127.0.0.1, and the token that gives access."""
+    """A listening socket on 127.0.0.1, and the token that gives access."""
 
     socket: socket.socket
     token: str
@@ -37,14 +37,14 @@ class LocalAddress:
 
 
 def need_serve() -> None:
-    """Raise an error with the install command if a library of the extra `serve` is missing."""
+    """Raise an error with the install command if a library from the `serve` extra is missing."""
     for module in ("starlette", "uvicorn"):
         if find_spec(module) is None:
             raise UsageError(f"pages in the browser need the library {module}: pip install 'ragbed[serve]'.")
 
 
 def open_port(port: int | None = None) -> LocalAddress:
-    """Listen on a port of 127.0.0.1: the given one, or the usual one, or any that is free."""
+    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free one."""
     try:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:
@@ -54,12 +54,12 @@ def open_port(port: int | None = None) -> LocalAddress:
 
 
 def _listen(port: int) -> LocalAddress:
-    # With the protocol given as TCP, asyncio sends responses at once instead of waiting 40 ms for more data.
+    # If the protocol is given as TCP, asyncio sends responses at once instead of waiting 40 ms for more data.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
-        listening.listen()  # A browser that connects before the server runs waits instead of being refused.
+        listening.listen()  # A browser that connects before the server is running waits instead of being refused.
     except OSError:
         listening.close()
         raise
@@ -67,7 +67,7 @@ def _listen(port: int) -> LocalAddress:
 
 
 def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
-    """Return a server for an application; it answers only requests with the token of the address."""
+    """Return a server for an application; it answers only requests that have the address's token."""
     import uvicorn  # noqa: PLC0415 - an extra
 
     from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra

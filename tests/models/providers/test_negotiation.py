@@ -147,3 +147,28 @@ def test_a_server_that_still_refuses_to_think_is_told_not_to() -> None:
     assert negotiation.learn(rejection, negotiation.apply(BODY))
     assert negotiation.apply(BODY)["enable_thinking"] is False
     assert not negotiation.learn(rejection, negotiation.apply(BODY))
+
+
+_RANGE = (
+    '{"error":{"message":"temperature: 1.5 is out of range, must be between 0 and 1","type":"invalid_request_error"}}'
+)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        _RANGE,
+        _RANGE.replace("temperature: 1.5", "top_p: 0.5"),
+        _RANGE.replace('"message"', '"param": "top_p", "message"'),
+    ],
+)
+def test_a_chosen_value_out_of_range_is_not_left_out(message: str) -> None:
+    negotiation = Negotiation()
+    assert not negotiation.learn(from_status(400, message), BODY | {"temperature": 1.5, "top_p": 0.5})
+
+
+@pytest.mark.parametrize("name", ["OpenAI, temperature", "Anthropic, temperature", "Anthropic, both"])
+def test_a_chosen_value_of_an_unsupported_parameter_is_left_out(name: str) -> None:
+    negotiation = Negotiation()
+    assert negotiation.learn(from_status(*REJECTED[name][:2]), BODY | {"temperature": 1.5, "top_p": 0.5})
+    assert negotiation.describe()

@@ -13,6 +13,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
@@ -325,13 +326,20 @@ def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(
     assert (token, home) == (None, []), "the token ends with the cluster"
 
 
+_username = psutil.Process.username
+
+
+def _username_if_another_user_runs_this(process: psutil.Process) -> str:
+    return "another" if process.pid == os.getpid() else _username(process)
+
+
 def test_auto_joins_only_a_running_cluster_of_the_same_user(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["score", "nowhere", "--engine", "ray", "--cluster", "auto"]
     with nodes.recorded():
         joined = type_command(*words)
-        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        monkeypatch.setattr(psutil.Process, "username", _username_if_another_user_runs_this)
         refused = type_command(*words)
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     missing = type_command(*words)

@@ -1,6 +1,6 @@
-"""The paper's claims C1 to C10, checked against the cells of runs.
+"""Check the paper's claims C1 to C10 against the cells of runs.
 
-All checks read the robust track over all questions, whatever track the tables show. `checks.py` has one function per
+All checks use the robust track over all questions, whichever track the tables show. `checks.py` has one function per
 claim. The texts of the claims and their decision rules are in `analysis/locale`.
 """
 
@@ -28,5 +28,5 @@ CLAIMS: dict[str, Callable[[ClaimInputs], ClaimFinding]] = {
 
 
 def check_claims(inputs: ClaimInputs) -> list[ClaimFinding]:
-    """Return the findings of all claims, in their order."""
+    """Return the findings for all claims, in order."""
     return [check(inputs) for check in CLAIMS.values()]

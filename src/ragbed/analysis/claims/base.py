@@ -18,18 +18,19 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
 
-# Questions that a measurement needs per model and condition to count as evidence. With fewer, the 95 % interval of a
-# rate near one half extends 17 points or more to each side, and one more question can reverse the verdict.
+# Minimum number of questions per model and condition for a measurement to count as evidence. With fewer, the 95 %
+# interval for a rate near one half extends at least 17 points to each side, and one more question can reverse the
+# verdict.
 MIN_QUESTIONS = 30
-_NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # providers of fixed rules, which say nothing about language models
+_NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # providers with fixed rules, which say nothing about language models
 
 
 @dataclass(frozen=True)
 class ClaimEvidence:
     """One measurement that supports a claim, contradicts it, or is inconclusive.
 
-    `measure` is a key of `claims.what` in the locale files, `value` a share or a difference of shares, `p` the p value
-    adjusted for the number of rows (Holm), and `at` the noise ratio.
+    `measure` is a key of `claims.what` in the locale files, `value` is a share or a difference of shares, `p` is the p
+    value adjusted for the number of rows (Holm), and `at` is the noise ratio.
     """
 
     key: TrialGroup
@@ -37,7 +38,7 @@ class ClaimEvidence:
     value: float
     low: float | None
     high: float | None
-    n: int  # questions
+    n: int  # number of questions
     verdict: Verdict
     p: float | None = None
     at: float | None = None
@@ -54,21 +55,21 @@ class ClaimFinding:
 
 @dataclass(frozen=True)
 class ClaimInputs:
-    """The cells and causes of errors that claims are checked against."""
+    """The cells and error causes against which claims are checked."""
 
     cells: Sequence[Cell]
     all_causes: Sequence[Cause] = ()
 
     @cached_property
     def causes(self) -> list[Cause]:
-        """Return the causes of errors of language models."""
+        """Return the error causes for language models."""
         return [cause for cause in self.all_causes if _is_language_model(cause.model)]
 
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str, str], list[Cell]]:
         found: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in self.cells:
-            # Claims are about the plain prompt, except in the table of prompting strategies.
+            # Claims refer to the plain prompt, except in the table of prompting strategies.
             is_plain = MARK not in cell.key.profile or cell.table == "remedies"
             is_usual = cell.scope == "all" and cell.place.get("arm") is None and is_plain
             if is_usual and _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
@@ -76,12 +77,12 @@ class ClaimInputs:
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """Return the cells of a metric that have a value, enough questions, and a language model."""
+        """Return a metric's cells that belong to a language model and have a value and enough questions."""
         cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
     def beside(self, cell: Cell, metric: str) -> Estimate | None:
-        """Return another metric of the same table, model, data, number of documents and noise ratio."""
+        """Return another metric for the same table, model, data, number of documents and noise ratio."""
         for other in self.of(cell.table, metric, cell.track):
             if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
                 return other.estimate
@@ -109,14 +110,14 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate is below a bound: its complete interval must be below, or above, to decide."""
+    """Return whether a rate is below a bound. It is undecided unless the whole interval is below or above the bound."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
 
 
 def conclude(claim: str, found: Iterable[ClaimEvidence]) -> ClaimFinding:
-    """Return the verdict: one counterexample contradicts a general claim, and only unanimous evidence supports it."""
+    """Return the verdict. One counterexample contradicts a general claim; only unanimous evidence supports it."""
     rows = tuple(found)
     if not rows:
         return ClaimFinding(claim, "not_enough_data")
@@ -136,7 +137,7 @@ def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
 
 
 class Gap(NamedTuple):
-    """The difference of two independent estimates."""
+    """The difference between two independent estimates."""
 
     value: float
     low: float
@@ -145,7 +146,7 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Estimate, second: Estimate) -> Gap:
-    """Return first minus second, with a z test on the standard errors that their intervals imply."""
+    """Return first minus second, with a z test that uses the standard errors implied by their intervals."""
     widths = [(estimate.high or 0.0) - (estimate.low or 0.0) for estimate in (first, second)]
     error = math.hypot(*(width / (2 * two_sided(LEVEL)) for width in widths))
     gap, reach = (first.value or 0.0) - (second.value or 0.0), two_sided(LEVEL) * error

@@ -1,4 +1,4 @@
-"""Checks of the paper's claims C1 to C10: one pure function per claim."""
+"""Check the paper's claims C1 to C10, with one pure function per claim."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
 EARLY = 0.4  # the noise ratio at which the paper reports a decline for questions with several parts
-ADHERENT = 0.9  # the format is followed if at least this share of refusals uses the required sentence
+ADHERENT = 0.9  # minimum share of refusals with the required sentence for the format to count as followed
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
-# Our error types by the names under which the paper prints their shares.
+# Our error types, keyed by the names that the paper uses when it prints their shares.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
-# The strategies that the paper suggests: matching question and document, reasoning steps, long documents.
+# The strategies suggested by the paper: matching question and document, reasoning steps, and long documents.
 _SUGGESTED = ("quote", "decompose", "isolate")
 
 
 def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C1: documents improve accuracy, even at the highest noise ratio (sign-flip test, closed book)."""
+    """Check C1: documents improve on closed-book accuracy even at the highest noise ratio (sign-flip test)."""
     ends = [
         cell
         for group in panels(inputs.of("transitions", "gain_by_documents"))
@@ -56,9 +56,9 @@ def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def refuse_less_than_without(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C9: models refuse less often with irrelevant documents than without documents (z test of the two rates).
+    """Check C9: models refuse less often with irrelevant documents than without documents (z test of both rates).
 
-    The run without documents that uses the same instruction is preferred, because the instruction says how to refuse.
+    A run without documents but with the same instruction is preferred, because the instruction says how to refuse.
     """
     closed = {
         cell.key: cell.estimate
@@ -84,7 +84,7 @@ def decline_only_late(inputs: ClaimInputs) -> ClaimFinding:
     """Check C2: accuracy declines with noise, significantly at 0.8 and not before.
 
     A decline is a drop of more than 3 points in the minimum-effect test, adjusted over the ratios (`decline_holm`).
-    A decline before 0.8 contradicts the claim, and so does an equivalent accuracy at 0.8 (`same_holm`).
+    A decline before 0.8 contradicts the claim, and so does equivalent accuracy at 0.8 (`same_holm`).
     """
     rows = []
     for group in panels(inputs.of("noise", "change")):
@@ -105,7 +105,7 @@ def _judge_ratio(inputs: ClaimInputs, cell: Cell, p: float) -> Verdict:
 
 
 def several_parts_suffer_more(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test of the changes)."""
+    """Check C6: at 0.4, questions with several parts lose more accuracy than simple ones (z test on the changes)."""
     simple = {_pairing(cell): cell.estimate for cell in _early_changes(inputs, "noise")}
     pairs = [
         (cell, gap_between(cell.estimate, simple[_pairing(cell)]))
@@ -142,18 +142,18 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _exceeds(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate contradicts an upper bound of all models. No single model can support such a bound."""
+    """Return whether a rate contradicts an upper bound for all models. No single model can support such a bound."""
     return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
-    """Return the best rate of a column of the paper in the language of a cell."""
+    """Return the best rate in one of the paper's columns, in the cell's language."""
     place = table.columns.index(column)
     return max(values[place] for lang, _, values in table.rows() if lang == cell.key.lang) / 100
 
 
 def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C4: a clear share of the refusals does not use the required sentence."""
+    """Check C4: a substantial share of the refusals does not use the required sentence."""
     return conclude(
         "C4",
         (
@@ -164,7 +164,7 @@ def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C5: no model beats the paper's best, without noise (60 and 67 %) and at 0.4 (43 and 55 %)."""
+    """Check C5: no model beats the paper's best rates, without noise (60 and 67 %) and at 0.4 (43 and 55 %)."""
     table = read_tables().integration
     return conclude(
         "C5",
@@ -178,7 +178,7 @@ def stay_below_the_papers_best(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C7: integration errors without noise have the paper's shares of error types (38, 28, 28 and 6 %).
+    """Check C7: without noise, integration errors have the paper's shares of error types (38, 28, 28 and 6 %).
 
     The paper's shares come from a sample (`ragbed paper`, S-4), so each is compared with an interval that is adjusted
     for four comparisons.
@@ -203,9 +203,9 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C8: models repeat the false answer for most of the questions that they answer without documents.
+    """Check C8: models repeat the false answer for most of the questions that they can answer without documents.
 
-    The rate covers known questions only, with all documents false and the warning in the instruction.
+    The rate covers only known questions, with only false documents and the warning in the instruction.
     """
     rows = []
     for cell in inputs.of("counterfactual", "override_of_known"):
@@ -218,7 +218,7 @@ def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:
 def help_as_hoped(inputs: ClaimInputs) -> ClaimFinding:
     """Check C10: a prompting strategy beats the plain prompt on the same questions and documents (sign-flip test).
 
-    The paper only expects that such strategies help, so one counterexample does not contradict the claim: gains and
+    The paper only expects such strategies to help, so one counterexample does not contradict the claim. Gains and
     losses count equally, and a mix of both is inconclusive.
     """
     cells = [

@@ -1,6 +1,6 @@
-"""Diagnosis: why responses are wrong, by the paper's error types and further ones, each with evidence.
+"""Diagnose why responses are wrong: the paper's error types and further ones, each with evidence.
 
-Data flows in one direction: `response_answers` (the answers of a response) → `context` (a trial with everything that
+Data flows in one direction: `response_answers` (the answers in a response) → `context` (a trial with everything that
 rules use) → RULES → `classify` (a diagnosis) → `summary` (shares) and `reruns` (calls with the cause removed).
 
 To add a type, write a function that yields its evidence, add its name to `records.NAMES`, and add a line to RULES.

@@ -1,4 +1,4 @@
-"""The diagnoses that `ragbed diagnose` stored in a run: `RUN/diagnose/diagnosis.jsonl`."""
+"""Read the diagnoses that `ragbed diagnose` stored in a run: `RUN/diagnose/diagnosis.jsonl`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
 
-_PATH = Path(FOLDER, FILE)  # in the folder of the run
-NONE = "none"  # the type of unclassified errors, whose share is always shown
+_PATH = Path(FOLDER, FILE)  # relative to the run folder
+NONE = "none"  # the type for unclassified errors, whose share is always shown
 
 
 class _StoredDiagnosis(Struct, frozen=True):
-    """The fields of a diagnosis that a report needs. The evidence is passed on unchanged."""
+    """The fields of a diagnosis that reports need. The evidence is passed on unchanged."""
 
     case: str
     model: str
     types: tuple[str, ...]
     repeat: int = 0
-    wrong: bool = True  # false if only the paper's scoring counts the response as wrong; not counted here
+    # False if only the paper's scoring counts the response as wrong; such responses are not counted here.
+    wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
 
 
@@ -45,7 +46,7 @@ class Cause(NamedTuple):
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
-    """Return the diagnoses of all runs that have any.
+    """Return the diagnoses from all runs that have any.
 
     Raises:
         DataError: A line is not a diagnosis.
@@ -59,7 +60,7 @@ def share_types(causes: Iterable[Cause]) -> dict[str, int]:
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with an error type, with its interval by item."""
+    """Return the share of wrong answers with an error type, with an interval clustered by item."""
     hits: Counter[tuple[str, str]] = Counter()
     trials: Counter[tuple[str, str]] = Counter()
     for cause in causes:

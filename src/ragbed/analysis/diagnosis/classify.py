@@ -1,4 +1,4 @@
-"""Diagnose a run: error types with evidence, and the source of each wrong answer."""
+"""Diagnose a run: determine the error types, with evidence, and the source of each wrong answer."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ragbed.testbeds.prompts.strategies import MARK
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
-FILE = "diagnosis.jsonl"  # folder inside RUN/diagnose
-_TRIALS = 64  # trials per job: half a second of work if all are wrong
+FILE = "diagnosis.jsonl"  # file name inside RUN/diagnose
+_TRIALS = 64  # trials per job, which take half a second if all are wrong
 
 
 @dataclass
 class DiagnosisCounts:
-    """The number of trials of a run by result.
+    """The numbers of trials in a run, by result.
 
     Attributes:
         asked: Trials with documents.
-        right: The part of them that is right on the robust and on the paper's track.
-        without: Trials without documents, which are not diagnosed, but compared with.
-        remedied: Trials of prompting strategies, which are not diagnosed.
+        right: Those that are right on both the robust track and the paper's track.
+        without: Trials without documents, which are not diagnosed but used for comparison.
+        remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.
-        untold: Misled responses without a closed-book response, which would show whether the model knew the answer.
+        untold: Misled responses with no closed-book response to show whether the model knew the answer.
     """
 
     asked: int = 0
@@ -59,7 +59,7 @@ class DiagnosisCounts:
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(get_args(Outcome), 0))
 
     def add(self, part: DiagnosisCounts) -> None:
-        """Add the counts of a part of the trials."""
+        """Add the counts from another part of the trials."""
         for name in ("asked", "right", "without", "remedied", "untold"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for outcome, count in part.outcomes.items():
@@ -97,7 +97,7 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial; None if it is right on both tracks."""
+    """Return the diagnosis of a trial, or None if it is right on both tracks."""
     judged, values = None, {}
     if stored.completion.outcome == "ok":
         reply = stored.completion.reply or ""
@@ -132,7 +132,7 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
 
 
 def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
-    """Return whether a trial is right on the robust track, as its testbed declares."""
+    """Return whether a trial is right on the robust track, as defined by its testbed."""
     return judged is not None and getattr(judged, right_score(stored.case)) is True
 
 
@@ -142,7 +142,7 @@ def _is_right_by_paper(trial: TrialContext) -> bool:
 
 
 def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
-    """Return the source of the wrong answer: the document with the closest sentence, memory, or none."""
+    """Return the source of the wrong answer: the document with the closest sentence, the model's memory, or none."""
     if trial.judged is None or trial.judged.refused:
         return None, None, None
     for answer, places in trial.origins:
@@ -160,7 +160,7 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
 
 
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
-    # Each part has only its own closed-book responses, because it may go to another process.
+    # Each part includes only its own closed-book responses, because it may be sent to another process.
     while part := list(islice(results, _TRIALS)):
         keys = {_key(stored) for stored in part}
         yield part, {key: known[key] for key in keys if key in known}
@@ -173,7 +173,7 @@ def _diagnose_part(part: _Part) -> tuple[DiagnosisCounts, list[tuple[Case, Diagn
 
 @dataclass(frozen=True)
 class Found:
-    """The diagnoses of a run, and the cases that they are about."""
+    """The diagnoses of a run and the cases they refer to."""
 
     tally: DiagnosisCounts
     diagnoses: list[Diagnosis]
@@ -185,10 +185,10 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
 
     Args:
         folder: The folder of the run.
-        engine: The engine that distributes the work; None for this process. The result does not depend on it.
+        engine: The engine that distributes the work; None to use this process. The result does not depend on it.
 
     Raises:
-        UsageError: The run belongs to a judge, or has no trial with documents.
+        UsageError: The run belongs to a judge or has no trials with documents.
     """
     with open_scored(folder) as store:
         known = _read_closed_book(store.results())
@@ -203,7 +203,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
 
 
 def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
-    """Write the diagnoses into the folder of the run, and return the path."""
+    """Write the diagnoses to the run folder, and return the path of the file."""
     path = place_inside(folder, FOLDER, FILE)
     check_regular(path)
     path.parent.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
-"""E3, concept confusion: the sentence with the wrong answer is about something similar to the subject of the question.
+"""E3, concept confusion: the sentence with the wrong answer is about something similar to the question's subject.
 
-It is another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A word before a noun is weak
-evidence. It counts only if the right answer was not out of reach (E1), as in the paper's first example, where the US
-Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
+The sentence is about another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A word before
+a noun is weak evidence. It counts only if the right answer was within reach (unlike in E1). In the paper's first
+example, the US Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem
 from ragbed.analysis.diagnosis.records import Evidence
 
-_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word inside a sentence; Chinese has none
-_SAME = "other"  # key of the evidence text for a sentence that is about something else
+_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; there are none in Chinese
+_SAME = "other"  # key of the evidence text for a sentence about something else
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-# Words before a noun that do not change its meaning.
+# Words in front of a noun that do not change its meaning.
 _NEUTRAL_EN = """
     maximum minimum preliminary provisional
     total overall whole entire main actual final own same such its new current exact official reported following
@@ -34,16 +34,16 @@ _NEUTRAL_ZH = re.compile(
     rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
-# Characters that distinguish things of one kind.
+# Characters that distinguish things of the same kind.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
 class Difference(NamedTuple):
-    """A qualifier of the question, and its replacement in the document.
+    """A qualifier in the question and its replacement in the document.
 
-    `found` is None if the name is missing. `where` is the key of the evidence text: for the same sentence, an earlier
-    one, or a missing name.
+    `found` is None if the name is missing. `where` is the key of the evidence text, which depends on whether the
+    replacement is in the same sentence or an earlier one, or the name is missing.
     """
 
     asked: str
@@ -52,11 +52,11 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield the first sentence with a wrong answer that is not about the subject of the question."""
+    """Yield the first sentence with a wrong answer that is not about the question's subject."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
-        # Edited documents are about the subject: only their answer is false.
+        # Edited documents are about the right subject; only their answer is false.
         if not places or not trial.is_of_relation(answer, places[0]) or trial.stance(places[0]) == "contradicts":
             continue
         if difference := _difference(trial, places[0]):
@@ -66,7 +66,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs. The parts of a question are not separated."""
+    """Return the first qualifier that differs. Questions with several parts are not split."""
     terms = trial.terms
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
@@ -76,7 +76,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence without the answer, then those before it, nearest first, with the keys of their texts."""
+    """Yield the sentence without the answer, then the sentences before it, nearest first, each with its text key."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
@@ -100,7 +100,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year of a part of a sentence: one in its clause, else the last before it, else the next."""
+    """Return the year that applies to a span: one in its clause, else the last one before it, else the first."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -125,8 +125,8 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | 
 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    """Return whether the document lacks the question's names, or the sentence has others instead."""
-    if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not explain a pronoun
+    """Return the missing names if the document has none of the question's names, or another name in their place."""
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt may not contain the pronoun's antecedent
         return None
     if terms.is_absent(place.page.folded):
         return Difference(", ".join(terms.names), None, "other.unnamed")
@@ -139,7 +139,7 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return the noun of the question, and the other kind of it in a sentence."""
+    """Return a noun from the question and the different kind of it that a sentence names."""
     if trial.case.lang == "en":
         return _other_kind_en(trial, place)
     question, sentence = trial.terms.folded, _without_answer(place)
@@ -166,14 +166,14 @@ def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield words that may qualify the next one, with its stem. Only names qualify a name, unlike in movie Titanic."""
+    """Yield each word that may qualify the next one, with the stem of the next one. Only names qualify a name."""
     for before, noun in pairwise(_WORD.findall(sentence)):
         if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
             yield before.lower(), stem(noun.lower())
 
 
 def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word may distinguish kinds: not a function word, not a verb, not in the question."""
+    """Return whether a word may distinguish kinds, i.e. is not a function word, a verb or a word from the question."""
     if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
@@ -191,13 +191,13 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a kind before the requested noun, which has none in the question."""
+    """Find a kind in front of the requested noun, which the question does not qualify."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
-        is_same_word = match[1][-1] == before  # e.g. 火车票 in both
+        is_same_word = match[1][-1] == before  # e.g. 火车票 in both texts
         is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
         if len(kind) > 1 and not is_same_word and not is_known:
             return noun, f"{match[1]}{noun}"

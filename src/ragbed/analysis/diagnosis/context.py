@@ -1,4 +1,4 @@
-"""A wrong trial with everything that rules use, computed on demand."""
+"""A wrong trial with everything that the rules use, computed on demand."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Rule: TypeAlias = Callable[["TrialContext"], Iterator[Evidence]]
 
 
 class AnswerLocation(NamedTuple):
-    """A sentence of a document that contains an answer.
+    """A sentence in a document that contains an answer.
 
-    `coverage` is the share of the question's terms in the sentence and the one before it.
+    `coverage` is the share of the question's terms that occur in the sentence or the one before it.
     """
 
     document: int
@@ -42,13 +42,13 @@ class AnswerLocation(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Return the answer in the normalised text."""
+        """Return the answer as it appears in the normalised text."""
         return self.page.folded[self.mention.start : self.mention.end]
 
 
 @dataclass(frozen=True)
 class ClosedBookAnswers:
-    """The response of the same model to the same item without documents."""
+    """The same model's response to the same item without documents."""
 
     correct: bool | None
     page: ParsedText
@@ -59,7 +59,7 @@ class TrialContext:
 
     Args:
         stored: The trial.
-        judged: The verdict of the robust track; None without a response.
+        judged: The verdict on the robust track; None without a response.
         values: The scores of all tracks; empty without a response.
         closed_book: The closed-book response to the same item, if there is one.
     """
@@ -77,14 +77,14 @@ class TrialContext:
         self._places: dict[int, list[AnswerLocation]] = {}
 
     def evidence(self, rule: Rule) -> list[Evidence]:
-        """Return the evidence of a rule; some rules use that of others."""
+        """Return the evidence found by a rule. Some rules use the evidence of others."""
         if rule not in self._found:
             self._found[rule] = list(rule(self))
         return self._found[rule]
 
     @cached_property
     def gold(self) -> Gold:
-        """Return the answer, prepared for matching."""
+        """Return the gold answer, prepared for matching."""
         return prepare(self.case.question, self.case.answer, self.case.fake, self.case.lang)
 
     @cached_property
@@ -94,7 +94,7 @@ class TrialContext:
 
     @cached_property
     def parts(self) -> tuple[SubQuestion, ...]:
-        """Return the sub-questions; empty if they cannot be determined."""
+        """Return the sub-questions, or nothing if they cannot be determined."""
         return split_question(self.case.question, self.case.lang, len(self.case.answer))
 
     @cached_property
@@ -104,7 +104,7 @@ class TrialContext:
 
     @cached_property
     def reply(self) -> ParsedResponse:
-        """Return the response with its answers."""
+        """Return the parsed response with its answers."""
         if self.judged is None:
             raise ValueError(f"{self.case.case} has no response")
         return read_reply(self.case, self.stored.completion, self.judged, self.gold)
@@ -116,9 +116,9 @@ class TrialContext:
 
     @cached_property
     def origins(self) -> list[tuple[GivenAnswer, list[AnswerLocation]]]:
-        """Return every wrong answer with its locations in the documents, best first; those with a location precede.
+        """Return the wrong answers with their locations in the documents; answers without a location come last.
 
-        If the question has several parts, only answers of the kind of a missing part count.
+        If the question has several parts, only answers of the same kind as a missing part are included.
         """
         missing = [self.gold.slots[part] for part in self.missing]
         has_parts = len(self.gold.slots) > 1
@@ -131,26 +131,26 @@ class TrialContext:
 
     @property
     def answers(self) -> bool:
-        """Return whether the response gives anything that may be an answer, or refuses."""
+        """Return whether the response contains a refusal or anything that may be an answer."""
         return self.judged is not None and (
             self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
         )
 
     def stance(self, place: AnswerLocation) -> Stance:
-        """Return the relevance label of a location's document."""
+        """Return the relevance label of the document at a location."""
         return self.case.documents[place.document].stance
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
-        """Return whether a sentence is about the question: it shares terms, or has a date or quantity as required."""
+        """Return whether a sentence may be about the question: it shares terms, or the answer is a date or quantity."""
         return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
     def terms_of(self, part: int) -> QuestionTerms:
-        """Return the terms of a sub-question, or of the question if its parts are unknown."""
+        """Return the terms of a sub-question, or those of the question if its parts are unknown."""
         return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
-        """Return the locations of an answer in the documents, the sentence closest to the question first."""
-        if id(slot) not in self._places:  # slots exist as long as the trial
+        """Return the locations of an answer in the documents, starting with the sentence closest to the question."""
+        if id(slot) not in self._places:  # slots live as long as the trial, so their ids are unique
             self._places[id(slot)] = sorted(
                 self._find_places(slot), key=lambda place: (-place.coverage, place.document, place.mention)
             )

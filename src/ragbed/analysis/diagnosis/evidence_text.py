@@ -1,4 +1,4 @@
-"""The texts of evidence in English and Chinese, because pages show it in both languages."""
+"""Evidence texts in English and Chinese, because pages show evidence in both languages."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ _WORDS = {
 
 
 def tell(key: str, **values: object) -> dict[str, Any]:
-    """Return the texts for a kind of evidence as fields of `Evidence`, with values for the braces."""
+    """Return the texts for a type of evidence as fields of `Evidence`, with the placeholders filled in."""
     english, chinese = _WORDS[key]
     return {"what": english.format(**values), "what_zh": chinese.format(**values)}

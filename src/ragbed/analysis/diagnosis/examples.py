@@ -1,4 +1,4 @@
-"""Error types of a run with an example each: the paper's Tables 2, 4 and 6 for the user's own run."""
+"""List the error types of a run with one example of each, like Tables 2, 4 and 6 of the paper."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ragbed.analysis.diagnosis.records import NAMES
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.store import StoredResult, open_store
 
-PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}  # the paper's table of each testbed's errors
+# Number of the paper's table that shows each testbed's errors.
+PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 
 
 class ErrorRow(NamedTuple):
-    """An error type of one model on one dataset, and the first response with it.
+    """An error type of one model on one dataset, and the first response that has it.
 
-    `share` is of the `wrong` answers, with an interval by item. `why` has the evidence of the diagnosis by language.
+    `share` is the share of the `wrong` answers, with an interval clustered by item. `why` is the evidence by language.
     """
 
     table: int
@@ -34,7 +35,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_error_rows(causes: Sequence[Cause]) -> list[ErrorRow]:
-    """Return the error types of the testbeds whose errors the paper shows, by table, model and dataset."""
+    """Return the error types, by table, model and dataset, for the testbeds whose errors the paper reports."""
     groups: dict[tuple[int, str, str, str], list[Cause]] = {}
     for cause in causes:
         testbed = cause.case.testbed

@@ -1,6 +1,6 @@
-"""E8 to E13, which the paper does not list: behaviour of the model, and errors of the metric, the data or the call.
+"""E8 to E13, which the paper does not list: errors by the model, the metric, the data or the call.
 
-E8: wrong wording of refusals. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: wrong
+E8: wrongly worded refusals. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: wrong
 data. E13: no answer.
 """
 
@@ -15,7 +15,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 
 
 def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
-    """E8: a refusal, or a warning of errors, without the sentence that the instruction requires."""
+    """E8: the response refuses or warns of errors, but without the sentence that the instruction requires."""
     if trial.judged is None:
         return
     for score, rule, wanted in (("refused", "refusal", REFUSAL), ("flagged", "flag", FLAG)):
@@ -28,7 +28,7 @@ def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
-    """E9: the false answer of the documents, although the model knows the right one without them."""
+    """E9: the response gives the documents' false answer, although the model knows the right one without them."""
     is_known = trial.closed_book is not None and trial.closed_book.correct
     if trial.judged is None or not trial.judged.misled or not is_known:
         return
@@ -43,7 +43,7 @@ def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
-    """E10: a refusal although the documents contain every part of the answer."""
+    """E10: the response refuses although the documents contain every part of the answer."""
     if trial.judged is None or not trial.judged.refused or trial.case.expect == "refuse":
         return
     supporting = [
@@ -54,7 +54,7 @@ def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_missed_credit(trial: TrialContext) -> Iterator[Evidence]:
-    """E11: right on the robust track, wrong by the paper's definition."""
+    """E11: the response is right on the robust track, but wrong by the paper's definition."""
     if trial.case.expect != "refuse" and trial.values.get("correct") and not trial.values["paper.correct"]:
         mention = next(mention for held in trial.reply.held for mention in held)
         start, end = trial.reply.page.place(mention)
@@ -64,7 +64,7 @@ def find_missed_credit(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
-    """E12: the answer cannot be matched, the false answer is the same, or a document has the wrong label."""
+    """E12: the answer cannot be matched or equals the false answer, or a document has the wrong label."""
     slots = trial.gold.slots
     if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
         yield Evidence(type="E12", **tell("no-answer"))
@@ -73,7 +73,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E12", **tell("same-answer"))
     for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
         contained = [page.says(slot, trial.gold) for slot in slots]
-        # The testbed `parts` asks for one part and also gives the documents of the others.
+        # The testbed `parts` asks for one part but also gives the documents for the others.
         if document.stance == "supports" and not any(contained) and trial.case.testbed != "parts":
             yield Evidence(type="E12", **tell("unsupported"), document=number)
         elif document.stance == "distracts" and all(contained):
@@ -82,7 +82,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_failure(trial: TrialContext) -> Iterator[Evidence]:
-    """E13: no response, an empty one, or one without an answer: truncated, or copied from the documents."""
+    """E13: there is no response, or it is empty, truncated without an answer, or copied from the documents."""
     completion, judged = trial.stored.completion, trial.judged
     if completion.outcome == "filtered":
         yield Evidence(type="E13", **tell("filtered"))

@@ -1,4 +1,4 @@
-"""E4 to E7: errors of questions with several parts."""
+"""E4 to E7: errors on questions with several parts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
-# The end of the text about an answer: also a comma, unless a pronoun follows.
+# The end of the text about an answer. A comma also ends it, unless a pronoun follows.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
 
 def find_merging(trial: TrialContext) -> Iterator[Evidence]:
-    """E4: one answer is given to several sub-questions of the same kind."""
+    """E4: the response gives one answer to several sub-questions of the same kind."""
     if not _answers_in_part(trial):
         return
-    reported: set[int] = set()  # an answer may be found twice, as a name and as a longer name that starts with it
+    reported: set[int] = set()  # an answer may be found twice: as a name, and as a longer name that starts with it
     for slot, mentions in _answers(trial):
         around = " ".join(_alone_around(trial, mention) for mention in mentions)
         shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
@@ -40,7 +40,7 @@ def find_merging(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
-    """E5: the response does not answer a sub-question, and did not merge it with another."""
+    """E5: the response neither answers a sub-question nor merges it with another."""
     if not _answers_in_part(trial) or trial.evidence(find_merging):
         return
     unanswered = len(trial.gold.slots) - _answer_count(trial)
@@ -54,7 +54,7 @@ def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
-    """E6: the answer to one sub-question is given to another."""
+    """E6: the response gives the answer to one sub-question for another."""
     if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
         return
     folded = trial.reply.page.folded
@@ -70,7 +70,7 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
-    """E7: an integration error of the noise types E1 to E3, which are 38 % in the paper."""
+    """E7: an integration error of the noise types E1 to E3. In the paper, these are 38 % of the integration errors."""
     if trial.case.testbed != INTEGRATION.name:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
@@ -80,20 +80,20 @@ def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a question with several parts has some answers, but fewer than parts."""
+    """Return whether a question with several parts was given some answers, but fewer than it has parts."""
     if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
     return 0 < _answer_count(trial) < len(trial.gold.slots)
 
 
 def _answer_count(trial: TrialContext) -> int:
-    """Return the number of different answers, right or wrong."""
+    """Return the number of distinct answers, right or wrong."""
     right = {frozenset(slot.forms) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held}
     return len(right) + (len(_wrong_answers(trial)) or (0 if right else min(1, len(trial.reply.wrong))))
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return wrong answers from a sentence without a right one, and values that are in no document."""
+    """Return the wrong answers from sentences that contain no right answer, and the values that are in no document."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
@@ -104,14 +104,14 @@ def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
 
 
 def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
-    """Return all answers of the response, right or wrong, with their mentions."""
+    """Return all answers in the response, right or wrong, with their mentions."""
     right = [(slot, [*held]) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     wrong = [(answer.slot, trial.reply.page.mentions(answer.slot, trial.gold)) for answer, _ in trial.origins]
     return [(slot, mentions) for slot, mentions in right + wrong if mentions]
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text about an answer: its sentence up to the next clause, if it has no other answer."""
+    """Return the text about an answer: up to the next clause, or less if its sentence contains other answers."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -126,7 +126,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts with a wrong answer instead of none, if the words around the answer show it."""
+    """Drop parts that were answered wrongly rather than ignored, if the words around the answer show this."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:
@@ -144,7 +144,7 @@ def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer has the position of its sub-question in a plain list of answers of one kind."""
+    """Return whether an answer is at the position of its sub-question in a plain list of answers of the same kind."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True
@@ -154,6 +154,6 @@ def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
 
 
 def _bound_to(trial: TrialContext, around: str) -> int | None:
-    """Return the only sub-question that the text around an answer is about."""
+    """Return the sub-question that the text around an answer is about, if there is exactly one."""
     spoken = _spoken_of(trial, around)
     return spoken[0] if len(spoken) == 1 else None

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:['.,-][a-z0-9]+)*|[\u3400-\u9fff]")
 
 
 class Sentence(NamedTuple):
-    """A sentence of a text, with its position in characters."""
+    """A sentence in a text, with its character positions."""
 
     number: int
     start: int
@@ -36,7 +36,7 @@ class ParsedText:
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """Return all sentences, which cover the text."""
+        """Return all sentences; together they cover the whole text."""
         spans = split_sentences(self.text)
         return [
             Sentence(number, start, end, self.text[start:end], fold(self.text[start:end], self.lang))
@@ -60,7 +60,7 @@ class ParsedText:
         return bool(self.mentions(slot, gold))
 
     def place(self, mention: Mention) -> tuple[int, int]:
-        """Return start and end of a mention in the original text."""
+        """Return the start and end of a mention in the original text."""
         return self._origins[mention.start], self._origins[max(mention.start, mention.end - 1)] + 1
 
     def sentence_at(self, mention: Mention) -> Sentence:
@@ -70,10 +70,10 @@ class ParsedText:
 
 @lru_cache(maxsize=8_192)
 def open_page(text: str, lang: Lang) -> ParsedText:
-    """Return a document. It is cached, because many conditions and models share it."""
+    """Return a parsed document. It is cached, because many conditions and models share it."""
     return ParsedText(text, lang)
 
 
 def tokens(folded: str) -> list[str]:
-    """Return the words of a normalised text; characters in Chinese."""
+    """Return the words in a normalised text, or the characters if it is Chinese."""
     return _TOKEN.findall(folded)

@@ -1,4 +1,4 @@
-"""The terms of a question: names and qualifiers that distinguish its subject from similar ones."""
+"""The terms of a question: names and qualifiers that distinguish its subject from similar subjects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.diagnosis.parsed_text import tokens
 from ragbed.schema import Lang
 from ragbed.scoring.robust.normalise import fold
 
-# Function words, and words in which responses refer to their task.
+# Function words, and words with which responses refer to their task.
 _STOP = """
     a an the of in on at by to for from with into onto over under about as is are was were be been being am has have
     had do does did will would shall should can could may might must not no nor and or but if then than so that this
@@ -24,7 +24,7 @@ _STOP = """
 """
 STOP = frozenset(_STOP.split())
 
-# A pattern of the words between the parts of a Chinese sentence.
+# A pattern for the words between the parts of a Chinese sentence.
 FRAME_ZH = (
     "根据新闻内容|据报道|报道|可能|授予|根据新闻|根据提供的文档|根据所提供的|根据提供的|根据文档|根据以上|文档中提到|文档中|文档|资料显示|答案|问题|信息|因此|所以|具体|分别|"
     "可以得知|可以看出|可知|得知|提到|显示|其中|以及|或者|但是|没有|我们|他们|她们|它们|这个|那个|这份|该|其|这|那|"
@@ -49,7 +49,7 @@ _CUT_ZH = re.compile(
     rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
     r"|[^\u3400-\u9fff·]+"
 )
-# Verbs, which are not names.
+# Verbs, which must not be taken for names.
 _DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
 
 
@@ -57,8 +57,8 @@ _DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败
 class QuestionTerms:
     """The terms of a question.
 
-    `content` are its content words (pairs of characters in Chinese), `names` the normalised names of its subject, and
-    `ordinals` have the counted noun, if there is one, and the number, e.g. ("quarter", "1").
+    `content` has its content words (pairs of characters in Chinese), `names` has the normalised names of its subject,
+    and `ordinals` has pairs of the counted noun, if any, and the number, e.g. ("quarter", "1").
     """
 
     lang: Lang
@@ -78,36 +78,36 @@ class QuestionTerms:
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Return whether a text has neither one of the names nor the start of one (鹭河大水 for 鹭河洪水)."""
+        """Return whether a text contains none of the names, nor the start of one (鹭河大水 for 鹭河洪水)."""
         has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
         return bool(self.names) and not has_start and not self.names_in(folded)
 
     def coverage(self, folded: str) -> float:
-        """Return the share of the question's content that a normalised text contains."""
+        """Return the share of the question's content words that a normalised text contains."""
         return len(self.content & _content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
 
 
 @lru_cache(maxsize=16_384)
 def take_apart(question: str, lang: Lang) -> QuestionTerms:
-    """Return the terms of a question. They are cached, because many conditions share it."""
+    """Return the terms of a question. They are cached, because many conditions share the question."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
     return QuestionTerms(lang, folded, _content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
 
 
 def years_in(folded: str) -> frozenset[str]:
-    """Return the years of a normalised text."""
+    """Return the years in a normalised text."""
     return frozenset(YEAR.findall(folded))
 
 
 def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
-    """Return the ordinals of a normalised text, with the counted noun."""
+    """Return the ordinals in a normalised text, with the nouns they count."""
     return frozenset(_ordinal(match) for match in _ORDINALS.finditer(folded))
 
 
 @lru_cache(maxsize=32_768)
 def _content_of(folded: str, lang: Lang) -> frozenset[str]:
-    """Return the stems of content words; pairs of characters in Chinese."""
+    """Return the stems of the content words, or pairs of characters in Chinese."""
     words = tokens(folded)
     if lang == "en":
         return frozenset(stem(word) for word in words if word not in STOP)
@@ -115,7 +115,7 @@ def _content_of(folded: str, lang: Lang) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """Return the approximate stem of a word: defeated, defeats → defeat."""
+    """Return the approximate stem of a word, e.g. "defeat" for "defeated" and "defeats"."""
     word = word.removesuffix("'s").removesuffix("'")
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -140,13 +140,13 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return titles in quotation marks, and other runs of characters that are not next to the question word."""
+    """Return the titles in quotation marks, and other runs of characters that are not next to the question word."""
     names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # the relation is before 是多少, but after 谁 or 哪部电影
+        if asking is not None:  # the relation precedes 是多少, but follows 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]

@@ -1,4 +1,4 @@
-"""Diagnoses: the types of an error with evidence, and the source of the wrong answer."""
+"""Diagnoses: the types of an error, with evidence, and the source of the wrong answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ragbed.schema import Lang, Record
 
 ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"]
 
-# The relevance label of the document with the wrong answer; `parametric` if only the closed-book response has it, and
-# `none` if it is nowhere.
+# The relevance label of the document with the wrong answer; `parametric` if only the closed-book response contains it,
+# and `none` if it is found nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
-# The paper's terms for E1 to E6. docs/reference/error-types.md has all definitions.
+# The paper's terms for E1 to E6, and ours for the others. All are defined in docs/reference/error-types.md.
 NAMES: dict[ErrorType, str] = {
     "E1": "long-distance information",
     "E2": "evidence uncertainty",
@@ -31,10 +31,10 @@ NAMES: dict[ErrorType, str] = {
 
 
 class Evidence(Record, frozen=True, kw_only=True):
-    """The reason for an error type.
+    """The evidence for an error type.
 
-    `start` and `end` are characters of the document or, if there is none, of the response. Documents and parts are
-    numbered from 0.
+    `start` and `end` are character positions in the document or, if there is none, in the response. Documents and parts
+    are numbered from 0.
     """
 
     type: ErrorType
@@ -45,25 +45,25 @@ class Evidence(Record, frozen=True, kw_only=True):
     end: int | None = None
     sentence: str | None = None
     cue: str | None = None  # the words that matched, e.g. a hedge or a pronoun
-    asked: str | None = None  # a qualifier of the question
-    found: str | None = None  # the replacement of that word in the sentence
-    distance: int | None = None  # words (characters in Chinese) between the subject of the question and the answer
-    part: int | None = None  # the sub-question
-    bound_to: int | None = None  # the sub-question that its answer is given to
-    confirmed: bool | None = None  # whether a call without the cause gave the right result; None without a call
+    asked: str | None = None  # a qualifier in the question
+    found: str | None = None  # the word that replaces it in the sentence
+    distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
+    part: int | None = None  # the sub-question concerned
+    bound_to: int | None = None  # the sub-question for which its answer was given instead
+    confirmed: bool | None = None  # whether a call without the cause gave the right result; None if there was no call
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """A wrong trial: a line of `RUN/diagnose/diagnosis.jsonl`."""
+    """A wrong trial, stored as a line in `RUN/diagnose/diagnosis.jsonl`."""
 
     case: str
     model: str
     repeat: int
     lang: Lang
-    wrong: bool  # false if only the paper's scoring counts it as wrong (E8, E11)
+    wrong: bool  # False if only the paper's scoring counts it as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
-    source: Source | None  # None without an answer
+    source: Source | None  # None if there is no answer
     said: str | None = None  # the wrong answer in the response
     document: int | None = None  # the document with the wrong answer, numbered from 0
-    hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tried
+    hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tested

@@ -1,4 +1,4 @@
-"""Results of reruns in a diagnosis: which error types they confirm, and which documents a wrong answer depends on."""
+"""Add rerun results to a diagnosis: the error types they confirm and the documents a wrong answer depends on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: dict[str, Callable[[Diagnosis, Case, Mapping[str, StoredResult]], Diagno
 
 
 def add_reruns(run: Path, diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case]) -> list[Diagnosis]:
-    """Return diagnoses with the results of all reruns, of this session and of earlier ones."""
+    """Return the diagnoses with the results of all reruns, from this session and earlier ones."""
     found = list(diagnoses)
     for kind, add in _KINDS.items():
         folders = {model: folder_of(run, kind, model) for model in {diagnosis.model for diagnosis in found}}
@@ -37,7 +37,7 @@ def add_reruns(run: Path, diagnoses: Sequence[Diagnosis], cases: Mapping[str, Ca
 
 
 def count_confirmed(diagnoses: Sequence[Diagnosis]) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Return, by model, testbed, language and error type, how many errors a rerun confirmed, and how many it tested."""
+    """Return the numbers of confirmed and tested errors by model, testbed, language and error type."""
     confirmed: Counter[tuple[str, ...]] = Counter()
     tested: Counter[tuple[str, ...]] = Counter()
     for diagnosis in diagnoses:
@@ -53,7 +53,7 @@ def count_confirmed(diagnoses: Sequence[Diagnosis]) -> dict[tuple[str, ...], tup
 
 
 def count_dependence(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
-    """Return how many wrong answers depend on one document, on several, or on none, of those that were tested."""
+    """Return how many of the tested wrong answers depend on one document, on several, or on none."""
     tested = [diagnosis.hangs_on for diagnosis in diagnoses if diagnosis.hangs_on is not None]
     return {
         "tried": len(tested),
@@ -64,7 +64,7 @@ def count_dependence(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
 
 
 def summary_values(counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
-    """Return the summary of a diagnosis as plain values."""
+    """Return a summary of the diagnoses as plain values."""
     confirmed = [
         {"model": model, "testbed": testbed, "lang": lang, "type": name, "confirmed": yes, "asked": tested}
         for (model, testbed, lang, name), (yes, tested) in count_confirmed(diagnoses).items()

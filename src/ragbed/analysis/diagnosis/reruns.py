@@ -1,6 +1,6 @@
-"""Further calls that test a diagnosis: the same case without the cause, or without one of its documents.
+"""Make further calls that test a diagnosis: the same case without the cause, or without one of its documents.
 
-They are stored as runs beside the diagnosed one, with the same guarantees.
+They are stored as runs in the diagnosed run's folder, with the same guarantees.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ragbed.scoring.robust.gold import prepare
 from ragbed.scoring.robust.verdict import judge, trim_response
 from ragbed.testbeds import right_score
 
-FOLDER = "diagnose"  # in the folder of the diagnosed run
+FOLDER = "diagnose"  # inside the folder of the diagnosed run
 SAMPLING = ("temperature", "top_p", "max_tokens")
 _REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
 
 
 def folder_of(run: Path, purpose: str, model: str) -> Path:
-    """Return the folder for further calls of a model. Each model has its own errors, and so its own cases."""
+    """Return the folder for further calls to a model. Each model has its own errors, and therefore its own cases."""
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
     return place_inside(run, FOLDER, purpose, f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
 
@@ -51,20 +51,20 @@ def sampling_of(store: RunStore) -> dict[str, str]:
 
 
 def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield the distinct cases that can confirm error types."""
+    """Yield the distinct cases that can confirm the error types."""
     yield from _distinct(
         intervene(cases[diagnosis.case], evidence) for diagnosis in diagnoses for evidence in diagnosis.evidence
     )
 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
-    """Return the case without the cause; None if its type cannot be confirmed."""
+    """Return the case without the cause, or None if the error type cannot be confirmed."""
     change = INTERVENTIONS.get(evidence.type)
     return None if change is None else change(case, evidence)
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield the cases of wrong answers without each of their documents."""
+    """Yield, for each wrong answer, its case without each of the documents in turn."""
     yield from _distinct(
         knock_out(cases[diagnosis.case], number)
         for diagnosis in diagnoses
@@ -80,19 +80,19 @@ def knock_out(case: Case, number: int) -> Case | None:
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """Return the results of further calls by the name of the changed case, without failed calls."""
+    """Return the results of further calls by the name of the changed case, excluding failed calls."""
     with open_store(folder, create=False) as store:
         return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
 
 def count_failed(folder: Path) -> int:
-    """Return the number of calls that ended in an error."""
+    """Return the number of calls that failed."""
     with open_store(folder, create=False) as store:
         return sum(stored.completion.outcome == "error" for stored in store.results())
 
 
 def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """Return the diagnosis with the result of the further calls for each piece of evidence."""
+    """Return the diagnosis with the results of the further calls added to each piece of evidence."""
     confirmed = []
     for evidence in diagnosis.evidence:
         changed = intervene(case, evidence)
@@ -103,7 +103,7 @@ def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult
 
 
 def hang(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """Return the diagnosis with the documents that the wrong answer depends on."""
+    """Return the diagnosis with the documents on which the wrong answer depends."""
     if not diagnosis.wrong or diagnosis.said is None:
         return diagnosis
     without = {number: knock_out(case, number) for number in range(len(case.documents))}
@@ -135,7 +135,7 @@ def _distinct(cases: Iterable[Case | None]) -> Iterator[Case]:
 
 
 def _bring_together(case: Case, evidence: Evidence) -> Case | None:
-    """E1: reduce the supporting documents to the sentence that names the subject and the one with the answer."""
+    """E1: reduce the supporting documents to the sentence naming the subject and the sentence with the answer."""
     if evidence.document is None or evidence.start is None:
         return None
     page = open_page(case.documents[evidence.document].text, case.lang)
@@ -158,7 +158,7 @@ def _bring_together(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
-    """E2: remove the sentence that hedges."""
+    """E2: remove the hedging sentence."""
     if evidence.document is None or evidence.start is None or evidence.end is None:
         return None
     text = case.documents[evidence.document].text
@@ -172,7 +172,7 @@ def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_document(case: Case, evidence: Evidence) -> Case | None:
-    """E3: remove the document or, if it supports the answer, the sentence."""
+    """E3: remove the document or, if it supports the answer, only the sentence."""
     if evidence.document is None:
         return None
     if case.documents[evidence.document].stance == "supports":
@@ -182,7 +182,7 @@ def _drop_document(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _ask_part(case: Case, evidence: Evidence) -> Case | None:
-    """E4 to E6: call the model with the sub-question alone."""
+    """E4 to E6: ask the sub-question on its own."""
     parts = split_question(case.question, case.lang, len(case.answer))
     if evidence.part is None or not parts:
         return None
@@ -195,12 +195,12 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If none is left, the closed-book response has the result already."""
+    """E9: remove all false documents. If no documents remain, the closed-book response already provides the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
 
-# Types that further calls can confirm; the others hold by definition.
+# Error types that further calls can confirm; the others hold by definition.
 INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
     "E1": _bring_together,
     "E2": _drop_sentence,
@@ -213,14 +213,14 @@ INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
 
 
 def _with_documents(case: Case, documents: Sequence[Document], purpose: str) -> Case | None:
-    """Return the case with other documents; None if the prompt does not contain them as one block."""
+    """Return the case with other documents, or None if the prompt does not contain its documents as one block."""
     old, new = ("\n".join(document.text for document in some) for some in (case.documents, documents))
     messages = _replace(case.messages, old, new)
     return None if messages is None or not old else _rename(case, purpose, messages, documents=tuple(documents))
 
 
 def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, ...] | None:
-    """Replace the last occurrence of a text in messages."""
+    """Replace the last occurrence of a text in the messages."""
     for number in reversed(range(len(messages))):
         before, found, after = messages[number].content.rpartition(old)
         if found:
@@ -230,7 +230,7 @@ def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, 
 
 
 def _rename(case: Case, purpose: str, messages: tuple[Message, ...], **changes: object) -> Case:
-    # The hash of the prompt is part of the name, so a changed diagnosis never gets an old response.
+    # The name includes a hash of the prompt, so that a changed diagnosis never gets an outdated response.
     text = "\0".join(message.content for message in messages)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return structs.replace(case, case=f"{case.case},{purpose},prompt={digest}", messages=messages, **changes)

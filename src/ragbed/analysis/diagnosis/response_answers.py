@@ -1,7 +1,7 @@
-"""The answers of a response, right or wrong, and their positions.
+"""Find the answers in a response, right or wrong, and their positions.
 
 Right answers are those that the robust scorer matched. Wrong answers are what the response adds to the question: a date
-or quantity if the answer is one, else a name. Answers that are announced as such come first.
+or quantity if the gold answer is one, and otherwise a name. Answers that are announced as such come first.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from ragbed.scoring.robust.units import LOOSE
 from ragbed.scoring.robust.verdict import RobustVerdict, trim_response
 from ragbed.text import bears_answer
 
-MOST = 8  # maximum number of wrong answers of one response
-_LONGEST_NAME = {"en": 80, "zh": 24}  # in characters; longer texts are sentences
-_COPIED = {"en": 60, "zh": 20}  # the least number of characters of a copy; shorter texts may be titles or names
-_BEGUN = 4  # characters that identify the start of a sentence
+MOST = 8  # maximum number of wrong answers to extract from one response
+_LONGEST_NAME = {"en": 80, "zh": 24}  # maximum length of a name in characters; longer texts are sentences
+_COPIED = {"en": 60, "zh": 20}  # minimum length of a copied text in characters; shorter matches may be titles or names
+_BEGUN = 4  # minimum number of characters that identify the start of a sentence
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
-_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # may be part of a name and of the question
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # characters that may belong both to a name and to the question
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100  # a count from which on the number alone identifies it, e.g. 331张 for 331票
-_SHARED_ZH = 2  # the least number of characters that count as repeated from the question
+_TELLING = 100  # minimum count that the number alone identifies, e.g. 331张 for 331票
+_SHARED_ZH = 2  # minimum number of characters that count as repeated from the question
 
 
 class GivenAnswer(NamedTuple):
-    """An answer of a response, with its position. `slot` is for finding it in documents."""
+    """An answer in a response, with its position. `slot` is used to find the answer in documents."""
 
     text: str
     start: int
@@ -52,13 +52,13 @@ class ParsedResponse:
     """A response with its answers. `is_copy` is set if it only copies a document."""
 
     page: ParsedText
-    held: tuple[tuple[Mention, ...], ...]  # places where each part of the answer is asserted
+    held: tuple[tuple[Mention, ...], ...]  # mentions that assert each part of the answer
     wrong: tuple[GivenAnswer, ...]
     is_copy: bool
 
 
 def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: Gold) -> ParsedResponse:
-    """Find the answers of a response."""
+    """Find the answers in a response."""
     page = ParsedText(trim_response(completion.reply or ""), case.lang)
     asserted = {mention[:2] for mention in _asserted(judged, "answer.")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
@@ -82,7 +82,7 @@ def _asserted(judged: RobustVerdict, prefix: str) -> list[Mention]:
 def _is_idle_copy(case: Case, page: ParsedText, *, is_cut: bool) -> bool:
     """Return whether a response copies a document without answering.
 
-    It shares nothing with the question, or was truncated at the start of the sentence with the answer.
+    Such a response shares no terms with the question, or was truncated at the start of the sentence with the answer.
     """
     text = page.folded.strip(" .。")
     if len(text) < _COPIED[case.lang]:
@@ -109,7 +109,7 @@ def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterat
 
 
 def to_slot(case: Case, answer: str) -> GoldSlot:
-    """Prepare an answer for matching: a full date also without its year, a count with any counting word."""
+    """Prepare an answer for matching. A full date also matches without its year, a large count with any unit noun."""
     slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
     if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())
@@ -118,7 +118,7 @@ def to_slot(case: Case, answer: str) -> GoldSlot:
 
 
 def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int]]:
-    """Return parts of a response that may be its answer, the most likely first."""
+    """Return the parts of a response that may be its answer, most likely first."""
     terms = take_apart(case.question, case.lang)
     found = _values(page, gold, terms)
     if any(slot.names for slot in gold.slots):
@@ -131,7 +131,7 @@ def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int
 
 
 def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return dates and quantities of the requested kind that are not in the question."""
+    """Return the dates and quantities of the requested kind that are not in the question."""
     reading, spans = FoldedResponse(page.folded), []
     known = FoldedResponse(terms.folded)
     if any(slot.dates for slot in gold.slots):
@@ -153,7 +153,7 @@ def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[in
 
 
 def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
-    """Return quantities with a requested unit; else those without one, counts for a count, and any measure."""
+    """Return quantities with a requested unit, or else those without a unit, counts for a count, and any measure."""
     same = [quantity for quantity in counted if quantity.unit in wanted or "" in wanted]
     is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
     near = [quantity for quantity in counted if not quantity.unit or (is_count and quantity.unit in LOOSE)]
@@ -165,7 +165,7 @@ def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
 
 
 def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
-    """Return whether two answers are of one kind, so that they can be confused."""
+    """Return whether two answers are of the same kind, so that one can be mistaken for the other."""
     if first.quantities and other.quantities:
         units = first.quantities[0].unit, other.quantities[0].unit
         return units[0] == units[1] or all(unit in LOOSE for unit in units)
@@ -173,13 +173,13 @@ def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
 
 
 def _is_idle(folded: str, quantity: Quantity) -> bool:
-    # A year is not a quantity, nor is the 一 of 一台, which means 'a'.
+    # A year is not a quantity, and neither is the 一 in 一台, which means 'a'.
     text = folded[quantity.start : quantity.end]
     return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 
 
 def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return names that are not in the question, without function words at the start of a sentence."""
+    """Return the names that are not in the question, without function words at the start of a sentence."""
     spans = []
     for match in _NAME_EN.finditer(text):
         start, end = match.span(1) if match[1] else match.span()
@@ -192,7 +192,7 @@ def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
 
 
 def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return runs of words that are not in the question, for answers that are not names."""
+    """Return the runs of words that are not in the question, for answers that are not names."""
     spans: list[tuple[int, int]] = []
     last_new = False
     for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):
@@ -211,7 +211,7 @@ def _is_new(word: str, terms: QuestionTerms) -> bool:
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
-    """Return titles, and runs of characters that are not in the question, split at function words."""
+    """Return the titles, and the runs of characters that are not in the question, split at function words."""
     repeated = [False] * len(text)
     for at in range(len(text) - _SHARED_ZH + 1):
         if text[at : at + _SHARED_ZH].lower() in question:
@@ -225,7 +225,7 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
 
 
 def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int, int]]:
-    """Join runs that a word of the question separates, e.g. 鲁班里工程集团 if the question has 工程."""
+    """Join runs that are separated by a word from the question, e.g. 鲁班里工程集团 if the question contains 工程."""
     joined = runs[:1]
     for start, end in runs[1:]:
         last = joined[-1][1]

@@ -1,7 +1,7 @@
-"""Split a question with several parts: at commas between complete questions, or at a list.
+"""Split a question with several parts at commas between complete questions, or at the members of a list.
 
-'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' has a list, and its parts
-are the question with one member of the list each.
+'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' contains a list, and each
+part is the question with one member of the list.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是
 class SubQuestion(NamedTuple):
     """A complete sub-question.
 
-    `anchors` are normalised words (characters in Chinese) that no other part has; only numbers, if all parts have some.
+    `anchors` are normalised words (characters in Chinese) that no other part has, or only numbers if all parts have
+    some.
     """
 
     text: str
@@ -42,7 +43,7 @@ class SubQuestion(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion, ...]:
-    """Return the given number of parts of a question; empty if they cannot be determined."""
+    """Split a question into the given number of parts; return nothing if they cannot be determined."""
     if wanted < 2:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
@@ -62,7 +63,7 @@ def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
     return []
 
 
-# Separators of complete questions; the first that gives the right number of parts is used.
+# Separators between complete questions; the first that gives the right number of parts is used.
 _BREAKS = {
     "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
     "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],

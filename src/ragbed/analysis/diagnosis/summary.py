@@ -1,4 +1,4 @@
-"""Summaries of diagnoses: the shares of error types, and the sources of wrong answers."""
+"""Summarise diagnoses: the shares of error types and the sources of wrong answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNCLASSIFIED = "unclassified"
 NO_ANSWER = "no answer"
 SOURCES = ("supports", "distracts", "contradicts", "parametric", "none", NO_ANSWER)
 
-# Per cent of ChatGLM2-6B's integration errors without noise, which the paper counted by hand.
+# Percentages of ChatGLM2-6B's integration errors without noise, as counted by hand in the paper.
 PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
 
 
@@ -29,7 +29,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeShare:
-    """The share of a group's wrong trials with a property, with an interval by question."""
+    """The share of a group's wrong trials that have a property, with an interval clustered by question."""
 
     name: str
     count: int
@@ -37,7 +37,7 @@ class TypeShare:
     share: Interval
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return the share as plain values."""
         value, low, high = (round(number, 6) for number in self.share)
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
@@ -46,8 +46,9 @@ class TypeShare:
 class GroupSummary:
     """The summary of a group.
 
-    Shares are of the trials that are `wrong` on the robust track. An error can have several types, but one source.
-    `paper_types` counts E8 and E11 among the `paper_only` trials, which only the paper's scoring counts as wrong.
+    Shares refer to the trials that are `wrong` on the robust track. An error can have several types, but only one
+    source. `paper_types` counts E8 and E11 among the `paper_only` trials, which only the paper's scoring counts as
+    wrong.
     """
 
     group: Group
@@ -58,7 +59,7 @@ class GroupSummary:
     paper_types: tuple[tuple[str, int], ...]
 
     def as_json(self) -> dict[str, object]:
-        """Return plain values."""
+        """Return the summary as plain values."""
         return self.group._asdict() | {
             "wrong": self.wrong,
             "paper_only": self.paper_only,

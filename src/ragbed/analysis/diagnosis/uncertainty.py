@@ -1,6 +1,6 @@
-"""E2, evidence uncertainty: a guess, a rumour or a preliminary figure was taken for a fact.
+"""E2, evidence uncertainty: a guess, a rumour or a preliminary figure was taken as fact.
 
-Whether a document is older than the event is not checked, because cases have no dates of their documents.
+Whether a document predates the event is not checked, because cases do not include document dates.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 
 def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield the first sentence with a wrong answer that hedges."""
+    """Yield the first hedging sentence that contains a wrong answer."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:
@@ -47,6 +47,6 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
-    # A hedge that the question has too does not count: it may ask for the favourite.
+    # A hedge that is also in the question does not count, because the question may ask e.g. for the favourite.
     cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
     return next((cue for cue in cues if cue not in trial.terms.folded), None)

@@ -1,4 +1,4 @@
-"""Judged metrics as cells of a report: Rej*, ED* and CR next to the rule-based scores."""
+"""Report cells for judged metrics: Rej*, ED* and CR, next to the rule-based scores."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.store import open_store
 from ragbed.schema import Estimate
 
-THEN = "_then_correct"  # suffix of a criterion's metric: the share of yes with the right answer (CR)
+THEN = "_then_correct"  # suffix of a criterion's metric for the share of yes verdicts with the right answer (CR)
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
-    """Return the cells of all judges of runs. Rates are over all attempted cases, as in other tables."""
+    """Return the cells of all judges for several runs. Rates are over all attempted cases, as in other tables."""
     found = [(run, path.parent.name) for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}"))]
     return [cell for run, judge in found for cell in _read(run, place_inside(run, FOLDER, judge, NAME))]
 
@@ -31,9 +31,9 @@ def _read(run: Path, path: Path) -> Iterator[Cell]:
             settings = store.settings()
             criterion = CRITERIA.get(settings.get("criterion", ""))
             judges = [name for name, _ in store.models().values()]
-    except EmptyRun:  # the judge was killed while its file was created
+    except EmptyRun:  # the judge's run was killed while its file was being created
         return
-    if criterion is None or settings.get("prompt") != criterion.prompt:  # verdicts on other instructions
+    if criterion is None or settings.get("prompt") != criterion.prompt:  # the verdicts are for other instructions
         return
     scope = Scope(run, criterion)
     for counts in tabulate(scope, scope.replies(), read_judgements(path.parent, criterion, judges)):
@@ -49,7 +49,7 @@ def _rate_cell(counts: JudgedCell) -> Cell:
         interval = clustered_wilson(
             [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
         )
-    # Failed calls and empty responses are decided without the judge.
+    # Failed calls and empty responses are decided without a judge.
     n = counts.judged + counts.empty + counts.errors
     return _cell(counts, counts.criterion, interval, (n, len(clusters), counts.asked, counts.unanswered))
 

@@ -17,9 +17,9 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 
 def render(name: str, subject: Case, reply: str) -> str:
-    """Return the prompt of a criterion for a response to a case."""
+    """Return a criterion's prompt for a response to a case."""
     # Small judges follow what they read last. Without the reminder, and without a mark before every judged line, a
-    # response that dictates its verdict misleads a model of 1.5 billion parameters four times as often.
+    # response that dictates its own verdict misleads a model with 1.5 billion parameters four times as often.
     template = _text(subject.lang, name).replace("{REMINDER}", _text(subject.lang, "reminder"))
     documents = "\n\n".join(document.text for document in subject.documents)
     answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)
@@ -28,7 +28,7 @@ def render(name: str, subject: Case, reply: str) -> str:
 
 
 def prompt_hash(name: str) -> str:
-    """Return the hash of a criterion's instructions in all languages, which is stored with judgements."""
+    """Return a hash of a criterion's instructions in all languages, which is stored with the judgements."""
     texts = [_text(lang, file) for lang in _LANGS for file in (name, "fence", "reminder")]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
 
@@ -47,20 +47,20 @@ _YES_NO: dict[str, bool | None] = {"yes": True, "no": False}
 
 @dataclass(frozen=True)
 class Criterion:
-    """A question to a judge.
+    """A question for a judge.
 
     Attributes:
-        name: Its name in options.
-        asks: The meaning of a yes, for tables and help.
-        applies: Whether a case can be judged.
+        name: Its name in command-line options.
+        asks: The meaning of a yes verdict, for tables and help texts.
+        applies: Returns whether a case can be judged.
         render: Returns the prompt for a case and its response.
         read: Parses the judge's response.
         prompt: Hash of the instructions.
-        words: The closed list of last lines that a judge may write, if there is one.
-        of_reply: Whether the response is judged, or only the question and the documents.
-        rule: The rule-based score of the same property.
-        then: The score that is counted among the yes: a correction after a detected error.
-        temperature: Sampling temperature of the judge for a single vote.
+        words: The closed list of last lines that a judge may write, if any.
+        of_reply: Whether the response itself is judged, rather than only the question and the documents.
+        rule: The rule-based score for the same property.
+        then: The score that is counted among the yes verdicts, e.g. a correction after a detected error.
+        temperature: The judge's sampling temperature for a single vote.
     """
 
     name: str
@@ -99,7 +99,7 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], render: Callable[[Case, str], str],
     read: Callable[[str], bool], *, rule: str, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    # A judged metric of the paper, with its flaws: no fence, no closed list, and the API's default temperature.
+    # A judged metric from the paper, with its flaws: no fence, no closed list, and the API's default temperature.
     prompt = starred.prompt_hash(f"{name.removeprefix('code.')}.md")
     return Criterion(name, asks, applies, render, read, prompt, rule=rule, then=then, temperature=1.0)
 

@@ -1,4 +1,4 @@
-"""The run of a judge, stored beside the run that it judges and with the same guarantees."""
+"""A judge's run, stored in the folder of the run that it judges, with the same guarantees."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring import score
 
-FOLDER = "judge"  # in the folder of the judged run
+FOLDER = "judge"  # inside the folder of the judged run
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The responses of a run that are judged by a criterion.
+    """The responses in a run that are judged by a criterion.
 
     Attributes:
         run: The folder of the run.
         criterion: The criterion.
-        testbeds: The testbeds to judge; empty for those that the criterion applies to.
+        testbeds: The testbeds to judge; empty for all that the criterion applies to.
         only_unsure: Whether only responses are judged whose verdict by rules is `unsure`.
     """
 
@@ -37,7 +37,7 @@ class Scope:
     only_unsure: bool = False
 
     def replies(self) -> Iterator[StoredResult]:
-        """Yield the results to judge, including failed calls, which count without a verdict."""
+        """Yield the results to judge, including failed calls, which are counted without a verdict."""
         with open_scored(self.run) as store:
             for stored in store.results():
                 case = stored.case
@@ -56,9 +56,9 @@ class Scope:
                     yield case
 
     def folder(self, sampling: Sampling) -> Path:
-        """Return the folder of the judgements. Other instructions or settings have another one."""
+        """Return the folder for the judgements. Different instructions or settings use a different folder."""
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}".encode()).hexdigest()
         part = " unsure" if self.only_unsure else ""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 
@@ -70,13 +70,13 @@ def is_unsure(stored: StoredResult) -> bool:
 
 
 def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
-    """Return whether a judge is needed: failed calls and empty responses need none."""
+    """Return whether a result needs a judge; failed calls and empty responses do not."""
     has_text = stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
     return has_text or not criterion.of_reply
 
 
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """Return the verdicts of judges by the name of the judged case. Several votes give one verdict."""
+    """Return the judges' verdicts by the name of the judged case. Several votes are combined into one verdict."""
     votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
@@ -87,7 +87,7 @@ def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict on a result. An empty response is a no without a judge."""
+    """Return the verdict on a result. An empty response counts as a no without a judge."""
     if criterion.of_reply and stored.completion.outcome != "ok":
         return stored.completion.outcome
     if not needs_judge(criterion, stored):

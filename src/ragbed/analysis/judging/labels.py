@@ -1,4 +1,4 @@
-"""Human labels of responses: read from a file with one label per line, and combined to one value per response."""
+"""Read human labels for responses from a file with one label per line, and combine them into one value per response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.schema import Record
 
 
 class Label(Record, frozen=True, kw_only=True):
-    """A line of a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
+    """A line in a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
 
     criterion: str
     model: str
@@ -24,7 +24,7 @@ class Label(Record, frozen=True, kw_only=True):
     repeat: int = 0
     label: bool | None = None
     rater: str = ""
-    probability: float | None = None  # probability of drawing the response; None if all were equally likely
+    probability: float | None = None  # probability that the response was drawn; None if all were equally likely
     question: str | None = None
     answer: str | None = None
     documents: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Label(Record, frozen=True, kw_only=True):
 
 
 class LabelledUnit(NamedTuple):
-    """The response that a label belongs to."""
+    """The response to which a label refers."""
 
     criterion: str
     model: str
@@ -41,7 +41,7 @@ class LabelledUnit(NamedTuple):
 
 
 class AgreedLabel(NamedTuple):
-    """The label of most raters."""
+    """The majority label of the raters."""
 
     value: bool
     probability: float | None
@@ -50,13 +50,13 @@ class AgreedLabel(NamedTuple):
 
 @dataclass
 class Labels:
-    """The combined labels of a file, and the number of unused labels by reason."""
+    """The combined labels from a file, and the number of unused labels by reason."""
 
     agreed: dict[LabelledUnit, AgreedLabel] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[LabelledUnit]) -> None:
-        """Drop labels of responses that are not in the run, or not judged now."""
+        """Drop labels for responses that are not in the run or are not judged in this session."""
         criteria = {unit.criterion for unit in known}
         for unit in self.agreed.keys() - known:
             del self.agreed[unit]
@@ -84,9 +84,9 @@ def read_labels(path: Path) -> Labels:
 
 
 def settle_labels(lines: Iterable[Label]) -> Labels:
-    """Return the label of most raters for each response.
+    """Return the majority label for each response.
 
-    A rater counts once. Raters who gave both labels do not count, and a tie gives no label.
+    Each rater counts once. Raters who gave both labels do not count, and a tie gives no label.
     """
     by_unit: dict[LabelledUnit, dict[str, set[bool]]] = {}
     probabilities: dict[LabelledUnit, float | None] = {}

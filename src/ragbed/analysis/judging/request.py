@@ -1,4 +1,4 @@
-"""A stored response as a case for the judge, named by the hash of the prompt."""
+"""Turn a stored response into a case for the judge, named by the hash of the prompt."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Message
 from ragbed.testbeds.prompts.requests import case_of
 
-LONGEST = 64_000  # characters of a prompt; longer ones are counted, but not judged
+LONGEST = 64_000  # maximum length of a prompt in characters; responses with longer ones are counted, but not judged
 
 
 def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
-    """Return the judge's case for a response.
+    """Return the case in which a judge rates a response.
 
-    Its name is the hash of the prompt, so a changed response never gets an old judgement, and responses with the same
-    prompt are judged once.
+    The case is named by the hash of its prompt, so a changed response never gets an old judgement, and responses with
+    the same prompt are judged once.
     """
     subject = stored.case
     prompt = criterion.render(subject, stored.completion.reply or "" if criterion.of_reply else "")

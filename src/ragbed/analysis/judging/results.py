@@ -1,4 +1,4 @@
-"""Results of judges as plain values: rates by condition, agreement with people, agreement between two judges."""
+"""Return judge results as plain values: rates by condition, agreement with people, and agreement between judges."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ragbed.runs.store import StoredResult
 
 @dataclass(frozen=True)
 class CriterionJudgements:
-    """The judgements of a run on one criterion; everything is read when it is first used.
+    """The judgements of a run on one criterion; everything is read on first use.
 
     Attributes:
         scope: The criterion and the judged responses.
         folder: The run folder of the judgements.
-        judges: Model strings of the judges.
-        labels: Labels of people, if there are any.
+        judges: The judges' model strings.
+        labels: Human labels, if there are any.
     """
 
     scope: Scope
@@ -55,7 +55,7 @@ class CriterionJudgements:
 
     @cached_property
     def labelled(self) -> dict[str, list[JudgedResult]]:
-        """The verdicts of each judge with the labels of people."""
+        """The verdicts of each judge with the human labels."""
         labels = self.labels or Labels()
         return {
             judge: join_labels(self.scope, self.replies, verdicts, labels)
@@ -69,7 +69,7 @@ class CriterionJudgements:
         return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
 
     def rates(self) -> Iterator[dict[str, Any]]:
-        """Yield counts and rate of each judge and condition, with the corrected rate if there are labels."""
+        """Yield the counts and rate for each judge and condition, with the corrected rate if there are labels."""
         for judge in self.judgements:
             corrected = {} if self.labels is None else correct_rates(self.labelled[judge])
             for cell in self.cells:
@@ -88,7 +88,7 @@ class CriterionJudgements:
                     }
 
     def validations(self) -> Iterator[dict[str, Any]]:
-        """Yield the agreement of each judge with people, by language."""
+        """Yield each judge's agreement with people, by language."""
         for judge, judged in self.labelled.items():
             for validation in validate_judge(judge, self.scope.criterion.name, judged):
                 agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}
@@ -118,7 +118,7 @@ class CriterionJudgements:
 
 
 def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:
-    """Write responses for people to label, `size` per criterion; return how many."""
+    """Write `size` responses per criterion for people to label, and return the number written."""
     drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
     with write_whole(path) as sink:
         for label in drawn:
@@ -127,9 +127,9 @@ def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - any plain value
-    """Return a value without NaN and infinity, which become None: JSON has neither."""
+    """Replace NaN and infinity, which JSON does not support, with None."""
     if isinstance(value, tuple):
         return [finite(part) for part in value]
-    if isinstance(value, float):  # numpy's floats too, which the JSON encoder refuses
+    if isinstance(value, float):  # including numpy floats, which the JSON encoder rejects
         return float(value) if math.isfinite(value) else None
     return value

@@ -1,4 +1,4 @@
-"""Choose responses for people to label: some of every stratum, and more of those where rule and judge disagree."""
+"""Choose responses for people to label: some from every stratum, and more from those where rule and judge disagree."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Stratum: TypeAlias = tuple[bool, str, str]
 def draw_sample(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]], size: int
 ) -> list[Label]:
-    """Draw responses to label, with their probabilities; the same ones every time.
+    """Draw responses to label, with their probabilities. The draw is always the same.
 
-    If there are enough, half of them are responses on which a rule and a judge, or two judges, disagree, because their
-    labels are most informative. The probabilities let the correction account for it.
+    If there are enough, half of them are responses on which a rule and a judge, or two judges, disagree, because these
+    labels are the most informative. The probabilities let the correction account for this.
 
     Raises:
         UsageError: The sample is smaller than the number of strata.
@@ -38,12 +38,12 @@ def draw_sample(
         raise UsageError(f"sample={size} must be at least {len(strata)} (one per stratum).")
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
-    # Every stratum gets at least one, because the correction cannot account for one that is never drawn.
+    # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
     half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
     shares = _share_out(size - sum(half.values()), settled)
     shares |= _share_out(
         size - sum(shares.values()), disputed
-    )  # includes the responses that the settled strata cannot supply
+    )  # includes the responses that the undisputed strata cannot supply
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
@@ -52,7 +52,7 @@ def draw_sample(
 
 
 def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
-    """Divide a sample equally over strata; other strata fill in for one that is too small."""
+    """Divide a sample equally among strata; other strata make up for one that is too small."""
     shares = {}
     left = size
     for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):

@@ -1,4 +1,4 @@
-"""Counts of judgements by condition: every response is in exactly one column."""
+"""Count judgements by condition; every response is counted in exactly one column."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class JudgedCell:
 
     Attributes:
         errors: The judged model gave no complete response.
-        empty: The part of `no` with empty responses, which need no judge.
+        empty: The part of `no` that is due to empty responses, which need no judge.
         none: There was nothing to judge.
         unparsed: The judge's response has no verdict.
-        failed: The call of the judge failed, was filtered, or its response was truncated.
+        failed: The judge's call failed or was filtered, or its response was truncated.
         too_long: The prompt was too long for the judge.
         pending: Not judged yet.
-        then: The part of `yes` with the right answer: corrections of detected errors (CR).
-        by_cluster: Trials, `yes` and `then` of each question or event, for intervals.
-        unanswered: Failed calls of the judged model, also if the criterion does not need its response.
+        then: The part of `yes` that has the right answer: corrections of detected errors (CR).
+        by_cluster: Numbers of trials, `yes` and `then` for each question or event, for intervals.
+        unanswered: Failed calls of the judged model, even if the criterion does not need its response.
     """
 
     judge: str
@@ -63,7 +63,7 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes among all attempted cases; None without decisions."""
+        """Return the share of yes verdicts among all attempted cases; None if nothing was decided."""
         return self.yes / self.asked if self.judged else None
 
     @property
@@ -72,13 +72,13 @@ class JudgedCell:
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:
-        """Return counts and rate as plain values."""
+        """Return the counts and the rate as plain values."""
         internal = ("condition", "by_cluster", "unanswered")
         counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
-        """Add a result."""
+        """Count a result."""
         name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
         self.asked += 1
@@ -90,7 +90,7 @@ class JudgedCell:
 def tabulate(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
-    """Return the cells of all judges."""
+    """Return the cells for all judges."""
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:

@@ -1,4 +1,4 @@
-"""Validation of a judge: its agreement with human labels, and rates corrected with them."""
+"""Validate a judge: measure its agreement with human labels, and correct its rates with them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8  # the lower bound of Cohen's kappa from which a judge's rates may be published without correction
-MIN_LABELS = 150  # with fewer labels, the bound itself is too uncertain
+TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for publishing a judge's rates without correction
+MIN_LABELS = 150  # minimum number of labels; with fewer, the bound itself is too uncertain
 
 
 @dataclass(frozen=True)
 class JudgedResult:
     """A result with the judge's verdict and the human label.
 
-    `is_settled` is set if there is no response: it is a no without a judge.
+    `is_settled` is set if there is no response, which counts as a no without a judge.
     """
 
     condition: Condition
@@ -34,16 +34,17 @@ class JudgedResult:
 
     @property
     def as_number(self) -> float:
-        """Return 1 for a yes. Undecided results count as no; the correction accounts for them."""
+        """Return 1 for a yes, otherwise 0. Undecided results count as no; the correction accounts for them."""
         return float(self.verdict is True)
 
 
 @dataclass(frozen=True)
 class JudgeValidation:
-    """The agreement of a judge with human labels, by criterion and language.
+    """A judge's agreement with human labels, by criterion and language.
 
-    `undecided` labelled responses have no verdict and are not part of the agreement. `raters` is the number of raters
-    behind the labels. With a single rater, the intervals do not include the disagreement between people.
+    `undecided` is the number of labelled responses without a verdict, which the agreement excludes. `raters` is the
+    number of raters behind the labels. With a single rater, the intervals do not include the disagreement between
+    people.
     """
 
     judge: str
@@ -55,7 +56,7 @@ class JudgeValidation:
 
     @property
     def distrust(self) -> str | None:
-        """Return why the judge's rates need a correction, or None if they may be published without."""
+        """Return why the judge's rates need a correction, or None if they may be published as they are."""
         n, kappa = self.agreement.n, self.agreement.kappa
         if n < MIN_LABELS:
             return f"{n} of at least {MIN_LABELS} labels"
@@ -66,7 +67,7 @@ class JudgeValidation:
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A corrected rate. `check` is Rogan and Gladen's estimate of it."""
+    """A corrected rate. `check` is Rogan and Gladen's estimate of the same rate."""
 
     corrected: Corrected
     check: float
@@ -75,7 +76,7 @@ class CorrectedRate:
 def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
-    """Return the results with the verdicts of a judge and the human labels."""
+    """Return the results with a judge's verdicts and the human labels."""
     return [
         JudgedResult(
             condition_of(stored.model, stored.case),
@@ -89,7 +90,7 @@ def join_labels(
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
-    """Return one validation for each language in which a judge gave verdicts on labelled responses."""
+    """Return one validation for each language in which the judge gave verdicts on labelled responses."""
     by_lang: dict[str, list[_Labelled]] = {}
     for labelled in _labelled(results):
         by_lang.setdefault(labelled.result.condition.lang, []).append(labelled)
@@ -110,7 +111,7 @@ def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) 
 
 
 def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedRate]:
-    """Return the corrected rate of every condition in which two questions or more have labels."""
+    """Return the corrected rate for each condition in which at least two questions have labels."""
     cells: dict[Condition, list[JudgedResult]] = {}
     for result in results:
         cells.setdefault(result.condition, []).append(result)
@@ -123,7 +124,7 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedR
 
 
 class _Labelled(NamedTuple):
-    """A labelled response, and the probability with which it was chosen."""
+    """A labelled response and the probability with which it was chosen."""
 
     result: JudgedResult
     value: bool
@@ -132,7 +133,7 @@ class _Labelled(NamedTuple):
 
 
 def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
-    # Labels without a probability are assumed to be drawn uniformly.
+    # Labels without a probability are assumed to have been drawn uniformly.
     judgeable = [result for result in results if not result.is_settled]
     uniform = sum(result.label is not None and result.label.probability is None for result in judgeable)
     for result in judgeable:
@@ -142,7 +143,7 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response are labelled no with certainty."""
+    """Correct the rate of one cell. Results without a response count as labelled no with certainty."""
     by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(
@@ -158,7 +159,7 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Return Rogan and Gladen's estimate for the judged responses, as a share of all."""
+    """Return Rogan and Gladen's estimate for the judged responses as a share of all responses."""
     seen = [result.as_number for result in cell if not result.is_settled]
     sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):

@@ -1,6 +1,6 @@
-"""Checks of a dataset, item by item and rule by rule.
+"""Check a dataset item by item and rule by rule.
 
-To add a rule, write a function with the `rule` decorator in the file of its family, and add it to RULES.
+To add a rule, write a function with the `rule` decorator in the module for its family, and add it to RULES.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _ALL_RULES = (
 )
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ALL_RULES}
 
-ALL = "all"  # a name for all rules, including those that run only if they are named
+ALL = "all"  # selects all rules, including those that run only if they are named
 
 
 def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) -> list[Rule]:
-    """Return the named rules, or all that are not optional, without the skipped ones."""
+    """Return the named rules, or all rules that are not optional, without the skipped ones."""
     for name in (*(only or ()), *skip):
         if name not in RULES and name != ALL:
             raise UnknownName("rule", name, (*RULES, ALL))

@@ -1,4 +1,4 @@
-"""A rule about gold answers that match by chance: documents of *other* questions that would score as correct."""
+"""A rule for gold answers that match by chance: documents for *other* questions would be scored as correct."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ragbed.errors import DataError
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
 
-_MOST_DOCUMENTS = 20_000  # documents at the start of a dataset: all of any RGB file, about 30 MB of a larger one
-_SHARE = 0.01  # above it an item is reported: in RGB, 24 of 300 (zh_refine) and 2 of 100 (zh_int)
+# Maximum number of documents, read from the start of a dataset: all of any RGB file, about 30 MB of a larger one.
+_MOST_DOCUMENTS = 20_000
+_SHARE = 0.01  # items above this share are reported; in RGB, these are 24 of 300 (zh_refine) and 2 of 100 (zh_int)
 
 
 @dataset_rule(
@@ -24,7 +25,7 @@ _SHARE = 0.01  # above it an item is reported: in RGB, 24 of 300 (zh_refine) and
     optional=True,
 )
 def accidental_match(context: DatasetContext) -> Find:
-    """Find documents with all slots, compared like the original scorer; edited documents are left out."""
+    """Find documents that contain all slots, compared as in the original scorer; edited documents are excluded."""
     bank = _Bank(context.dataset)
     sums = {"mean": 0.0, "items_above_0": 0, "items_above_1_percent": 0, "items_above_5_percent": 0, "worst": 0.0}
     context.sums["accidental_match"] = sums
@@ -47,7 +48,7 @@ def accidental_match(context: DatasetContext) -> Find:
 
 
 class _Bank:
-    """The documents of a dataset as one long string per language, which can be searched with known borders."""
+    """The documents of a dataset as one long, searchable string per language, with known document boundaries."""
 
     def __init__(self, dataset: Dataset) -> None:
         texts: dict[Lang, list[str]] = {"en": [], "zh": []}
@@ -69,7 +70,7 @@ class _Bank:
         }
 
     def count(self, item: Item) -> tuple[int, int]:
-        """Return how many documents of other items contain the complete answer, and how many there are."""
+        """Return how many documents for other items contain the complete answer, and how many there are in total."""
         owners = self._owners[item.lang]
         held = set.intersection(
             *(set().union(*(self._find(item.lang, alias.lower()) for alias in aliases)) for aliases in item.answer)

@@ -1,4 +1,4 @@
-"""Rules about gold answers that substring matching misjudges, or that are misspelled."""
+"""Rules for gold answers that are misspelled or that substring matching misjudges."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # labels by length in characters; each includes the shorter ones
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # labels by length in characters; each includes the shorter lengths
 
-# Most Chinese names have three characters and no numeral. Unlike 三十人, they match by chance as rarely as a long
-# English word.
+# Most Chinese names have three characters and no numeral. They match by chance as seldom as a long English word does,
+# unlike e.g. 三十人.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
-_EDGE_MARKS = "。，；：、！？,;:!?"  # the full stop is left out, because abbreviations end with one
-# Separators of a list in one string. An English comma is not one (dates, places), nor is a Chinese one (titles).
+_EDGE_MARKS = "。，；：、！？,;:!?"  # without the full stop, because abbreviations end with one
+# Separators of a list within one string. Commas are not included, because English uses them in dates and places, and
+# Chinese in titles.
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
     "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),
@@ -32,7 +33,7 @@ _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
     definitions=tuple(SHORT.values()),
 )
 def short_gold(view: View) -> Iterator[Fault]:
-    """Check the shortest alias of any slot, except for Chinese names: three Han characters without a numeral."""
+    """Check the shortest alias of each slot, except for Chinese names, i.e. three Han characters without a numeral."""
     aliases = [pair for pair in _aliases(view.item.answer) if not _HAN_NAME.fullmatch(pair[1])]
     number, shortest = min(aliases, key=lambda pair: len(pair[1]), default=(0, "long enough"))
     definitions = tuple(name for length, name in SHORT.items() if len(shortest) <= length)
@@ -47,7 +48,7 @@ def short_gold(view: View) -> Iterator[Fault]:
     fix="Add the unit, or match with boundaries.",
 )
 def digits_only_gold(view: View) -> Iterator[Fault]:
-    r"""Find an alias that matches `[\d.,]+` completely."""
+    r"""Find aliases that consist only of digits, dots and commas (`[\d.,]+`)."""
     for number, alias in _aliases(view.item.answer):
         if _DIGITS_ONLY.fullmatch(alias):
             yield Fault(f"answer[{number}]", f"{alias} has only digits")
@@ -73,7 +74,7 @@ def single_form(view: View) -> Iterator[Fault]:
     fix="Add aliases: words, separators, ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
-    """Find answers like `single-form` with a digit."""
+    """Find answers that `single-form` reports and that contain a digit."""
     answer = view.item.answer
     if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
         yield Fault("answer", f"{_show(answer)} has a number and no other alias")
@@ -86,7 +87,7 @@ def single_form_number(view: View) -> Iterator[Fault]:
     fix="If they are aliases of one answer, write a nested list: [[…, …]].",
 )
 def flat_list(view: View) -> Iterator[Fault]:
-    """Find answers that are flat lists of at least two strings, in RGB's files only."""
+    """Find answers that are flat lists of at least two strings. Only RGB's files are checked."""
     raw = (view.item.rgb or {}).get("answer") if view.is_rgb else None
     if isinstance(raw, list) and len(raw) > 1 and all(isinstance(slot, str) for slot in raw):
         yield Fault("answer", f"requires all of {_show(view.item.answer)}")
@@ -99,7 +100,7 @@ def flat_list(view: View) -> Iterator[Fault]:
     fix="Add the same alias without the space.",
 )
 def space_in_alias(view: View) -> Iterator[Fault]:
-    """Find spaces: the original scorer removes them from responses, but not from the gold."""
+    """Find aliases with spaces, which the original scorer removes from responses but not from the gold answer."""
     if view.item.lang == "zh":
         spaced = [(number, alias) for number, alias in _aliases(view.item.answer) if " " in alias]
         if spaced:
@@ -115,7 +116,7 @@ def space_in_alias(view: View) -> Iterator[Fault]:
     fix="Add an alias without spaces.",
 )
 def unwinnable_slot(view: View) -> Iterator[Fault]:
-    """Find slots that the original scorer never matches."""
+    """Find slots that the original scorer can never match."""
     if view.item.lang == "zh":
         for number, aliases in enumerate(view.item.answer):
             if all(" " in alias for alias in aliases):
@@ -129,7 +130,7 @@ def unwinnable_slot(view: View) -> Iterator[Fault]:
     fix="Remove the white space.",
 )
 def edge_space(view: View) -> Iterator[Fault]:
-    """Check gold and false answers."""
+    """Find gold and false answers that start or end with white space."""
     for where, alias in _spelled(view):
         if alias != alias.strip():
             yield Fault(where, f"‘{alias}’ has white space at its start or end")
@@ -142,7 +143,7 @@ def edge_space(view: View) -> Iterator[Fault]:
     fix="Remove the mark, or add the alias without it.",
 )
 def edge_punctuation(view: View) -> Iterator[Fault]:
-    """Find 。，；：、！？ and , ; : ! ? at either end."""
+    """Find 。，；：、！？ and , ; : ! ? at either end of an answer."""
     for where, alias in _spelled(view):
         bare = alias.strip()
         if bare[0] in _EDGE_MARKS or bare[-1] in _EDGE_MARKS:
@@ -156,7 +157,7 @@ def edge_punctuation(view: View) -> Iterator[Fault]:
     fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] are two aliases.',
 )
 def joined_alias(view: View) -> Iterator[Fault]:
-    """Find ; and | (in Chinese also 、 and commas not between digits), or parts that differ in punctuation only."""
+    """Find ; and | (in Chinese also 、 and commas not between digits), or parts that differ only in punctuation."""
     for where, alias in _spelled(view):
         listed = sum(bool(part.strip()) for part in _SEPARATORS[view.item.lang].split(alias)) > 1
         alike = list(filter(None, map(_letters, _ANY_SEPARATOR.split(alias))))
@@ -171,7 +172,7 @@ def joined_alias(view: View) -> Iterator[Fault]:
     fix="Remove one.",
 )
 def repeated_alias(view: View) -> Iterator[Fault]:
-    """Compare the aliases of a slot without letter case."""
+    """Compare the aliases of a slot, ignoring letter case."""
     for number, aliases in enumerate(view.item.answer):
         lowered = [alias.lower() for alias in aliases]
         again = next((alias for alias in aliases if lowered.count(alias.lower()) > 1), None)
@@ -180,7 +181,7 @@ def repeated_alias(view: View) -> Iterator[Fault]:
 
 
 def _has_single_form(item: Item) -> bool:
-    # Documents of generated items record their spelling of the answer, so no other alias is needed.
+    # The documents of generated items record how they spell the answer, so no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]

@@ -1,4 +1,4 @@
-"""Rules about text that is not prose: unusual characters, markup, and words that look like a prompt."""
+"""Rules for text that is not prose: unusual characters, markup, and words that look like a prompt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS, TEMPLATE = "words", "template"
     fix="Remove them: they are invisible to people, but models read them, and they break matching.",
 )
 def odd_characters(view: View) -> Iterator[Fault]:
-    """Find categories Cc and Cf and U+FFFD, including carriage return, without tab and line feed."""
+    """Find characters of the categories Cc and Cf (except tab and line feed), and U+FFFD."""
     for index, passage in enumerate(view.item.passages):
         if odd := _odd(passage.text):
             yield view.fault(index, odd)
@@ -67,9 +67,9 @@ def braces(view: View) -> Iterator[Fault]:
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """Find `words`: 问题, 文档, question or document with a colon; `template`: tokens of chat templates and fences."""
+    """Find `words`: 问题, 文档, question or document before a colon; `template`: chat template tokens and fences."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Most texts contain none of these, and a plain search is faster than a pattern.
+        # Most texts contain none of these words, and a plain search is faster than a pattern.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
         template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
         if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:
@@ -97,7 +97,7 @@ def key_phrases(view: View) -> Iterator[Fault]:
     fix="Remove it.",
 )
 def blank_document(view: View) -> Iterator[Fault]:
-    """Find texts of white space only."""
+    """Find texts that consist only of white space."""
     for index, passage in enumerate(view.item.passages):
         if not passage.text.strip():
             yield view.fault(index, "has no text")
@@ -110,7 +110,7 @@ def _matching(view: View, pattern: re.Pattern[str]) -> Iterator[Fault]:
 
 
 def _odd(text: str) -> str:
-    if text.isprintable() and "\ufffd" not in text:  # fast, and true for nearly all texts
+    if text.isprintable() and "\ufffd" not in text:  # a fast check that is true for nearly all texts
         return ""
     odd = [
         f"U+{ord(letter):04X} {unicodedata.name(letter, 'control character').lower()} ×{text.count(letter)}"

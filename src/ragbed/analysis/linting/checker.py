@@ -1,4 +1,4 @@
-"""Check a dataset item by item: findings are streamed, counts and statistics are kept."""
+"""Check a dataset item by item. Findings are streamed; only counts and statistics are kept."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class DatasetCheck:
     Args:
         dataset: The dataset.
         rules: The rules to run; `record` always runs.
-        settings: The mixes that the rule `mix` requests.
-        questions: The questions of datasets checked earlier, for `duplicate-question`; those of this one are added.
+        settings: The document mixes that the rule `mix` checks.
+        questions: The questions from datasets checked earlier, for `duplicate-question`. This dataset's questions are
+            added.
         watch: A function that is called after every line, to show progress.
     """
 
@@ -40,7 +41,7 @@ class DatasetCheck:
         self._watch = watch
 
     def findings(self) -> Iterator[LintFinding]:
-        """Yield the findings in file order, and count them. One item is in memory at a time."""
+        """Yield the findings in file order and count them. Only one item is in memory at a time."""
         finders = [(rule, rule.bind(self._context)) for rule in self._rules]
         for line in self.dataset.lines():
             self.bytes_read += line.size
@@ -60,7 +61,7 @@ class DatasetCheck:
                         yield self._finding(view.item.id, view.line, rule, fault)
 
     def statistics(self) -> dict[str, object] | None:
-        """Return the statistics of the dataset after all findings; None if only records were checked."""
+        """Return the dataset's statistics once all findings were read; None if only records were checked."""
         if not self._rules or not self.items:
             return None
         return self._statistics.summary() | self._duplicates() | self._context.sums
@@ -82,7 +83,7 @@ class DatasetCheck:
         return finding
 
     def _duplicates(self) -> dict[str, object]:
-        # Edited documents are left out, because they repeat the true ones by design.
+        # Edited documents are excluded, because they repeat the true ones by design.
         rates = {}
         for rule in self._rules:
             if rule.name in ("exact-duplicate", "near-duplicate", "cross-label-duplicate"):

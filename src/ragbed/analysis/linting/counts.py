@@ -1,4 +1,4 @@
-"""Counts of findings by rule and definition."""
+"""Count findings by rule and definition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.analysis.linting.rules import LintFinding, Severity
 
 @dataclass
 class RuleCount:
-    """The number of findings of a rule, in total or under one of its definitions."""
+    """The number of a rule's findings, in total or under one of its definitions."""
 
     rule: str
     severity: Severity
@@ -21,7 +21,7 @@ class RuleCount:
 
 
 class FindingCounts:
-    """Count findings. Add those of one item together, so that items are counted without storing them."""
+    """Counts findings. Those of one item must be added together, so that items can be counted without storing them."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
@@ -38,12 +38,12 @@ class FindingCounts:
             self._last_line[key] = finding.line
 
     def count(self, rule: str, definition: str | None = None) -> RuleCount:
-        """Return the count of a rule, in total or under one definition; zero if it never fired."""
+        """Return a rule's count, in total or under one definition; zero if it has no findings."""
         return self._counts.get((rule, definition)) or RuleCount(rule, "note", definition)
 
     @property
     def counts(self) -> list[RuleCount]:
-        """Return all counts that are not zero, in the order of their first findings."""
+        """Return all non-zero counts, in the order of their first findings."""
         return list(self._counts.values())
 
     def by_severity(self) -> Counter[Severity]:

@@ -1,4 +1,4 @@
-"""Rules about repeated texts: within a label, across labels, or as a question."""
+"""Rules for repeated documents, within a label or across labels, and repeated questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
     definitions=_POOLS,
 )
 def exact_duplicate(view: View) -> Iterator[Fault]:
-    """Compare with the earlier documents of the same label, character by character."""
+    """Compare each document with the earlier ones of the same label, character by character."""
     for stance in _POOLS:
         first: dict[str, int] = {}
         for index in view.pools[stance]:
@@ -37,7 +37,7 @@ def exact_duplicate(view: View) -> Iterator[Fault]:
     fix="Keep the more complete one.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
-    """Compare 5-character grams without white space, |A∩B| / min(|A|,|B|) ≥ 0.8; edited documents are left out."""
+    """Compare 5-character n-grams without white space: |A∩B| / min(|A|,|B|) ≥ 0.8. Edited documents are excluded."""
     for index, partners in _near(view).items():
         earlier = min(partners, default=index)
         if earlier < index:
@@ -51,7 +51,7 @@ def near_duplicate(view: View) -> Iterator[Fault]:
     fix="Decide which label is right: one is wrong, or the answer depends on a few words.",
 )
 def cross_label_duplicate(view: View) -> Iterator[Fault]:
-    """Find near duplicates of the opposite label, and count the distractors."""
+    """Find distractors that are near duplicates of a supporting document."""
     supports = set(view.pools["supports"])
     for index, partners in _near(view).items():
         if index not in supports and (twins := partners & supports):
@@ -65,7 +65,7 @@ def cross_label_duplicate(view: View) -> Iterator[Fault]:
     fix="Remove it from one of the two lists.",
 )
 def both_labels(view: View) -> Iterator[Fault]:
-    """Compare character by character."""
+    """Compare supporting documents and distractors character by character."""
     passages = view.item.passages
     supporting = {passages[index].text: index for index in reversed(view.pools["supports"])}
     for index in view.pools["distracts"]:
@@ -85,16 +85,17 @@ SAME, OTHER = "same dataset", "other dataset"
     definitions=(SAME, OTHER),
 )
 def duplicate_question(context: DatasetContext) -> Find:
-    """Compare character by character, within the dataset and with those checked before it.
+    """Compare questions character by character, within the dataset and with datasets checked before it.
 
-    The two items of a minimal pair have the same question on purpose.
+    The two items of a minimal pair intentionally have the same question.
     """
     own = context.questions.setdefault(context.dataset.name, {})
     others = {name: items for name, items in context.questions.items() if name != context.dataset.name}
     twins: dict[str, str] = {}
 
     def find(view: View) -> Iterator[Fault]:
-        key = hash(view.item.question)  # 64 bits: for a million questions, the chance of a false alarm is 1 in 10⁷
+        # 64 bits: with a million questions, the probability of a false alarm is 1 in 10⁷.
+        key = hash(view.item.question)
         first = own.get(key)
         is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)
         places = [] if first is None or is_twin else [(SAME, f"item {first}")]
@@ -110,7 +111,7 @@ def duplicate_question(context: DatasetContext) -> Find:
     return find
 
 
-@lru_cache(maxsize=1)  # two rules need the result for the same item
+@lru_cache(maxsize=1)  # two rules use the result for the same item
 def _near(view: View) -> dict[int, set[int]]:
     """Return the near duplicates of each supporting document and distractor, including exact copies."""
     copies: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Rules about counterfactual items: the false answer must be false, and the documents must be edited."""
+"""Rules for counterfactual items: the false answer must be false, and the documents must be edited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragbed.analysis.linting.rules import BOUNDARY, PLAIN, SPACELESS, Fault, Vie
 from ragbed.schema import Answer
 from ragbed.text import all_stand_alone, holds_answer, plain, spaceless, squeezed
 
-APART = "apart"  # the gold still appears after every mention of the false answer is removed
+APART = "apart"  # the gold answer still appears after every mention of the false answer is removed
 
 
 @rule(
@@ -18,7 +18,7 @@ APART = "apart"  # the gold still appears after every mention of the false answe
     fix="Choose another false answer and edit the documents again.",
 )
 def fake_equals_gold(view: View) -> Iterator[Fault]:
-    """Find false answers that share an alias with every gold slot, apart from white space and letter case."""
+    """Find false answers that share an alias with every gold slot, ignoring white space and letter case."""
     if _is_equal(view.item.fake, view.item.answer):
         yield Fault(view.field("fake"), f"{view.item.answer[0][0]} is the true answer")
 
@@ -31,7 +31,7 @@ def fake_equals_gold(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, BOUNDARY),
 )
 def fake_holds_gold(view: View) -> Iterator[Fault]:
-    """Compare like the original scorer; equal answers have their own rule."""
+    """Search the false answer for the gold answer as the original scorer would. Equal answers have their own rule."""
     gold, fake = view.item.answer, view.item.fake
     if fake is None or _is_equal(fake, gold):
         return
@@ -49,7 +49,7 @@ def fake_holds_gold(view: View) -> Iterator[Fault]:
     fix="Choose a false answer that is not a part of the true one.",
 )
 def gold_holds_fake(view: View) -> Iterator[Fault]:
-    """Compare like the original scorer would compare the false answer."""
+    """Search the gold answer for the false answer as the original scorer would."""
     gold, fake = view.item.answer, _stripped(view.item.fake)
     if not fake or _is_equal(fake, gold):
         return
@@ -66,7 +66,7 @@ def gold_holds_fake(view: View) -> Iterator[Fault]:
     fix="Replace the answer in it, whatever its letter case, or remove the pair.",
 )
 def edit_unchanged(view: View) -> Iterator[Fault]:
-    """Compare character by character."""
+    """Compare edited documents with their originals, character by character."""
     passages = view.item.passages
     for index in view.pools["contradicts"]:
         original = passages[index].edit_of
@@ -82,7 +82,7 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
-    """Find edited documents with all slots; `apart`: also outside the false answer."""
+    """Find edited documents that contain all gold slots; `apart`: even outside the false answer."""
     answer = view.item.answer
     for index in view.pools["contradicts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
@@ -98,7 +98,7 @@ def gold_in_edit(view: View) -> Iterator[Fault]:
     fix="Put the false answer into it, or remove the pair.",
 )
 def edit_without_fake(view: View) -> Iterator[Fault]:
-    """Find edited documents that lack a slot of the false answer, both with and without spaces."""
+    """Find edited documents in which a slot of the false answer is missing, both with and without spaces."""
     fake = _stripped(view.item.fake)
     for index in view.pools["contradicts"]:
         if not view.matches(index, lambda text: holds_answer(text, fake)):
@@ -115,7 +115,7 @@ def _is_equal(fake: Answer | None, gold: Answer) -> bool:
 
 
 def _responses(view: View, answer: Answer) -> list[str]:
-    """Return normalised responses that give an answer: each alias, or all parts together."""
+    """Return normalised responses that give an answer: one per alias, or one with all parts."""
     fold = spaceless if view.item.lang == "zh" else plain
     if len(answer) == 1:
         return [fold(alias.strip()) for alias in answer[0]]

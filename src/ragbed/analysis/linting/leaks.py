@@ -1,4 +1,4 @@
-"""Rules about gold answers in the wrong documents, or missing from the right ones."""
+"""Rules for gold answers that are in the wrong documents or missing from the right ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DOTS = re.compile(r"[.·・•‧∙⋅]")
     definitions=(*_BOTH, BOUNDARY),
 )
 def gold_in_negative(view: View) -> Iterator[Fault]:
-    """Find distractors with all slots; `boundary`: none of them only inside a longer number or word."""
+    """Find distractors that contain all slots; `boundary`: no slot is only part of a longer number or word."""
     answer = view.item.answer
     for index in view.pools["distracts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
@@ -38,7 +38,7 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
     fix="Read it: if it gives the answer in another spelling, move it to the supporting ones.",
 )
 def loose_gold_in_negative(view: View) -> Iterator[Fault]:
-    """Compare without white space and dots and with unified compatibility forms, where the plain comparison fails."""
+    """Find matches that the plain comparison misses, ignoring white space and dots and unifying compatibility forms."""
     answer = tuple(tuple(_loose(alias) or alias for alias in aliases) for aliases in view.item.answer)
     for index in view.pools["distracts"]:
         text = _loose(view.item.passages[index].text)
@@ -58,7 +58,7 @@ def _loose(text: str) -> str:
     definitions=_BOTH,
 )
 def gold_part_in_negative(view: View) -> Iterator[Fault]:
-    """Find distractors with at least one slot, but not all."""
+    """Find distractors that contain at least one slot, but not all."""
     answer = view.item.answer
     for index in view.pools["distracts"] if len(answer) > 1 else ():
         if definitions := view.matches(index, lambda text: 0 < _slots_held(text, answer) < len(answer)):
@@ -75,7 +75,7 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
     definitions=_BOTH,
 )
 def negatives_hold_gold(view: View) -> Iterator[Fault]:
-    """Find items whose slots are all in some distractor."""
+    """Find items for which every slot is in some distractor."""
     answer, definitions = view.item.answer, []
     for name, texts in view.folded.items():
         negatives = [texts[index] for index in view.pools["distracts"]]
@@ -95,7 +95,7 @@ def negatives_hold_gold(view: View) -> Iterator[Fault]:
     definitions=_BOTH,
 )
 def positive_without_gold(view: View) -> Iterator[Fault]:
-    """Find supporting documents that lack a slot; in integration items, whose documents share the parts, all slots."""
+    """Find supporting documents that lack a slot; for integration items, documents that lack all slots."""
     answer = view.item.answer
     needed = 1 if kind_of(view.item) == "integration" else len(answer)
     for index in view.pools["supports"]:
@@ -116,7 +116,7 @@ def _slots_held(text: str, answer: Answer) -> int:
     fix="Add a document that gives it, or correct the answer.",
 )
 def slot_without_positive(view: View) -> Iterator[Fault]:
-    """Compare like the original scorer: without spaces in Chinese."""
+    """Compare as in the original scorer, which ignores spaces in Chinese."""
     texts = list(view.folded.values())[-1]
     for number, aliases in enumerate(view.item.answer):
         if view.pools["supports"] and not any(holds_slot(texts[index], aliases) for index in view.pools["supports"]):
@@ -131,7 +131,7 @@ def slot_without_positive(view: View) -> Iterator[Fault]:
     definitions=_BOTH,
 )
 def gold_inside_longer(view: View) -> Iterator[Fault]:
-    """Find documents that contain a slot, but none of its aliases by itself."""
+    """Find documents that contain a slot only inside longer words or numbers."""
     for index in view.pools["supports"]:
         if definitions := view.matches(index, lambda text: _only_inside(text, view.item.answer) is not None):
             text = view.folded[definitions[0]][index]
@@ -156,7 +156,7 @@ def _only_inside(text: str, answer: Answer) -> str | None:
     definitions=_BOTH,
 )
 def question_holds_gold(view: View) -> Iterator[Fault]:
-    """Find questions with all slots."""
+    """Find questions that contain all slots."""
     folds = {PLAIN: plain} | ({SPACELESS: spaceless} if view.item.lang == "zh" else {})
     definitions = [name for name, fold in folds.items() if holds_answer(fold(view.item.question), view.item.answer)]
     if definitions:
@@ -171,7 +171,7 @@ def question_holds_gold(view: View) -> Iterator[Fault]:
     definitions=_BOTH,
 )
 def one_document_holds_all(view: View) -> Iterator[Fault]:
-    """Find supporting documents of integration items with all slots."""
+    """Find supporting documents of integration items that contain all slots."""
     answer = view.item.answer
     if kind_of(view.item) == "integration" and len(answer) > 1:
         for index in view.pools["supports"]:

@@ -1,4 +1,4 @@
-"""Rules about missing documents: none of a label, too few for the answer, or too few for a mix."""
+"""Rules for missing documents: none with a label, too few for the answer, or too few for a mix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEEDED: tuple[Stance, ...] = ("supports", "distracts")
     definitions=(*_NEEDED, "contradicts"),
 )
 def empty_pool(view: View) -> Iterator[Fault]:
-    """Find items without supporting documents, distractors or, with a false answer, edited documents."""
+    """Find items that lack supporting documents, distractors or, if there is a false answer, edited documents."""
     needed = (*_NEEDED, "contradicts") if view.item.fake is not None else _NEEDED
     for stance in needed:
         if not view.pools[stance]:
@@ -49,7 +49,7 @@ def slots_groups(view: View) -> Iterator[Fault]:
     fix="Add documents, use fewer per question, or choose other noise ratios.",
 )
 def mix(context: DatasetContext) -> Find:
-    """Find the cases that `ragbed cases` counts as infeasible with these settings."""
+    """Find the cases that `ragbed cases` would count as infeasible with these settings."""
     abilities = [testbed for testbed in choose_testbeds(None, context.settings) if isinstance(testbed, Ability)]
 
     def find(view: View) -> Iterator[Fault]:
@@ -67,7 +67,7 @@ def mix(context: DatasetContext) -> Find:
 
 @dataclass(frozen=True)
 class _SingleItem(Dataset):
-    """A dataset of one item: the mixes that an item can supply do not depend on other items."""
+    """A dataset with a single item. The mixes that an item can supply do not depend on other items."""
 
     item: Item
 

@@ -1,4 +1,4 @@
-"""Lint reports of datasets: counts by rule, and the findings."""
+"""Lint reports for datasets: counts by rule, and the findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class DatasetReport:
-    """The checked rules, the counts and the kept findings of one dataset."""
+    """The checked rules, the counts and the stored findings for one dataset."""
 
     check: DatasetCheck
     rules: Sequence[Rule]
@@ -28,7 +28,7 @@ class DatasetReport:
 
     @property
     def counts(self) -> list[RuleCount]:
-        """The rules that have findings, most severe first; the definitions of a rule follow it."""
+        """The rules that have findings, most severe first, each followed by its definitions."""
         places = {name: number for number, name in enumerate(RULES)}
 
         def order(count: RuleCount) -> tuple[int, int, int, str]:

@@ -1,4 +1,4 @@
-"""Rules, their findings, and the view of an item that rules check."""
+"""Define rules, their findings, and the view of an item that rules check."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ragbed.schema import Item, Stance
 from ragbed.testbeds.settings import Settings
 from ragbed.text import plain, spaceless
 
-# error: scores will be wrong; warning: they may be wrong; note: for information.
+# error: scores will be wrong; warning: scores may be wrong; note: for information only.
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
-PLAIN = "plain"  # both sides lower-cased, as RGB's documents were labelled
+PLAIN = "plain"  # both sides are lower-cased, as in the labelling of RGB's documents
 SPACELESS = (
-    "spaceless"  # the original scorer's view of Chinese: spaces are removed from the text, not from the gold answer
+    "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
 )
-BOUNDARY = "boundary"  # the gold appears by itself, not only inside a longer number or word
+BOUNDARY = "boundary"  # the gold answer stands alone, not only inside a longer number or word
 
-_CONTEXT_CHARS = 12  # quoted on either side of a match: enough to find it again, short enough for one line
+_CONTEXT_CHARS = 12  # context characters on each side of a match: enough to find it again, short enough for one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
 
 
 class LintFinding(Struct, frozen=True):
-    """One problem and its place.
+    """A problem and its location.
 
-    `item` is None if the line could not be read. `where` is a field with the names of the file, e.g. `negative[3]`,
-    `passages[12]` or `answer[0]`, or a condition. `definitions` are those under which the rule fires, if it has
+    `item` is None if the line could not be read. `where` is a field as the file names it, e.g. `negative[3]`,
+    `passages[12]` or `answer[0]`, or a condition. `definitions` lists the definitions that apply, if the rule has
     several. `document` is set if the finding is about one document.
     """
 
@@ -61,8 +61,8 @@ class View:
     """An item with its documents by relevance label, its normalised texts, and its field names.
 
     Args:
-        data: Name of the dataset.
-        line: Line number in the file.
+        data: The name of the dataset.
+        line: The line number in the file.
         item: The item.
         spelling: The format of the file, which determines the field names.
     """
@@ -76,7 +76,7 @@ class View:
 
     @property
     def groups(self) -> set[int]:
-        """Return the sub-questions that have their own passages; empty for other kinds of items."""
+        """Return the sub-questions that have their own passages; empty for other types of items."""
         parts = (self.item.passages[index].part for index in self.pools["supports"])
         return {part for part in parts if part is not None}
 
@@ -93,11 +93,11 @@ class View:
         return tuple(name for name, texts in self.folded.items() if test(texts[index]))
 
     def fault(self, index: int, message: str, definitions: tuple[str, ...] = ()) -> Fault:
-        """Return a fault of one passage."""
+        """Return a fault in one passage."""
         return Fault(self.name(index), message, definitions, document=True)
 
     def name(self, index: int) -> str:
-        """Return the name of a passage: `negative[3]` or `positive[1][0]` in RGB's files, else `passages[12]`."""
+        """Return a passage's name: `negative[3]` or `positive[1][0]` in RGB's files, otherwise `passages[12]`."""
         return self._rgb_names[index] if self.is_rgb else f"passages[{index}]"
 
     @cached_property
@@ -111,11 +111,11 @@ class View:
         return names
 
     def pool(self, stance: Stance) -> str:
-        """Return the file's name for a list of passages."""
+        """Return the name of a list of passages in the file."""
         return _RGB_FIELDS[stance] if self.is_rgb else "passages"
 
     def field(self, name: Literal["fake", "question"]) -> str:
-        """Return the file's name for a field."""
+        """Return the name of a field in the file."""
         return {"fake": "fakeanswer", "question": "query"}[name] if self.is_rgb else name
 
 
@@ -123,8 +123,8 @@ class View:
 class DatasetContext:
     """The data beyond a single item that a rule may need.
 
-    `questions` has, for each dataset checked so far, the item of each question's hash. `sums` has the values that
-    rules add to the statistics of the dataset.
+    `questions` maps each question's hash to its item, for each dataset checked so far. `sums` contains the values that
+    rules add to the dataset's statistics.
     """
 
     dataset: Dataset
@@ -138,7 +138,7 @@ Find: TypeAlias = Callable[[View], Iterable[Fault]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A check of items. `bind` returns the function that checks the items of one dataset."""
+    """A rule for checking items. `bind` returns the function that checks the items of one dataset."""
 
     name: str
     severity: Severity
@@ -146,7 +146,7 @@ class Rule:
     fix: str
     bind: Callable[[DatasetContext], Find]
     definitions: tuple[str, ...] = ()  # definitions that are counted separately
-    optional: bool = False  # runs only if it is named, because it takes longer
+    optional: bool = False  # whether the rule runs only if it is named, because it takes longer
 
 
 def rule(
@@ -159,7 +159,7 @@ def rule(
 def dataset_rule(
     name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = (), optional: bool = False
 ) -> Callable[[Callable[[DatasetContext], Find]], Rule]:
-    """Turn a function that prepares the check of a dataset into a rule."""
+    """Turn a function that prepares the check of a whole dataset into a rule."""
     return lambda bind: Rule(name, severity, meaning, fix, bind, definitions, optional)
 
 
@@ -170,19 +170,19 @@ def dataset_rule(
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
-    """Report the errors of `Dataset.lines`. Reading always checks the records, so the rule itself does nothing."""
+    """Report the errors from `Dataset.lines`. Reading always checks the records, so this rule itself does nothing."""
     return lambda _: ()
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """Return a part of a text with some context, on one line."""
+    """Return part of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"
 
 
 def quote_alias(folded_text: str, aliases: Sequence[str]) -> str:
-    """Return the first alias that appears in a normalised text, with its context."""
+    """Return the first alias that occurs in a normalised text, with some context."""
     for alias in aliases:
         at = folded_text.find(alias.lower())
         if at >= 0:

@@ -1,4 +1,4 @@
-"""Findings to show: the first few of each rule, or all of them, in bounded memory."""
+"""Keep the findings to show, either the first few for each rule or all of them, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ragbed.analysis.linting.rules import LintFinding
 
 _IN_MEMORY_BYTES = (
     256 * 1024
-)  # limit per rule; the rest goes to a temporary file, so that `--all` works for a million items
+)  # limit per rule; the rest is written to a temporary file, so that `--all` works for a million items
 _DECODER = msgspec.json.Decoder(LintFinding)
 
 
 class Samples(ExitStack):
-    """Findings by rule. Closing it closes the temporary files.
+    """Findings by rule. Closing this object closes its temporary files.
 
     Args:
-        most: How many findings of each rule to keep; None for all.
+        most: Maximum number of findings to keep for each rule; None for all.
     """
 
     def __init__(self, most: int | None) -> None:
@@ -30,7 +30,7 @@ class Samples(ExitStack):
         self._files: dict[str, SpooledTemporaryFile[bytes]] = {}
 
     def add(self, finding: LintFinding) -> None:
-        """Keep a finding, unless there are enough of its rule."""
+        """Keep a finding, unless there are already enough for its rule."""
         kept = self._kept.get(finding.rule, 0)
         if self._most is None or kept < self._most:
             if finding.rule not in self._files:
@@ -40,7 +40,7 @@ class Samples(ExitStack):
             self._kept[finding.rule] = kept + 1
 
     def of(self, rule: str) -> Iterator[LintFinding]:
-        """Yield the findings of a rule in their original order."""
+        """Yield the findings for a rule in their original order."""
         return map(_DECODER.decode, self._lines(rule))
 
     def as_json(self) -> msgspec.Raw:

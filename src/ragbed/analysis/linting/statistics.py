@@ -1,4 +1,4 @@
-"""Statistics of a dataset: shapes, sizes, lengths, kinds of answers, and accuracy of labels."""
+"""Dataset statistics: shapes, sizes, lengths, answer types and label accuracy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ragbed.text import bounded, holds_answer
 
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 _BOTH = "supports+distracts"
-_ENOUGH = 5  # documents per question in the paper: with this many of each label, an item can supply every ratio
+# Number of documents per question in the paper; with this many of each label, an item can supply every ratio.
+_ENOUGH = 5
 _SHORT_LENGTHS = (1, 2, 3)
 _DIGIT = re.compile(r"\d")
 _DATE_CHARACTER = re.compile(r"[年月日]")
@@ -23,12 +24,12 @@ _DATE = re.compile(
     rf"\d\s*[年月日号]|\b{_MONTH}\s+\d|\d\s+{_MONTH}\b|\b{_MONTH},?\s+\d{{4}}|\d{{4}}-\d\d", re.IGNORECASE
 )
 
-# Two ways to recognise a date: by 年, 月 or 日 anywhere, or by a number next to one of these or to a month.
+# Two ways to recognise a date: 年, 月 or 日 anywhere, or a number next to one of these or next to a month.
 CHARACTER, DATED = "character", "dated"
 
 
 def summarise(counts: Counter[int]) -> dict[str, float] | None:
-    """Return minimum, median, ninth decile, maximum and sum of a histogram; None if it is empty."""
+    """Return the minimum, median, 90th percentile, maximum and sum of a histogram, or None if it is empty."""
     total = counts.total()
     if not total:
         return None
@@ -48,7 +49,7 @@ def summarise(counts: Counter[int]) -> dict[str, float] | None:
 
 
 class Statistics:
-    """Collects the statistics of items. `pooled` is the number of supporting documents and distractors."""
+    """Collects statistics about items. `pooled` is the number of supporting documents and distractors."""
 
     def __init__(self) -> None:
         self.pooled = 0
@@ -125,7 +126,7 @@ class Statistics:
                     self._spreads["words"][key][len(passage.text.split())] += 1
 
     def _add_fidelity(self, view: View) -> None:
-        """Count the documents whose label agrees with whether they contain the answer. Integration is left out."""
+        """Count the documents whose label agrees with whether they contain the answer, except for integration items."""
         if kind_of(view.item) == "integration":
             return
         for name, texts in view.folded.items():
@@ -136,7 +137,7 @@ class Statistics:
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """Count the matches of aliases that start with a digit in supporting documents, and inside longer numbers."""
+        """Count how often aliases that start with a digit match in supporting documents, and inside longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
             counter = self._numbers[name]

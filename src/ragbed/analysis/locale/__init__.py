@@ -1,4 +1,4 @@
-"""The texts of figures, claims and the HTML report in English and Chinese, with the same keys in both files."""
+"""English and Chinese texts for figures, claims and the HTML report, with the same keys in both files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ragbed.schema import Lang
 
 @dataclass(frozen=True)
 class Locale:
-    """The texts of one language."""
+    """The texts in one language."""
 
     lang: Lang
     texts: MappingProxyType[str, str]
 
     def __call__(self, key: str, **values: object) -> str:
-        """Return a text by its key, e.g. `figures.noise.title`, with values for its placeholders."""
+        """Return a text by its key, e.g. `figures.noise.title`, with its placeholders filled in."""
         return self.texts[key].format(**values)
 
     def section(self, name: str) -> dict[str, str]:
-        """Return all texts of a section by the rest of their keys, in the order of the file."""
+        """Return all texts in a section by the rest of their keys, in file order."""
         return {key.removeprefix(f"{name}."): text for key, text in self.texts.items() if key.startswith(f"{name}.")}
 
 
 @cache
 def read_words(lang: Lang) -> Locale:
-    """Return the texts of a language."""
+    """Return the texts in a language."""
     texts = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
     return Locale(lang, MappingProxyType(dict(_flat(texts, ""))))
 

@@ -1,7 +1,7 @@
-"""Metrics: from scored trials to the cells of a report, one file per ability.
+"""Compute the cells of a report from scored trials, with one module per ability.
 
-To add a table, write a module with `measure(builder)` and add a line to METRICS. docs/reference/metrics.md defines
-them.
+To add a table, write a module with `measure(builder)` and add a line to METRICS. The metrics are defined in
+docs/reference/metrics.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-# The notes by the name of the table.
+# The function that computes each table, by table name.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,
@@ -45,12 +45,12 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# Tables that are also computed for the questions that a model does, and does not, answer without documents.
+# Tables that are also computed separately for questions that a model can and cannot answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
 def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None) -> Iterator[Cell]:
-    """Yield the cells of all models and datasets, including those that compare several of them.
+    """Yield the cells of all models and datasets, including cells that compare several of them.
 
     Args:
         trials: The trials.
@@ -63,12 +63,12 @@ def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: flo
 def measure_groups(
     groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True, alpha: float | None = None
 ) -> Iterator[Cell]:
-    """Yield the cells of groups of trials.
+    """Yield the cells of several groups of trials.
 
     Args:
         groups: The trials of all models and datasets.
         tracks: The tracks whose scores are used.
-        by_name: Whether groups have the names of questions, which comparisons by question need.
+        by_name: Whether groups contain the question names, which question-level comparisons need.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
     """
     for track in tracks:
@@ -82,20 +82,20 @@ def measure_groups(
                     tests.append(cell)
         if len(scored) > 1 and by_name:
             yield from strategies.measure(scored, track, alpha)
-        if len(plain) > 1:  # strategies do not change the numbers of the plain prompt
+        if len(plain) > 1:  # strategies do not affect the numbers for the plain prompt
             yield from _adjust(tests)
         if len(scored) > 1 and by_name:
             yield from _measure_common(scored, track, alpha)
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
-    """Yield the cells of one table in the robust track for a run that is monitored."""
+    """Yield the robust-track cells of one table for a run that is being monitored."""
     builder = CellBuilder(table, trials, "robust", alpha=alpha)
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
 
 
 def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
-    """Adjust the p values over all models, datasets and ratios (Benjamini and Hochberg)."""
+    """Adjust p values across all models, datasets and ratios (Benjamini and Hochberg)."""
     for metric in _TESTS:
         cells = [cell for cell in tests if cell.estimate.metric == metric]
         values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])
@@ -104,7 +104,7 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield counterfactual cells of several models on the questions that all of them know, for a fair comparison."""
+    """Yield the counterfactual cells of several models on questions that all of them know, for a fair comparison."""
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
     for trials in groups:
         together.setdefault(trials.key[1:], []).append(trials)
@@ -116,7 +116,7 @@ def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | N
 
 
 def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the cells of one model on one dataset: for all questions, the known and the unknown ones."""
+    """Yield the cells of one model on one dataset, for all questions and for known and unknown ones separately."""
     for table, measure_table in METRICS.items():
         yield from measure_table(CellBuilder(table, trials, track, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
@@ -131,7 +131,7 @@ def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Ite
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of a plug-in's testbed, in a table of its name, by number of documents."""
+    """Yield the cells of a plug-in's testbed, in a table named after it, by number of documents."""
     for k, mask in builder.trials.split(builder.trials.of(builder.table), "k"):
         for metric, name in _PLUGIN_SCORES.items():
             yield builder.at(k=k).rate(metric, mask, builder.score(name))

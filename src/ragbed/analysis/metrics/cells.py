@@ -1,4 +1,4 @@
-"""Cells of a report: estimates with their place in a table."""
+"""Cells of a report: estimates with their position in a table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wils
 from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
 from ragbed.schema import Estimate
 
-# All questions, those that the model does or does not answer without documents, or those that all models answer.
+# All questions, those that the model can or cannot answer without documents, or those that all models can answer.
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
-JUDGED = "judge "  # the track of a judge is this prefix and its name
+JUDGED = "judge "  # a judge's track is named by this prefix and the judge's name
 
 
 class CellKey(TypedDict, total=False):
-    """The condition that distinguishes the cells of one metric."""
+    """The condition that identifies a cell of a metric."""
 
     noise: float | None
     k: int | None
@@ -37,7 +37,7 @@ class CellKey(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a report."""
+    """One number in a report."""
 
     table: str
     key: TrialGroup
@@ -47,7 +47,7 @@ class Cell:
     place: CellKey
 
     def as_json(self) -> dict[str, object]:
-        """Return the cell as a record of a JSON report."""
+        """Return the cell as a record for a JSON report."""
         return (
             {"table": self.table, **self.key._asdict(), "track": self.track, "scope": self.scope}
             | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
@@ -59,9 +59,9 @@ class Cell:
 class CellBuilder:
     """Builds the cells of one table from the trials of one group, with the scores of one track.
 
-    `alpha` is None for ordinary intervals. For a run that was monitored (`--until`) it is the error probability of
-    intervals that are valid at any stopping time. Then values without such an interval have none, and p values are
-    left out.
+    `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
+    intervals that are valid at any stopping time. In that case, values without such an interval have none, and p values
+    are omitted.
     """
 
     table: str
@@ -76,11 +76,11 @@ class CellBuilder:
         return replace(self, place=place)
 
     def score(self, name: str) -> Floats:
-        """Return a score of every trial."""
+        """Return a score for every trial."""
         return self.trials.score(name, self.track)
 
     def rate(self, metric: str, mask: Mask, values: Floats) -> Cell:
-        """Return the mean of a score over the trials that have it. Failed calls count 0."""
+        """Return the mean of a score over the trials that have it. Failed calls count as 0."""
         scored = mask & np.isfinite(values)
         interval = UNDEFINED
         if scored.any():
@@ -95,7 +95,7 @@ class CellBuilder:
         return rate_sequence(hits, trials, counts, self.alpha)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
-        """Return second minus first over the questions that have both; n is their number."""
+        """Return second minus first over the questions that have both values; n is the number of these questions."""
         moved, counts = self.moved(first, second, values)
         interval = self.paired(moved, counts) if len(moved) else UNDEFINED
         return self.cell(metric, interval, int(counts.sum()), first | second)
@@ -107,11 +107,11 @@ class CellBuilder:
         return difference_sequence(moved, counts, self.alpha)
 
     def fixed(self, interval: Interval) -> Interval:
-        """Return an interval for a fixed number of questions, without bounds if the run was monitored."""
+        """Return an interval that assumes a fixed number of questions, without bounds if the run was monitored."""
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the difference of every question (or event) that has both, and how many each represents."""
+        """Return the difference for each question (or event) that has both values, and how many each one represents."""
         moved = self.trials.per_cluster(second, values) - self.trials.per_cluster(first, values)
         paired = np.isfinite(moved)
         return moved[paired], self.trials.counts(self.trials.cluster, self.trials.clusters)[paired]
@@ -119,7 +119,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of totals (the sums of all parts, then their trials) with bootstrap intervals."""
+        """Return statistics of totals (the sum of each part, then the trials in each part) with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):
@@ -129,12 +129,12 @@ class CellBuilder:
         return [self.cell(metric, interval, n, mask) for metric, interval in zip(metrics, intervals, strict=True)]
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
-        """Return a share of questions or other units, with an interval by cluster.
+        """Return a share of questions or other units, with an interval clustered by question or event.
 
         Args:
             metric: Name of the metric.
-            hits: Whether each unit is counted.
-            of: The cluster of each unit.
+            hits: Whether each unit counts as a hit.
+            of: The cluster that each unit belongs to.
             mask: The trials behind the units.
         """
         trials = np.bincount(of, minlength=self.trials.clusters)
@@ -151,7 +151,7 @@ class CellBuilder:
         return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)
 
     def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
-        """Return a cell with a given interval and the counts of the trials."""
+        """Return a cell with a given interval and the counts of its trials."""
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         asked = mask & self.trials.asked
         estimate = Estimate(

@@ -1,4 +1,4 @@
-"""Citations of the prompting strategy `cite`: precision, recall, fabricated numbers and uncited sentences."""
+"""Metrics for citations by the `cite` prompting strategy: precision, recall, fabricated numbers, uncited sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.scoring.citations import CITATION_SCORES
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the means over the responses that answer, for all noise ratios together and for each ratio."""
+    """Yield the means over responses that give an answer, for all noise ratios together and for each ratio."""
     trials = builder.trials
     values = {name: trials.scores[name] for name in CITATION_SCORES if name in trials.scores}
     given = trials.of("noise") | trials.of("integration")

@@ -1,7 +1,7 @@
 """Counterfactual robustness: how a model responds to false documents, and whether it reports the error.
 
-Every response is exactly one of correct, misled (it asserts the false answer), both, refused or other, and it flags an
-error or does not.
+Every response is exactly one of correct, misled (asserting the false answer), both, refused or other. Independently, it
+may or may not flag an error.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.trend import clustered_slope
 
-PAPER_GATE = 0.7  # the paper's Table 7 has only models with a higher accuracy without documents
+PAPER_GATE = 0.7  # the paper's Table 7 includes only models with a higher accuracy than this without documents
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of the counterfactual testbed, for each share of true documents and noise ratio."""
+    """Yield the cells of the counterfactual testbed for each share of true documents and noise ratio."""
     trials = builder.trials
     for k, mask in trials.split(trials.of("counterfactual"), "k"):
         for true, same_share in trials.split(mask, "correct"):
@@ -55,14 +55,14 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
-    """Return {correct, misled, both, refused, other} × {flagged, not}: exactly one of ten is 1 for every response."""
+    """Return {correct, misled, both, refused, other} × {flagged, not}. For each response, exactly one of ten is 1."""
     correct, partial, misled, refused, flagged = (
         trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
     kinds = {
         "correct": correct & ~misled,
         "misled": misled & ~partial,
-        "both": misled & partial,  # a response that asserts both answers is not correct, but states the true one
+        "both": misled & partial,  # a response that asserts both answers is not correct, but it does state the true one
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
@@ -76,7 +76,7 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
 
 
 def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield how well flags separate false documents from true ones."""
+    """Yield how well flags distinguish false documents from true ones."""
     trials, flagged = builder.trials, builder.score("flagged")
     false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
     if false.any() and (clean & trials.asked).any():
@@ -103,7 +103,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paper's gate on the model, and the accuracy of known questions on samples that did not choose them."""
+    """Yield the paper's accuracy gate, and the accuracy on known questions over samples not used to choose them."""
     trials, correct = builder.trials, builder.score("correct")
     closed = trials.of("closed-book")
     if closed.any():

@@ -1,6 +1,7 @@
-"""A score as a function of the noise ratio: bands, area, slope, retention, ρ₁₀, declines (explanation/statistics.md).
+"""Metrics of a score over the noise ratio: bands, area, slope, retention, ρ₁₀ and declines.
 
-The headline is ρ₁₀, the ratio at which a tenth of the accuracy without noise is lost.
+The headline metric is ρ₁₀, the noise ratio at which a tenth of the noise-free accuracy is lost. See
+docs/explanation/statistics.md.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.statistics.simultaneous import clustered_bands
 from ragbed.analysis.statistics.trend import clustered_slope
 
-LOSS = 0.1  # the relative loss that defines ρ₁₀
-LEAST_DROP = 0.03  # δ: a smaller drop is not a decline, and scores within it are equivalent
-_BEYOND = 1.0  # added to the last ratio if the loss is not reached, so that resamples are ordered correctly
+LOSS = 0.1  # relative loss that defines ρ₁₀
+LEAST_DROP = 0.03  # δ: smaller drops are not declines, and scores that differ by less are equivalent
+_BEYOND = 1.0  # added to the last ratio if the loss is not reached, so that resamples are still ordered correctly
 
 
 def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
@@ -46,10 +47,10 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
 
 
 def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Yield the accuracy at every ratio with intervals that hold for the complete curve."""
+    """Yield the accuracy at every ratio, with intervals that hold jointly for the whole curve."""
     scored = {ratio: point & np.isfinite(correct) for ratio, point in points.items()}
     known = [ratio for ratio, point in scored.items() if point.any()]
-    if len(known) < 2 or builder.alpha is not None:  # the bands are for a fixed number of questions
+    if len(known) < 2 or builder.alpha is not None:  # bands assume a fixed number of questions
         return
     rows, counts = builder.trials.sums(*((scored[ratio], correct) for ratio in known))
     for ratio, band in zip(known, clustered_bands(rows, counts.tolist()), strict=True):
@@ -58,12 +59,12 @@ def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: 
 
 
 def area(ratios: Floats, curve: Floats) -> Floats:
-    """Return the area under the curve by the trapezoidal rule over the width of the scale: the mean height."""
+    """Return the mean height of the curve: the area by the trapezoidal rule, divided by the width of the scale."""
     return np.asarray(np.trapezoid(curve, ratios, axis=-1) / (ratios[-1] - ratios[0]), np.float64)
 
 
 def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
-    """Return the first ratio with the loss, by linear interpolation, or a value past the last ratio."""
+    """Return the first ratio at which the loss is reached (interpolated linearly), or a value past the last ratio."""
     wanted = (1 - LOSS) * curve[..., :1]
     before, after = curve[..., :-1], curve[..., 1:]
     crossed = after <= wanted
@@ -75,7 +76,7 @@ def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
 
 
 def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield area, retention and ρ₁₀ from one bootstrap."""
+    """Yield the area, retention and ρ₁₀, all from one bootstrap."""
 
     def statistic(totals: Floats) -> Floats:
         hits, trials = np.split(totals, 2, axis=-1)
@@ -99,12 +100,12 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
 
 
 def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Yield the change from the lowest ratio to each other one, with p values, also adjusted for the ratios (Holm)."""
+    """Yield the change from the lowest ratio to each other ratio, with p values as computed and Holm-adjusted."""
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
     if not all(len(differences) for differences, _ in moved):
         return
-    if builder.alpha is not None:  # the tests are for a fixed number of questions
+    if builder.alpha is not None:  # the tests assume a fixed number of questions
         for ratio, point in others:
             yield builder.at(noise=ratio, k=k).difference("change", clean, point, correct)
         return

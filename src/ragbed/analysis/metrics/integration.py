@@ -1,4 +1,4 @@
-"""Information integration: all sub-answers, some of them, and each with the right sub-question."""
+"""Information integration: whether all or some sub-answers are given, each for the right sub-question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _parts(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
-    """Compare separate answers to all sub-questions, with the same documents, with one answer to all."""
+    """Compare one answer to all sub-questions with separate answers to each, given the same documents."""
     trials, correct = builder.trials, builder.score("correct")
     layouts = np.column_stack([trials.item, trials.seed, trials.slot, trials.repeat])
     every_part = _all_correct(layouts, alone & np.isfinite(correct), correct)
@@ -47,7 +47,7 @@ def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
 
 
 def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
-    """Return whether all parts with a trial's layout and repeat are correct, NaN if it has no parts."""
+    """Return whether all parts with the same layout and repeat as a trial are correct, or NaN if it has no parts."""
     _, layout = np.unique(layouts, axis=0, return_inverse=True)
     layout = layout.reshape(-1)
     least = np.full(layout.max(initial=0) + 1, np.inf)
@@ -56,6 +56,6 @@ def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
 
 
 def _loss(totals: Floats) -> Floats:
-    """Return the share of parts minus the share of complete answers: the cost of asking for all parts at once."""
+    """Return the share of correct parts minus that of complete answers: the cost of asking for all parts at once."""
     parts, complete, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(parts - complete) / n], axis=-1)

@@ -1,8 +1,8 @@
-"""Closed-book answers of a model by question, and how documents change them.
+"""Measure which questions a model answers without documents (closed book), and how documents change its answers.
 
-Some samples decide which questions are known, and others are scored. A question that was answered by chance is likely
-to be missed next time, so the accuracy over the samples that chose the questions would be too high (regression to the
-mean).
+Some samples decide which questions are known; only the others are scored. A question that was answered by chance is
+likely to be missed next time, so accuracy over the samples used to choose the questions would be too high (regression
+to the mean).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ragbed.analysis.statistics.paired import sign_flips
 
 
 def gate_samples(trials: TrialColumns) -> Mask:
-    """Return the closed-book trials that decide which questions are known: every other repeat from the first."""
+    """Return the closed-book trials that decide which questions are known: every other repeat from the first on."""
     return np.asarray(trials.of("closed-book") & (trials.repeat % 2 == 0))
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return the accuracy of every question's gate samples. It is known above 0.5; NaN if it has none."""
+    """Return each question's accuracy over its gate samples: known if above 0.5, NaN if it has no samples."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 
 def of_known(trials: TrialColumns, track: str) -> Mask:
-    """Return the trials of known questions."""
+    """Return the trials whose questions are known."""
     return np.asarray((gate_accuracy(trials, track) > 0.5)[trials.item])
 
 
 def common_items(groups: Sequence[TrialColumns], track: str) -> set[str]:
-    """Return the questions that all of several models know."""
+    """Return the questions that all models know."""
     known = [
         {trials.items[number] for number in np.flatnonzero(gate_accuracy(trials, track) > 0.5)} for trials in groups
     ]
@@ -51,10 +51,10 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paths closed book → no noise → each ratio, and the effect of documents on known questions.
+    """Yield the paths from closed book through no noise to each ratio, and the effect of documents on known questions.
 
-    A question's verdict in a setting is that of most of its trials. The eight paths are named by the three verdicts,
-    e.g. `wrong_right_wrong`.
+    A question's verdict in a setting is the majority verdict of its trials. The eight paths are named after the
+    verdicts, e.g. `wrong_right_wrong`.
     """
     trials, correct = builder.trials, builder.score("correct")
     for testbed in ("noise", "integration"):
@@ -83,9 +83,9 @@ def _transition_cells(builder: CellBuilder, verdicts: Mask, clusters: Ints, mask
 
 
 def _gain(builder: CellBuilder, closed: Mask, point: Mask, correct: Floats) -> Iterator[Cell]:
-    """Yield the accuracy with documents minus that without, on the same questions."""
+    """Yield the accuracy with documents minus the accuracy without them, on the same questions."""
     yield builder.difference("gain_by_documents", closed, point, correct)
-    if builder.alpha is not None:  # the test is for a fixed number of questions
+    if builder.alpha is not None:  # the test assumes a fixed number of questions
         return
     moved, counts = builder.moved(closed, point, correct)
     yield builder.number("gain_p", sign_flips(moved, counts=counts), int(counts.sum()), closed | point)

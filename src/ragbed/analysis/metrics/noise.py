@@ -1,4 +1,4 @@
-"""Noise robustness: accuracy by noise ratio, kind of distractor and position of the documents."""
+"""Noise robustness: accuracy by noise ratio, distractor type and document position."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Yield accuracy by the delivered noise ratio if it differs from the requested one (`code-*`)."""
+    """Yield accuracy by the actual noise ratio if it differs from the requested one (`code-*`)."""
     trials = builder.trials
     known = mask & trials.asked & np.isfinite(trials.noise_real)
     if not np.allclose(trials.noise[known], trials.noise_real[known], atol=1e-3):
@@ -35,7 +35,7 @@ def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
 
 
 def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
-    """Yield related minus random distractors at the same ratio: the harm of related content."""
+    """Yield the difference between related and random distractors at the same ratio: the harm of related content."""
     trials, correct = builder.trials, builder.score("correct")
     for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
         yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)
@@ -45,7 +45,7 @@ def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the effects of noise and of mere length, against one supporting document alone."""
+    """Yield the effects of noise and of length alone, compared with a single supporting document."""
     trials, correct = builder.trials, builder.score("correct")
     fixed, control = trials.of("noise", "fixed"), trials.of("noise", "control")
     alone = fixed & (trials.k == 1)
@@ -62,11 +62,11 @@ def _fixed(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield accuracy by position, Cochran's Q and order robustness, for each ratio with all positions measured.
+    """Yield accuracy by position, Cochran's Q and order robustness for each ratio at which all positions were measured.
 
-    The plain difference between the best and the worst position is mostly chance. Order robustness counts the questions
-    that get the same verdict at every position. A question counts once per seed, because each seed chooses other
-    documents. A question with a single position, in an unfinished run, is left out.
+    The raw difference between the best and the worst position is mostly due to chance. Order robustness counts
+    questions that get the same verdict at every position. A question counts once per seed, because each seed chooses
+    different documents. Questions with only one position, as in an unfinished run, are omitted.
     """
     trials, correct = builder.trials, builder.score("correct")
     for k, mask in trials.split(trials.of("noise") & (trials.repeat == 0) & (trials.slot >= 0), "k"):

@@ -1,8 +1,9 @@
-"""Partial sums (aggregates): equal questions are stored once, with their number.
+"""Partial sums (aggregates) of trials, in which equal questions are stored once with their count.
 
 Questions are equal if their trials have the same conditions, outcomes and scores. Report cells do not distinguish equal
 questions, so rates, intervals and tests are the same as from all trials, with far fewer rows. Only comparisons of
-models or strategies by question need names, which partial sums do not have. Parts without common questions add up.
+models or strategies by question need names, which partial sums do not store. Parts that share no questions can be
+added.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from numpy.typing import NDArray
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TrialColumns, TrialGroup, group_trials
 
-_HELD = 1_000_000  # trials in memory before they are written to temporary files, 32 bytes each
-_FILES = 128  # temporary files, chosen by question; of 10⁸ trials, each has 25 MB, which is read at once
-_NEXT = 0xFFFF_FFFF  # separates the trials of two questions of one event
+_HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
+_FILES = 128  # number of temporary files, chosen by question; with 10⁸ trials, each has 25 MB, which is read at once
+_NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event
 _ROW = np.dtype([("group", "<u4"), ("condition", "<u4"), ("placed", "<u4"), ("bare", "<u4"), ("cluster", "<u8"),
                  ("item", "<u8")])  # fmt: skip
 
@@ -41,7 +42,7 @@ class TrialPattern(Struct, frozen=True, array_like=True):
     k: int
     seed: int
     repeat: int
-    slot: int  # −1 if the question has only this position, which then carries no information
+    slot: int  # −1 if the question has only one position, which then carries no information
     noise_real: float | None
     outcome: Asked
     scores: dict[str, ScoreValue] | None
@@ -55,15 +56,15 @@ _DECODER = msgspec.json.Decoder(TrialPattern)
 class QuestionCounts:
     """The distinct questions of one group of trials, with their counts.
 
-    `patterns` has the number of every trial pattern by its JSON. `questions` counts questions (or events) by their
-    trials: the numbers of their patterns in ascending order, packed by question.
+    `patterns` maps the JSON of each trial pattern to its number. `questions` counts questions (or events) by their
+    trials, i.e. by their pattern numbers in ascending order, packed by question.
     """
 
     patterns: dict[bytes, int] = field(default_factory=dict)
     questions: Counter[bytes] = field(default_factory=Counter)
 
     def number(self, pattern: TrialPattern) -> int:
-        """Return the number of a pattern, and add it if it is new."""
+        """Return the number of a pattern; a new pattern is added."""
         return self.patterns.setdefault(_ENCODER.encode(pattern), len(self.patterns))
 
     def decoded_patterns(self) -> list[TrialPattern]:
@@ -71,7 +72,7 @@ class QuestionCounts:
         return [_DECODER.decode(pattern) for pattern in self.patterns]
 
     def add(self, other: QuestionCounts) -> None:
-        """Add the questions of another part."""
+        """Add the questions from another part."""
         numbers = np.array(
             [self.patterns.setdefault(pattern, len(self.patterns)) for pattern in other.patterns], np.uint32
         )
@@ -79,7 +80,7 @@ class QuestionCounts:
             self.questions[pack(numbers[np.array(question)] for question in unpack(trials))] += count
 
     def in_order(self) -> QuestionCounts:
-        """Return the same counts in an order that does not depend on how they were added."""
+        """Return the same counts in an order that does not depend on the order in which they were added."""
         ordered = QuestionCounts({pattern: number for number, pattern in enumerate(sorted(self.patterns))})
         ordered.add(self)
         ordered.questions = Counter(dict(sorted(ordered.questions.items())))
@@ -109,7 +110,7 @@ class QuestionCounts:
 
 
 def pack(questions: Iterable[Sequence[int] | NDArray[np.uint32]]) -> bytes:
-    """Return the pattern numbers of an event's questions as bytes that do not depend on their order."""
+    """Return the pattern numbers of an event's questions as bytes that do not depend on the order of the questions."""
     parts = sorted(np.sort(np.asarray(numbers, "<u4")).tobytes() for numbers in questions)
     return np.uint32(_NEXT).tobytes().join(parts)
 
@@ -123,7 +124,7 @@ def unpack(trials: bytes) -> list[list[int]]:
 
 
 class PartialSumBuilder(ExitStack):
-    """A counter of questions of trials in any order, in bounded memory. A question is identified by 64 bits."""
+    """Counts questions from trials that arrive in any order, in bounded memory. Questions are identified by 64 bits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,10 +185,10 @@ def _hash(name: str) -> int:
 
 
 def _count_questions(rows: NDArray[np.void], groups: list[QuestionCounts]) -> None:
-    """Count the questions of some rows, which include all rows of each question."""
+    """Count the questions in some rows, which must include all rows of each question."""
     rows = rows[np.lexsort((rows["condition"], rows["item"], rows["cluster"], rows["group"]))]
     starts = _changes(rows, ("group", "cluster", "item", "condition"))
-    is_single = starts & np.append(starts[1:], True)  # the only trial of its question and condition
+    is_single = starts & np.append(starts[1:], True)  # the only trial for its question and condition
     numbers = np.where(is_single, rows["bare"], rows["placed"]).astype("<u4")
     order = np.lexsort((numbers, rows["item"], rows["cluster"], rows["group"]))
     rows, packed = rows[order], numbers[order].tobytes()
@@ -204,7 +205,7 @@ def _count_questions(rows: NDArray[np.void], groups: list[QuestionCounts]) -> No
 
 
 def _changes(rows: NDArray[np.void], names: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which rows differ from the previous one in any of some columns."""
+    """Return which rows differ from the previous row in any of the given columns."""
     changes = np.ones(len(rows), np.bool_)
     changes[1:] = np.logical_or.reduce([rows[name][1:] != rows[name][:-1] for name in names])
     return changes

@@ -1,6 +1,6 @@
-"""Negative rejection, paired: the same questions with documents that contain the answer and with none that does.
+"""Negative rejection, paired: the same questions with documents that do and do not contain the answer.
 
-A model that always refuses has a perfect refusal recall, so it must be read together with the false refusals.
+A model that always refuses has perfect refusal recall, so recall must be read together with the false refusals.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.binomial import Floats
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of the rejection testbed, and of the pair."""
+    """Yield the cells of the rejection testbed and of the paired comparison."""
     trials = builder.trials
     for k, without in trials.split(trials.of("rejection"), "k"):
         yield from _without_evidence(builder.at(noise=1.0, k=k), without)
@@ -36,7 +36,8 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     wrong = np.where(trials.responded(builder.track), (1 - correct) * (1 - refused), 0.0)
     yield builder.rate("wrong_without_evidence", mask, wrong)
     accuracy = gate_accuracy(trials, builder.track)[trials.item]
-    if np.isfinite(accuracy[mask]).any():  # a correct answer comes from memory if the model knows it, or from a leak
+    # A correct answer comes from memory if the model knows it, and from a leak otherwise.
+    if np.isfinite(accuracy[mask]).any():
         known = np.where(np.isfinite(accuracy), accuracy > 0.5, np.nan)
         yield builder.rate("correct_from_memory", mask, right * known)
         yield builder.rate("correct_by_leak", mask, right * (1 - known))
@@ -58,7 +59,7 @@ def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[C
 
 
 def _abstention(totals: Floats) -> Floats:
-    """Return precision, F1, balanced accuracy and Youden's J from due and undue refusals."""
+    """Return precision, F1, balanced accuracy and Youden's J, computed from due and undue refusals."""
     due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
     recall, false = due / n_due, undue / n_undue
     precision = due / (due + undue)
@@ -67,6 +68,6 @@ def _abstention(totals: Floats) -> Floats:
 
 
 def _penalised(totals: Floats) -> Floats:
-    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (right of all and right of attempted)."""
+    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (right among all and among attempted)."""
     right, attempted, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(2 * right - attempted) / n, 2 * right / (n + attempted)], axis=-1)

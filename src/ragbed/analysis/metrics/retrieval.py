@@ -1,7 +1,7 @@
-"""Metrics of end-to-end RAG: retrieval, accuracy, and the loss compared with given documents.
+"""Metrics for end-to-end RAG: retrieval, accuracy, and the loss compared with given documents.
 
-The given documents are the run's own cases without noise: `noise` and `integration` at 0, `counterfactual` at 0 with
-all documents true. For the same questions the difference is paired.
+The comparison uses the run's own cases without noise: `noise` and `integration` at 0, and `counterfactual` at 0 with
+only true documents. The difference is paired by question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STEPS = 5  # accuracy is shown for the paper's noise ratios, in steps of 1/5
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of the two testbeds."""
+    """Yield the cells of the two end-to-end testbeds."""
     trials = builder.trials
     for k, mask in trials.split(trials.of("own-retrieval") | trials.of("own-rejection"), "k"):
         here = builder.at(k=k)
@@ -34,7 +34,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
-    """Yield shares over the responses that report their documents."""
+    """Yield retrieval shares over the responses that report their documents."""
     yield builder.rate("retrieval_told", own, _values(builder.trials, "retrieval_told"))
     for name in _SHARES:
         values = _values(builder.trials, name)

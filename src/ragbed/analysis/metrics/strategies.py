@@ -1,7 +1,7 @@
-"""Prompting strategies against the plain prompt: gain and cost on the same questions and documents (claim C10).
+"""Compare prompting strategies with the plain prompt: gain and cost on the same questions and documents (claim C10).
 
-The trials of a strategy have a group of their own, named by profile and strategy (`robust+quote`). They are paired with
-those of the profile alone. Conditions that both have are pooled by testbed.
+A strategy's trials form a separate group, named after profile and strategy (`robust+quote`). They are paired with
+the trials of the profile alone. Conditions that both groups have are pooled by testbed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
 
 WANTED = {name: headline_score(name) for name in ("noise", "rejection", "integration", "counterfactual")}
-"""The score that a testbed is about."""
+"""The main score of each testbed."""
 COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
-    """Yield the cells of each plain prompt that has strategies, followed by those of the strategies."""
+    """Yield the cells of each plain prompt that has strategies, followed by the cells of its strategies."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
     for trials in groups:
@@ -55,7 +55,7 @@ def _gains(builder: CellBuilder, base: TrialColumns) -> Iterator[Cell]:
 
 
 def _by_condition(trials: TrialColumns, mask: Mask, values: Floats) -> dict[tuple[str, ...], float]:
-    """Return the mean score of every question and condition, over all position permutations."""
+    """Return the mean score for each question and condition, over all position permutations."""
     found: dict[tuple[str, ...], list[float]] = {}
     used = np.flatnonzero(mask & np.isfinite(values))
     conditions = [getattr(trials, name)[used].tolist() for name in ("noise", "correct", "k", "seed", "repeat")]
@@ -66,7 +66,7 @@ def _by_condition(trials: TrialColumns, mask: Mask, values: Floats) -> dict[tupl
 
 
 def _describe(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the rates of each testbed, and the mean costs of the responses."""
+    """Yield the rates for each testbed and the mean costs of the responses."""
     trials = builder.trials
     masks = {testbed: trials.of(testbed) for testbed in WANTED}
     for testbed, mask in masks.items():

@@ -1,4 +1,4 @@
-"""The input of metrics: one small record per trial, including infeasible cases."""
+"""The input to metrics: one small record per trial, including infeasible cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 
 
 class Scored(Struct, frozen=True, kw_only=True, gc=False):
-    """A trial without its texts: the condition, the outcome and the scores."""
+    """A trial without its texts: condition, outcome and scores."""
 
     model: str
     data: str
@@ -32,12 +32,12 @@ class Scored(Struct, frozen=True, kw_only=True, gc=False):
     slots: tuple[int, ...] = ()
     repeat: int = 0
     outcome: Asked = "ok"
-    cluster: str | None = None  # the unit of resampling: the event that items share, or the item if None
-    scores: dict[str, ScoreValue] | None = None  # scores by name, e.g. `code.correct`; None without a response
+    cluster: str | None = None  # the unit for resampling: the event that items share, or the item itself if None
+    scores: dict[str, ScoreValue] | None = None  # scores by name, e.g. `code.correct`; None if there is no response
 
 
 def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mapping[str, ScoreValue] | None) -> Scored:
-    """Return the trial of a case."""
+    """Return the scored trial for a case."""
     return Scored(
         model=model,
         data=case.data,

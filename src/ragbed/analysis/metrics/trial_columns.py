@@ -1,4 +1,4 @@
-"""All trials of one model on one dataset as columns, from which metrics are computed."""
+"""Columns with all trials of one model on one dataset, from which metrics are computed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ragbed.analysis.statistics.binomial import Floats
 Mask: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 
-TRACKS = ("robust", "code", "paper")  # the prefix of a score's name; scores of the robust track have none
+TRACKS = ("robust", "code", "paper")  # prefixes of score names; scores on the robust track have no prefix
 
 
 class TrialGroup(NamedTuple):
-    """The model, dataset, language and profile of trials."""
+    """The model, dataset, language and profile that trials share."""
 
     model: str
     data: str
@@ -35,24 +35,24 @@ class TrialColumns:
     """Columns with one entry per trial. Items, clusters and kinds are numbered from 0."""
 
     key: TrialGroup
-    items: tuple[str, ...]  # names of models by number
+    items: tuple[str, ...]  # item names by number
     kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition by number
-    scores: dict[str, Floats]  # scores by full name; NaN without a verdict
+    scores: dict[str, Floats]  # scores by full name; NaN if there is no verdict
     item: Ints
     cluster: Ints
     kind: Ints
-    noise: Floats  # NaN without documents
+    noise: Floats  # NaN if there are no documents
     noise_real: Floats  # actual noise ratio, rounded to three digits
     correct: Floats  # counterfactual: share of true documents
     k: Ints
-    slot: Ints  # position of the first document with an answer, −1 if there is none
+    slot: Ints  # position of the first document with an answer; −1 if there is none
     seed: Ints
     repeat: Ints
-    asked: Mask  # false for infeasible cases
-    failed: Mask  # attempted, but without a response
+    asked: Mask  # False for infeasible cases
+    failed: Mask  # attempted, but there is no response
     filtered: Mask  # failed because the provider's content filter rejected the request
-    truncated: Mask  # with an incomplete response
-    count: Ints  # how many equal trials the entry represents (see partial_sums.py), otherwise 1
+    truncated: Mask  # the response is incomplete
+    count: Ints  # number of equal trials that the entry represents (see partial_sums.py), otherwise 1
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
         """Return the trials of a testbed, including infeasible ones."""
@@ -60,24 +60,24 @@ class TrialColumns:
         return np.asarray(self.kind == number)
 
     def split(self, mask: Mask, column: str) -> Iterator[tuple[Any, Mask]]:
-        """Yield each value of a column in ascending order, with the trials of the mask that have it."""
+        """Yield each value in a column in ascending order, with the masked trials that have this value."""
         values = getattr(self, column)
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)
 
     def has(self, name: str, track: str) -> bool:
-        """Return whether any trial has a score."""
+        """Return whether any trial has the given score."""
         return full_name(name, track) in self.scores
 
     @property
     def is_silent(self) -> bool:
-        """Return whether there were calls and all of them failed."""
+        """Return whether there were calls and every one of them failed."""
         return bool(self.failed.any() and (self.failed == self.asked).all())
 
     def score(self, name: str, track: str) -> Floats:
-        """Return a score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
+        """Return the score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
 
-        A score that no response of this model has is NaN for failed calls too, unless all calls failed.
+        If none of the model's responses has the score, it is also NaN for failed calls, unless all calls failed.
         """
         values = self.scores.get(full_name(name, track))
         if values is None and not self.is_silent:
@@ -85,50 +85,50 @@ class TrialColumns:
         return np.where(self.failed, 0.0, nan if values is None else values)
 
     def responded(self, track: str) -> Mask:
-        """Return the trials with a response that counts: on the robust track a truncated one does not."""
+        """Return the trials whose response counts; on the robust track, truncated responses do not."""
         responded = self.asked & ~self.failed
         return responded & ~self.truncated if track == "robust" else responded
 
     def size(self, mask: Mask) -> int:
-        """Return the number of trials."""
+        """Return the number of trials in a mask."""
         return int(self.count[mask].sum())
 
     def questions(self, mask: Mask) -> int:
-        """Return the number of distinct questions among some trials."""
+        """Return the number of distinct questions in a mask."""
         return int(self.item_counts[np.unique(self.item[mask])].sum())
 
     def counts(self, groups: Ints, size: int) -> Ints:
-        """Return how many questions (or other units) every group represents."""
+        """Return how many questions (or other units) each group represents."""
         counts = np.zeros(size, np.int64)
         counts[groups] = self.count
         return counts
 
     def restricted(self, keep: Mask | Ints) -> TrialColumns:
-        """Return some of the trials, by a mask or by their indices, with the same numbering."""
+        """Return a subset of the trials, selected by mask or index, with the same numbering."""
         columns = {name: getattr(self, name)[keep] for name in (*_TYPE_CODES, "count")}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
     def per_item(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score of every question, NaN without trials."""
+        """Return the mean score for each question; NaN if it has no trials."""
         return _means(self.item, mask, values, len(self.items))
 
     @property
     def item_counts(self) -> Ints:
-        """Return how many questions every item represents."""
+        """Return how many questions each item represents."""
         return self.counts(self.item, len(self.items))
 
     @property
     def layouts(self) -> Ints:
-        """Return the number of every trial's layout: its question with the documents of its seed."""
+        """Return the layout number of each trial. A layout is a question with the documents chosen by a seed."""
         seeds, seed = np.unique(self.seed, return_inverse=True)
         return np.asarray(self.item * max(1, len(seeds)) + seed)
 
     def per_layout(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score of every layout, NaN without trials."""
+        """Return the mean score for each layout; NaN if it has no trials."""
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
 
     def clusters_of(self, groups: Ints, size: int) -> Ints:
-        """Return the cluster of every group, e.g. of every item."""
+        """Return the cluster of each group, e.g. of each item."""
         clusters = np.zeros(size, np.int64)
         clusters[groups] = self.cluster
         return clusters
@@ -139,7 +139,7 @@ class TrialColumns:
         return int(self.cluster.max(initial=-1)) + 1
 
     def per_cluster(self, mask: Mask, values: Floats) -> Floats:
-        """Return the mean score of every cluster, NaN without trials."""
+        """Return the mean score for each cluster; NaN if it has no trials."""
         return _means(self.cluster, mask, values, self.clusters)
 
     def complete(self, *parts: tuple[Mask, Floats]) -> Mask:
@@ -148,9 +148,9 @@ class TrialColumns:
         return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
 
     def sums(self, *parts: tuple[Mask, Floats]) -> tuple[Floats, Ints]:
-        """Return one row per cluster with the sum of each part's score, then the trials of each part.
+        """Return one row per cluster: the sum of each part's score, then the number of trials in each part.
 
-        The second array has the number of clusters that each row represents. Clusters without trials are left out.
+        The second array contains the number of clusters that each row represents. Clusters without trials are omitted.
         """
         size, complete = self.clusters, self.complete(*parts)
         hits, trials = [], []
@@ -164,12 +164,12 @@ class TrialColumns:
 
 
 def full_name(name: str, track: str) -> str:
-    """Return the name of a score with the prefix of its track."""
+    """Return the name of a score with its track's prefix."""
     return name if track == "robust" else f"{track}.{name}"
 
 
 def group_trials(trials: Iterable[Scored]) -> list[TrialColumns]:
-    """Group trials by model, dataset, language and profile, in the order of their first trials."""
+    """Group trials by model, dataset, language and profile, in order of first appearance."""
     groups = TrialGroups()
     for trial in trials:
         groups.add(trial)
@@ -177,7 +177,7 @@ def group_trials(trials: Iterable[Scored]) -> list[TrialColumns]:
 
 
 class TrialGroups:
-    """Groups trials that arrive one by one; only their columns are kept."""
+    """Groups trials that arrive one by one, keeping only their columns."""
 
     def __init__(self) -> None:
         self._builders: dict[TrialGroup, _ColumnBuilder] = {}
@@ -191,7 +191,7 @@ class TrialGroups:
         builder.add(trial)
 
     def finish(self) -> list[TrialColumns]:
-        """Return the groups, in the order of their first trials."""
+        """Return the groups in order of first appearance."""
         return [builder.finish() for builder in self._builders.values()]
 
 
@@ -214,7 +214,7 @@ class _ColumnBuilder:
         self._size = 0
 
     def add(self, trial: Scored) -> None:
-        # An event may have the same name as an item that does not belong to it.
+        # Keep events and items apart, because an event may have the same name as an unrelated item.
         cluster = (trial.item, None) if trial.cluster is None else ("", trial.cluster)
         row = (
             self._items.setdefault(trial.item, len(self._items)),
@@ -235,7 +235,7 @@ class _ColumnBuilder:
         for append, value in zip(self._appends, row, strict=True):
             append(value)
         for name, score in (trial.scores or {}).items():
-            if isinstance(score, bool | float | int):  # other scores, e.g. labels, are only shown
+            if isinstance(score, bool | float | int):  # other scores, e.g. labels, are only displayed
                 column = self._scores[name]
                 if len(column) < self._size:
                     column.extend([nan] * (self._size - len(column)))

@@ -1,1 +1,1 @@
-"""The paper's printed figures, and findings about what they support."""
+"""The paper's printed figures, and an assessment of the conclusions that they support."""

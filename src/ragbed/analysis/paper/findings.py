@@ -1,4 +1,4 @@
-"""The findings S-1 to S-5 of `ragbed paper`: conclusions from the paper's printed figures."""
+"""Compute the findings S-1 to S-5 of `ragbed paper`: conclusions from the paper's printed figures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, wilson
 from ragbed.analysis.statistics.unpaired import fisher, two_proportions
 from ragbed.schema import Lang
 
-_DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))  # the paper's numbers of questions, and accuracies near the printed
+# The paper's numbers of questions, with accuracies near the printed ones.
+_DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))
 
 
 @dataclass(frozen=True)
 class PaperComparison:
-    """A row of a table at one noise ratio against the same row without noise.
+    """A table row at one noise ratio, compared with the same row without noise.
 
-    `z` and `fisher` are p values of unpaired tests, as if the questions were different. `mcnemar` has the least and the
-    greatest p value of the paired test that the totals allow.
+    `z` and `fisher` are p values from unpaired tests, as if the questions were different. `mcnemar` has the smallest
+    and largest p values from the paired test that are possible given the totals.
     """
 
     lang: Lang
@@ -36,11 +37,11 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class DeclineCounts:
-    """How many rows of a table decline significantly at one ratio, by test.
+    """The numbers of rows in a table that decline significantly at one ratio, by test.
 
-    `bonferroni` is z corrected for the number of ratios. `certain` and `possible` are McNemar for every and for some
-    pairing of the questions. `certain_holm` is `certain` adjusted over the ratios of a row (Holm), and `certain_all`
-    over all rows and ratios of the table.
+    `bonferroni` is the z test corrected for the number of ratios. `certain` and `possible` use McNemar's test:
+    significant for every pairing of the questions, or for some pairing. `certain_holm` is `certain` adjusted over the
+    ratios in a row (Holm), and `certain_all` is adjusted over all rows and ratios in the table.
     """
 
     noise: str
@@ -56,7 +57,7 @@ class DeclineCounts:
 
 @dataclass(frozen=True)
 class Correction:
-    """A correction rate of Table 7, its counts and its interval."""
+    """A correction rate from Table 7, with its counts and interval."""
 
     lang: Lang
     model: str
@@ -66,7 +67,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The least drop between two groups of questions that is detected with a power of 80 %."""
+    """The smallest drop between two groups of questions that is detected with a power of 80 %."""
 
     n: int
     base: float
@@ -75,7 +76,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Lost:
-    """A printed figure that is not a share of all questions, and the counts that fit."""
+    """A printed figure that is not a possible share of all questions, and the counts that would fit."""
 
     table: str
     lang: Lang
@@ -94,7 +95,7 @@ class Decline:
 
 @dataclass(frozen=True)
 class SampledErrors:
-    """The numbers of errors, and the sample sizes that fit the printed shares."""
+    """The numbers of errors, and the sample sizes that are consistent with the printed shares."""
 
     errors: dict[str, int]
     sizes_that_fit: list[int]
@@ -107,9 +108,9 @@ class Findings:
     lost: list[Lost]
     simple: Decline  # S-1: which rows of Table 1 decline significantly
     integrated: Decline  # S-2: which rows of Table 5 decline significantly
-    corrections: list[Correction]  # S-3: how few detected errors the correction rates are based on
+    corrections: list[Correction]  # S-3: how few detected errors underlie the correction rates
     error_shares: SampledErrors  # S-4: the printed error shares come from a sample
-    resolutions: list[Resolution]  # S-5: the smallest drop that the number of questions can show
+    resolutions: list[Resolution]  # S-5: the smallest drop detectable with this number of questions
 
 
 def find() -> Findings:
@@ -160,13 +161,13 @@ def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineC
 
 
 def _certain(comparisons: Sequence[PaperComparison]) -> list[PaperComparison]:
-    """Return the comparisons that are significant for every pairing, adjusted for their number (Holm)."""
+    """Return the comparisons that are significant for every pairing, adjusted for the number of comparisons (Holm)."""
     adjusted = holm([row.mcnemar.most for row in comparisons]).tolist()
     return [row for row, p in zip(comparisons, adjusted, strict=True) if p < ALPHA]
 
 
 def _correction_rates(table: PaperTable) -> Iterator[Correction]:
-    """Yield the correction rates of Table 7 as counts of the errors that the judge detected (ED*)."""
+    """Yield the correction rates from Table 7 as counts of the errors that the judge detected (ED*)."""
     detected, corrected = table.columns.index("ED*"), table.columns.index("CR")
     for lang, model, values in table.rows():
         count = count_behind(values[corrected], int(values[detected]))
@@ -184,7 +185,7 @@ def _lost_questions(tables: Tables) -> Iterator[Lost]:
 
 
 def _read_errors(tables: Tables) -> SampledErrors:
-    """Count the wrong integration answers without noise of the model whose errors the paper classified."""
+    """Count the wrong noise-free integration answers by the model whose errors the paper classified."""
     wrong: dict[str, int] = {
         lang: tables.questions["integration"] - int(values[0])
         for lang, model, values in tables.integration.rows()
@@ -200,7 +201,7 @@ def _least_drop(n: int, base: float) -> float | None:
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return McNemar's bounds on the questions that both runs answered, for every choice of the lost ones."""
+    """Return McNemar bounds for the questions that both runs answered, for every choice of the lost questions."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)
@@ -210,6 +211,6 @@ def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
 
 
 def _is_possible_sample(shares: Sequence[int], n: int) -> bool:
-    """Return whether whole numbers with these rounded percentages add up to n."""
+    """Return whether n can be a sum of whole numbers that give these rounded percentages."""
     fits = [[hits for hits in range(n + 1) if abs(100 * hits / n - share) <= 0.5] for share in shares]
     return all(fits) and sum(hits[0] for hits in fits) <= n <= sum(hits[-1] for hits in fits)

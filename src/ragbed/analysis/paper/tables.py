@@ -11,18 +11,18 @@ from msgspec import Struct, json
 
 from ragbed.schema import Lang
 
-_FEWEST = 0.9  # a run that lost more than a tenth of its questions would not have been published
+_FEWEST = 0.9  # minimum share of questions kept; a run that lost more would not have been published
 
 
 class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table: by language and model, one percentage per column."""
+    """A table with one percentage per column for each language and model."""
 
     columns: tuple[str, ...]
     en: dict[str, tuple[float, ...]]
     zh: dict[str, tuple[float, ...]]
 
     def rows(self) -> Iterator[tuple[Lang, str, tuple[float, ...]]]:
-        """Yield language, model and percentages."""
+        """Yield the language, model and percentages of each row."""
         for model, values in self.en.items():
             yield "en", model, values
         for model, values in self.zh.items():
@@ -30,14 +30,14 @@ class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """The printed shares of a model's integration errors, in per cent."""
+    """The printed shares of a model's integration errors in per cent."""
 
     model: str
     shares: dict[str, int]
 
 
 class Tables(Struct, frozen=True, forbid_unknown_fields=True):
-    """The printed figures."""
+    """The paper's printed figures."""
 
     source: str
     questions: dict[str, int]
@@ -49,7 +49,7 @@ class Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CountOf(NamedTuple):
-    """A number of hits among n."""
+    """A number of hits out of n."""
 
     hits: int
     n: int
@@ -57,17 +57,17 @@ class CountOf(NamedTuple):
 
 @cache
 def read_tables() -> Tables:
-    """Read the figures from the package."""
+    """Read the figures that are included in the package."""
     return json.decode(files("ragbed.analysis.paper").joinpath("tables.json").read_bytes(), type=Tables)
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """Return the counts that print as a percentage: of n questions, or of the largest smaller number that fits.
+    """Return the counts that round to a percentage, out of n questions or the largest smaller number that fits.
 
-    The original code drops failed questions from the denominator, so a run can have lost some.
+    The original code drops failed questions from the denominator, so a run may have lost some.
 
     Raises:
-        ValueError: No number fits, down to nine tenths of n.
+        ValueError: No number from nine tenths of n up to n fits.
     """
     for asked in range(n, int(n * _FEWEST), -1):
         hits = round(percent * asked / 100)
@@ -78,7 +78,7 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 with a value that is not a share of all questions; their n is inferred."""
+    """Return the rows of Table 1, 3 or 5 with a value that is not a share of all questions, so that n is inferred."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

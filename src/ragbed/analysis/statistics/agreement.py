@@ -1,4 +1,4 @@
-"""Agreement of a judge with human labels: kappa, AC1, sensitivity and specificity, with intervals by question."""
+"""Measure how well a judge agrees with human labels: kappa, AC1, sensitivity and specificity, clustered by question."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 
 
 class Agreement(NamedTuple):
-    """The agreement of two raters on the same trials.
+    """The agreement between two raters on the same trials.
 
-    `kappa` is Cohen's agreement beyond chance. `ac1` is Gwet's, which stays stable if nearly all trials have the same
-    label. `sensitivity` and `specificity` are None if people gave no positive, or no negative, label.
+    `kappa` is Cohen's kappa. `ac1` is Gwet's coefficient, which remains stable if nearly all trials have the same
+    label. `sensitivity` is None without positive human labels, and `specificity` without negative ones.
     """
 
     n: int
@@ -35,18 +35,18 @@ def agreement(
     weights: ArrayLike | None = None,
     level: float = LEVEL,
 ) -> Agreement:
-    """Compare the yes or no of a judge with human labels.
+    """Compare a judge's yes-or-no verdicts with human labels.
 
     Args:
-        judged: The judge's 0 or 1 for each labelled trial.
-        labels: The human 0 or 1.
+        judged: The judge's verdict on each labelled trial, 0 or 1.
+        labels: The human label of each trial, 0 or 1.
         clusters: The question of each trial, numbered from 0.
-        weights: How many trials each one represents, for unequal labelling probabilities; equal by default.
+        weights: How many trials each labelled trial represents, if labelling probabilities differ; equal by default.
         level: Confidence level.
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    # One row per question: how many of its trials are no-no, no-yes, yes-no and yes-yes (people first).
+    # One row per question: the numbers of its trials that are no-no, no-yes, yes-no and yes-yes (human label first).
     table = np.zeros((groups.max() + 1, 4))
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
@@ -64,9 +64,9 @@ def agreement(
 
 
 def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
-    """Return an interval with bounds for raters who always agree, whose resamples do not vary.
+    """Return an interval that also has bounds if the raters always agree, when resampling gives no variation.
 
-    The lower bound of their agreement implies that of the agreement beyond chance, unless all labels are equal.
+    The lower bound of the raw agreement implies a lower bound beyond chance, unless all labels are equal.
     """
     if math.isfinite(found.low) or chance >= 1:
         return found
@@ -79,13 +79,13 @@ def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:
 
 
 def _beyond_chance(totals: Floats) -> Floats:
-    """Return kappa and AC1 of 2 × 2 tables."""
+    """Return kappa and AC1 for 2 × 2 tables."""
     observed, by_chance, by_gwet = _by_chance(totals)
     return np.stack([(observed - by_chance) / (1 - by_chance), (observed - by_gwet) / (1 - by_gwet)], axis=-1)
 
 
 def _by_chance(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the observed agreement, and the agreement by chance according to Cohen and to Gwet."""
+    """Return the observed agreement and the chance agreement as defined by Cohen and by Gwet."""
     both_no, judge_yes, people_yes, both_yes = np.moveaxis(totals, -1, 0)
     n = both_no + judge_yes + people_yes + both_yes
     people, judge = (people_yes + both_yes) / n, (judge_yes + both_yes) / n

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the exact interval for hits in n trials. It is conservative: its coverage is at least the level.
+    """Return the exact interval for a number of hits in n trials. It is conservative: its coverage is at least `level`.
 
     Raises:
         ValueError: The counts are not a rate.
@@ -25,7 +25,7 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
 
 
 def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
-    """Return the one-sided Clopper-Pearson upper bound of a rate, e.g. 0.0495 for 0 of 59.
+    """Return the one-sided Clopper-Pearson upper bound for a rate, e.g. 0.0495 for 0 of 59.
 
     Raises:
         ValueError: The counts are not a rate.
@@ -35,7 +35,7 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
-    """Return the least number of trials whose upper bound is at most a share, e.g. 59 for 0 hits and 0.05."""
+    """Return the minimum number of trials for an upper bound of at most `share`, e.g. 59 for 0 hits and 0.05."""
     low, high = hits, 2 * hits + 2
     while upper_bound(hits, high, level) > share:
         low, high = high, 2 * high
@@ -60,6 +60,6 @@ def lower_tail(hits: float, n: float, share: float) -> float:
 
 
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
-    """Return the two-sided p value of wins and losses if both are equally likely."""
+    """Return the two-sided p value for wins and losses under the null hypothesis that both are equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)
     return np.asarray(np.minimum(1.0, 2 * scipy.special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)

@@ -1,7 +1,7 @@
-"""Bias-corrected and accelerated bootstrap intervals (BCa) that resample questions.
+"""Bias-corrected and accelerated (BCa) bootstrap intervals, computed by resampling questions.
 
-A statistic is a function of totals (hits, trials, … summed over all questions), so a resample only sums rows. Most rows
-are equal, because most scores are 0 or 1. Equal rows are drawn together: a resample is one multinomial draw over the
+A statistic is a function of totals (hits, trials, … summed over all questions), so a resample only sums rows. Many rows
+are equal because most scores are 0 or 1. Equal rows are drawn together: a resample is one multinomial draw over the
 few patterns that occur. This gives the same distribution and is fast enough for a leaderboard of a million trials.
 """
 
@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 
-# From totals (…, columns) to values (…, statistics). Undefined values are NaN.
+# Maps totals (…, columns) to values (…, statistics). Undefined values are NaN.
 Statistic = Callable[[Floats], Floats]
 
 REPLICATES = 10_000
-_CHUNK_CELLS = 4_000_000  # a matrix of weights of about 32 MB
+_CHUNK_CELLS = 4_000_000  # limits a matrix of weights to about 32 MB
 
 
 def bootstrap(
@@ -32,17 +32,17 @@ def bootstrap(
     seed: int = 0,
     counts: ArrayLike | None = None,
 ) -> list[Interval]:
-    """Return the BCa interval of each statistic.
+    """Return the BCa interval for each statistic.
 
-    If all resamples give the same value, e.g. for a model that is always right, the bounds are NaN: data without
-    variation give no interval.
+    If all resamples give the same value, e.g. for a model that is always right, the bounds are NaN, because data
+    without variation do not determine an interval.
 
     Args:
-        rows: The summands of each question (or other independent unit).
+        rows: The values to sum, one row per question (or other independent unit).
         statistic: A function that computes all statistics from the totals.
         level: Confidence level.
         replicates: Number of resamples.
-        seed: Seed of the random generator.
+        seed: Seed for the random number generator.
         counts: How many questions each row represents; 1 by default.
     """
     table = np.asarray(rows, np.float64)
@@ -61,7 +61,7 @@ def bootstrap(
 
 
 def evaluate(rows: ArrayLike, statistic: Statistic, *, counts: ArrayLike | None = None) -> list[Interval]:
-    """Return the statistics of `bootstrap` without intervals."""
+    """Return the same statistics as `bootstrap`, but without intervals."""
     table = np.asarray(rows, np.float64)
     times = np.ones(len(table)) if counts is None else np.asarray(counts, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -70,7 +70,7 @@ def evaluate(rows: ArrayLike, statistic: Statistic, *, counts: ArrayLike | None 
 
 
 def _resample(patterns: Floats, counts: NDArray[np.int64], replicates: int, seed: int) -> Iterator[Floats]:
-    """Yield the totals of resamples in chunks of bounded memory."""
+    """Yield the totals of resamples in chunks that limit memory use."""
     rng, clusters = np.random.default_rng(seed), counts.sum()
     chunk = max(1, _CHUNK_CELLS // len(counts))
     for start in range(0, replicates, chunk):
@@ -82,10 +82,10 @@ def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int6
     drawn = drawn[np.isfinite(drawn)]
     if not np.isfinite(value) or len(drawn) == 0 or drawn.min() == drawn.max():
         return Interval(value, np.nan, np.nan)
-    near = 1e-12 * max(1.0, abs(value))  # the order of summation changes the last digits
+    near = 1e-12 * max(1.0, abs(value))  # tolerance, because the order of summation affects the last digits
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
     bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
-    # Resamples of few questions vary too little, so their quantiles are taken further out (Hesterberg, 2015).
+    # Resamples of a few questions vary too little, so quantiles further out are used (Hesterberg, 2015).
     ends = bias + student(level, max(1, int(counts.sum()) - 1)) * np.array([-1.0, 1.0])
     shares = scipy.special.ndtr(bias + ends / (1 - _acceleration(jackknife, counts) * ends))
     low, high = np.quantile(drawn, np.clip(shares, 0, 1))

@@ -1,7 +1,7 @@
-"""Item difficulty and discrimination: the two-parameter logistic model of item response theory (Birnbaum, 1968).
+"""Estimate item difficulty and discrimination with the two-parameter logistic model (Birnbaum, 1968).
 
-There are many items and few models, so one item says little and a prior on each item would dominate its estimate.
-Therefore items are drawn from a population whose median and spread are estimated, and the items themselves are
+With many items and few models, each item carries little information, and an item prior would dominate the estimate.
+Therefore items are modelled as a population whose median and spread are estimated, and the items themselves are
 integrated out on a grid (marginal maximum likelihood by EM, as Bock and Aitkin, 1981, do for persons). Each model has
 one ability.
 """
@@ -14,18 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum steps and tolerance of the EM algorithm
-_REACH, _NODES_A, _NODES_B = 3.5, 15, 29  # half-width of the grid in spreads, and its numbers of nodes
-_TENTH = 1.2816  # spreads from the median of a normal distribution to its highest tenth
-_PRIOR_ITEMS = 10  # weight of the priors of the spreads; without them, five items would give a spread of 0
-_STRETCH = 2.0  # the largest change of scale per step; equal models would otherwise be separated without end
-_FAR_A, _FAR_B = 5.0, 10.0  # limits of log a and b; beyond them, all models give the same answer to an item
+_MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and tolerance for convergence
+# Half-width of the grid in standard deviations, and number of nodes per parameter.
+_REACH, _NODES_A, _NODES_B = 3.5, 15, 29
+_TENTH = 1.2816  # standard deviations from the median of a normal distribution to its 90th percentile
+_PRIOR_ITEMS = 10  # weight of the priors on the spreads; without them, five items would give a spread of 0
+_STRETCH = 2.0  # maximum change of scale per step; without it, equal models would be driven apart indefinitely
+_FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, all models give the same answer to an item
 
 Numbers = NDArray[np.float64]
 
 
 class ParameterSpread(NamedTuple):
-    """The median, lowest tenth and highest tenth of a parameter in the population of items."""
+    """The median, 10th percentile and 90th percentile of a parameter in the item population."""
 
     median: float
     low: float
@@ -33,7 +34,7 @@ class ParameterSpread(NamedTuple):
 
 
 class Items(NamedTuple):
-    """The population of items, on a scale on which the abilities of the models have mean 0 and spread 1.
+    """The item population, on a scale where the models' abilities have mean 0 and standard deviation 1.
 
     `a` is the discrimination: how sharply items separate weaker from stronger models. `b` is the difficulty: the
     ability at which half of the answers are correct.
@@ -45,37 +46,37 @@ class Items(NamedTuple):
 
 @dataclass
 class _Population:
-    """A normal distribution of an item parameter, with its prior."""
+    """A normal distribution for an item parameter, with its prior."""
 
     mean: float
     spread: float
-    prior: float  # prior spread of the mean around 0: wide, so that it matters only without data
-    usual: float  # prior spread
-    far: float  # the largest absolute mean, and twice the largest spread
+    prior: float  # prior spread of the mean around 0; wide, so that it matters only if there are no data
+    usual: float  # prior value of the spread
+    far: float  # maximum absolute mean, and twice the maximum spread
 
     def nodes(self, count: int) -> tuple[Numbers, Numbers]:
-        """Return grid values and the logarithms of their weights."""
+        """Return the grid values and the logarithms of their weights."""
         steps = np.linspace(-_REACH, _REACH, count)
         return self.mean + self.spread * steps, -0.5 * steps**2
 
     def update(self, values: Numbers, weights: Numbers) -> None:
-        """Set the most likely mean and spread for weighted values."""
+        """Set the mean and spread that are most likely given weighted values."""
         items = weights.sum()
         self.mean = float((weights @ values) / (items + (self.spread / self.prior) ** 2))
         missed = float(weights @ (values - self.mean) ** 2)
         self.spread = float(np.sqrt((missed + _PRIOR_ITEMS * self.usual**2) / (items + _PRIOR_ITEMS)))
 
     def rescale(self, centre: float, unit: float) -> None:
-        """Change the scale."""
+        """Shift and rescale the distribution."""
         self.mean = float(np.clip((self.mean - centre) / unit, -self.far, self.far))
         self.spread = min(self.spread / unit, self.far / 2)
 
 
 def fit_2pl(right: Numbers) -> Items:
-    """Fit the population of items by maximum likelihood.
+    """Fit the item population by maximum likelihood.
 
     Args:
-        right: Models by items: 1, 0, or NaN without an answer. Every model has at least one answer.
+        right: A models × items matrix of 1, 0, or NaN if there is no answer. Every model has at least one answer.
     """
     answered, correct = ~np.isnan(right), np.nan_to_num(right)
     share = np.nanmean(right, axis=1)
@@ -100,13 +101,13 @@ def fit_2pl(right: Numbers) -> Items:
 
 
 def _chance(ability: Numbers, nodes: tuple[Numbers, Numbers]) -> Numbers:
-    """Return the probability of a correct answer: models by nodes."""
+    """Return the probability of a correct answer for each model (rows) and node (columns)."""
     a, b = nodes
     return np.asarray(1 / (1 + np.exp(-np.clip(a * (ability[:, None] - b), -30, 30))))
 
 
 def _weigh_items(chance: Numbers, prior: Numbers, correct: Numbers, answered: NDArray[np.bool_]) -> Numbers:
-    """Return the probability of each node for each item."""
+    """Return the posterior probability of each node for each item."""
     logs = correct.T @ np.log(chance) + (answered - correct).T @ np.log1p(-chance) + prior
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -121,7 +122,7 @@ def _update_ability(ability: Numbers, nodes: tuple[Numbers, Numbers], hits: Numb
 
 
 def _rescale(ability: Numbers, log_a: _Population, b: _Population) -> Numbers:
-    """Give abilities mean 0 and spread 1, and move the items with them, so that all probabilities stay the same."""
+    """Rescale abilities to mean 0 and standard deviation 1, and the items accordingly; probabilities do not change."""
     centre, spread = float(ability.mean()), float(ability.std())
     spread = min(max(spread, 1 / _STRETCH), _STRETCH)
     log_a.rescale(-float(np.log(spread)), 1.0)

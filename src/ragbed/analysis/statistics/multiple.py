@@ -1,4 +1,4 @@
-"""Adjustment of p values for multiple tests."""
+"""Adjust p values for multiple testing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ragbed.analysis.statistics.binomial import Floats
 
 
 def holm(values: ArrayLike) -> Floats:
-    """Return Holm's adjusted p values, which bound the probability of any false finding."""
+    """Return Holm-adjusted p values, which bound the probability of any false finding."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")
     return _restore(np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)), order)
 
 
 def benjamini_hochberg(values: ArrayLike) -> Floats:
-    """Return Benjamini and Hochberg's adjusted p values, which bound the expected share of false findings."""
+    """Return Benjamini-Hochberg-adjusted p values, which bound the expected share of false findings."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")[::-1]
     return _restore(np.minimum.accumulate(given[order] * len(given) / np.arange(len(given), 0, -1)), order)

@@ -1,4 +1,4 @@
-"""Paired comparisons: differences on the same questions, their tests, and bounds from the totals alone."""
+"""Paired comparisons: differences on the same questions, tests of them, and bounds that need only the totals."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
 from ragbed.analysis.statistics.rates import LEVEL, Interval, student
 
-_EXACT_SUMS = 1_000_000  # a permutation test with at most this many distinct sums is enumerated, otherwise sampled
-_DRAWS = 20_000  # the standard error at p = 0.05 is 0.0015
-_CHUNK_CELLS = 1_000_000  # a matrix of draws of about 8 MB
+_EXACT_SUMS = 1_000_000  # maximum number of distinct sums for an exact permutation test; larger tests are sampled
+_DRAWS = 20_000  # gives a standard error of 0.0015 at p = 0.05
+_CHUNK_CELLS = 1_000_000  # limits a matrix of draws to about 8 MB
 
 
 class McNemarBounds(NamedTuple):
-    """The smallest and largest p value that two totals allow."""
+    """The smallest and largest p values that are possible given two totals."""
 
     least: float
     most: float
 
 
 def mcnemar(won: int, lost: int) -> float:
-    """Return the two-sided p value of the exact McNemar test.
+    """Return the two-sided p value from the exact McNemar test.
 
     Args:
         won: Questions that only the first side answered correctly.
@@ -35,21 +35,21 @@ def mcnemar(won: int, lost: int) -> float:
 
 
 def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
-    """Return the odds ratio of matched pairs (won per lost question) with its exact interval.
+    """Return the odds ratio for matched pairs (questions won per question lost) with its exact interval.
 
-    It is infinite if no question is lost.
+    The ratio is infinite if no question is lost.
 
     Raises:
-        ValueError: No question is won or lost.
+        ValueError: No question was won or lost.
     """
     shares = clopper_pearson(won, won + lost, level)
     return Interval(*(math.inf if share == 1 else share / (1 - share) for share in shares))
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """Return the range of McNemar p values for two numbers of correct answers to the same n questions.
+    """Return the range of McNemar p values that is possible for two counts of correct answers to the same n questions.
 
-    The totals do not determine how many verdicts changed, so every possible number is tried.
+    The totals do not show how many verdicts changed, so every possible number is tried.
     """
     lost = np.arange(max(0, second - first), min(second, n - first) + 1)
     values = sign_test(lost + first - second, lost)
@@ -57,14 +57,14 @@ def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
 
 
 def sign_flips(differences: ArrayLike, seed: int = 0, counts: ArrayLike | None = None) -> float:
-    """Return the two-sided p value of the paired permutation test for graded scores.
+    """Return the two-sided p value from the paired permutation test for graded scores.
 
-    Differences of equal size are flipped together, so that most tests can be enumerated; the others are sampled. If all
+    Differences of equal size are flipped together, so most tests can be enumerated; the others are sampled. If all
     differences are −1, 0 or 1, this is McNemar's test.
 
     Args:
         differences: One per question.
-        seed: Seed of the random generator.
+        seed: Seed for the random number generator.
         counts: How many questions each difference represents; 1 by default.
     """
     moved = np.asarray(differences, np.float64)
@@ -74,7 +74,8 @@ def sign_flips(differences: ArrayLike, seed: int = 0, counts: ArrayLike | None =
         return 1.0
     sizes, which = np.unique(np.round(np.abs(moved), 12), return_inverse=True)
     flips = np.bincount(which.reshape(-1), weights=times, minlength=len(sizes)).astype(np.int64)
-    observed = abs((moved * times).sum()) - 1e-9  # equal sums of fractions differ by rounding
+    # Mathematically equal sums of fractions may differ because of rounding.
+    observed = abs((moved * times).sum()) - 1e-9
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed)
     rng, extreme, chunk = np.random.default_rng(seed), 0, max(1, _CHUNK_CELLS // len(sizes))
@@ -93,11 +94,11 @@ def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -
 
 
 def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
-    """Return the mean difference of paired scores with its interval.
+    """Return the mean difference between paired scores with its interval.
 
-    Two questions that moved are added, one in each direction (Bonett and Price, 2012). This gives the interval a width
-    if hardly anything moved. They move as much as the others that moved, and fully if none did, because graded scores
-    move less than verdicts. The quantile is Student's t with one degree of freedom per question.
+    Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
+    even if hardly any score changed. Their change is as large as the observed ones (1 if there are none), because
+    graded scores change less than verdicts. The quantile is Student's t with one degree of freedom per question.
 
     Args:
         differences: One per question (or event), second minus first, between −1 and 1.
@@ -113,26 +114,26 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 
 
 def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value of the minimum-effect test: the null is a decline of at most `least`.
+    """Return the p value from the minimum-effect test, whose null hypothesis is a decline of at most `least`.
 
-    It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
+    The p value is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
     """
     _, middle, error, n = _moments(differences, counts)
     return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + least) / error)))
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
-    """Return the p value of two one-sided tests (TOST): the null is a change of at least `margin`."""
+    """Return the p value from two one-sided tests (TOST), whose null hypothesis is a change of at least `margin`."""
     _, middle, error, n = _moments(differences, counts)
     return float(scipy.special.stdtr(n, (abs(middle) - margin) / error))
 
 
 def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
-    """Return the p value of Cochran's Q test that all conditions are equally hard.
+    """Return the p value from Cochran's Q test of the null hypothesis that all conditions are equally hard.
 
-    For scores between 0 and 1, e.g. means over several questions on one event, the variance of the totals under
-    permutations within a row takes the place of its special case for verdicts. With two conditions it is the sign-flip
-    test, which is the exact McNemar test for verdicts.
+    For scores between 0 and 1, e.g. means over several questions about one event, the variance of the totals under
+    within-row permutations generalises the variance for verdicts. With two conditions, the test is the sign-flip
+    test, which for verdicts is the exact McNemar test.
 
     Args:
         scores: One row per question or event, one column per condition, from 0 to 1.
@@ -151,13 +152,13 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the mean, the mean and standard error with the two added questions, and the number of questions."""
+    """Return the mean, the mean and standard error after adding two questions, and the number of questions."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
         raise ValueError("a difference needs at least one question that both sides have")
-    added = (squares + 1) / (int(times[moved != 0].sum()) + 1)  # the squared move of an added question
+    added = (squares + 1) / (int(times[moved != 0].sum()) + 1)  # the squared change of an added question
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n
 

@@ -1,4 +1,4 @@
-"""Sample size planning: the number of questions, the detectable drop, or the power of a design."""
+"""Sample-size planning: find the number of questions, the detectable drop or the power of a design."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
-# Above this, exact sums take too long, and the normal approximation is good enough.
+# Maximum number of items for exact sums: above it they take too long, and the normal approximation is accurate enough.
 MOST_ITEMS = 100_000
 
 
@@ -23,8 +23,8 @@ MOST_ITEMS = 100_000
 class Design:
     """A way to compare two conditions.
 
-    `most` is the largest possible drop, `size` returns the number of questions for a drop and a power by the normal
-    approximation, and `power` returns the exact power of a number of questions for a drop.
+    `most` is the largest possible drop, `size` returns the number of questions needed for a drop and a power by the
+    normal approximation, and `power` returns the exact power to detect a drop with a number of questions.
     """
 
     name: str
@@ -35,11 +35,11 @@ class Design:
 
 
 def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
-    """Return a design with the same questions under both conditions, compared with the exact McNemar test.
+    """Return a design that asks the same questions under both conditions and compares them with the exact McNemar test.
 
     Args:
-        discordance: Share of questions whose verdict changes, in either direction; None for a multiple of the drop.
-        times: The multiple.
+        discordance: Share of questions whose verdict changes in either direction; None for a multiple of the drop.
+        times: The multiple of the drop to use if `discordance` is None.
         alpha: Two-sided level of the test.
     """
 
@@ -57,7 +57,7 @@ def paired_design(discordance: float | None = None, times: int = 2, alpha: float
 
 
 def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
-    """Return a design with different questions in two groups, compared with the z test. Sizes are per group.
+    """Return a design that asks two groups different questions and compares them with the z test. Sizes are per group.
 
     Args:
         base: Accuracy before the drop.
@@ -74,15 +74,16 @@ def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """The result of a plan. Values that were not requested or do not exist are None."""
+    """The result of planning. Values that were not requested or do not exist are None."""
 
     design: str
     assumes: str
-    drop: float | None  # the requested drop, or the least detectable one by the normal approximation
-    items: int | None  # the requested number, or that of the normal approximation
-    power: float | None  # exact, for that drop and number of questions
-    exact_drop: float | None = None  # the least drop that reaches the requested power exactly
-    exact_items: int | None = None  # the least number of questions that reaches the requested power exactly
+    drop: float | None  # the requested drop, or the smallest one detectable by the normal approximation
+    items: int | None  # the requested number of questions, or the one from the normal approximation
+    power: float | None  # exact power for that drop and number of questions
+    exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power
+    # The smallest number of questions for which the exact power reaches the requested power.
+    exact_items: int | None = None
 
 
 def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
@@ -97,7 +98,7 @@ def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
 
 
 def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Plan which drop a number of questions can detect."""
+    """Plan which drop can be detected with a number of questions."""
     drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
     exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
     chance = None if drop is None else design.power(items, drop)
@@ -105,6 +106,6 @@ def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
 
 
 def plan_power(design: Design, items: int, drop: float) -> SamplePlan:
-    """Plan the probability to detect a drop with a number of questions."""
+    """Plan the probability of detecting a drop with a number of questions."""
     chance = design.power(items, drop) if drop <= design.most else None
     return SamplePlan(design.name, design.assumes, drop, items, chance)

@@ -1,7 +1,7 @@
-"""Sample sizes and power of comparisons.
+"""Sample sizes and power for comparisons.
 
-Sizes follow the normal approximation of the textbooks (Connor 1987 for pairs, Fleiss for two groups). Power is exact:
-summed over all outcomes of the test, because the approximation is some points too optimistic.
+Sizes use the textbook normal approximations (Connor 1987 for pairs, Fleiss for two groups). Power is computed exactly
+by summing over all outcomes of the test, because the approximation is several points too optimistic.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 
 POWER = 0.8
-_NEGLIGIBLE = 1e-9  # outcomes with a lower probability are left out of an exact sum
+_NEGLIGIBLE = 1e-9  # outcomes with a lower probability are omitted from an exact sum
 _DROP_PRECISION = 1e-5
-_STEADY = 5  # exact power fluctuates from one size to the next, so this many sizes in a row must reach it
+_STEADY = 5  # exact power fluctuates from one size to the next, so it must be reached for this many sizes in a row
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Return the questions needed to detect a drop with McNemar's test, by the normal approximation.
+    """Return the number of questions needed to detect a drop with McNemar's test, by the normal approximation.
 
     Args:
         drop: Difference in accuracy.
-        discordance: Share of questions whose verdict changes, in either direction; at least the drop.
-        power: Probability to detect the drop.
+        discordance: Share of questions whose verdict changes in either direction; at least the drop.
+        power: Probability of detecting the drop.
         alpha: Two-sided level of the test.
     """
     if not 0 < drop <= discordance <= 1:
@@ -36,7 +36,7 @@ def paired_size(drop: float, discordance: float, power: float = POWER, alpha: fl
 
 
 def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Return the questions needed per group to detect a drop with the z test, by the normal approximation."""
+    """Return the number of questions per group needed to detect a drop with the z test, by the normal approximation."""
     low = base - drop
     if not 0 < drop <= base <= 1:
         raise ValueError(f"a drop of {drop} from {base} leaves no rate between 0 and 1")
@@ -60,7 +60,7 @@ def paired_power(n: int, drop: float, discordance: float, alpha: float = ALPHA) 
 
 
 def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> float:
-    """Return the exact power of the two-proportion z test with groups of n, summed over all outcomes."""
+    """Return the exact power of the two-proportion z test with n questions per group, summed over all outcomes."""
     first, second = probabilities(n, base), probabilities(n, base - drop)
     x, y = np.flatnonzero(first > _NEGLIGIBLE), np.flatnonzero(second > _NEGLIGIBLE)
     pooled = np.add.outer(x, y) / (2 * n)
@@ -70,10 +70,10 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the least size from which on the exact power is reached.
+    """Return the smallest size from which the exact power is reached consistently.
 
     Args:
-        power_of: The power of a size.
+        power_of: Returns the power for a size.
         start: A size close to the result, e.g. from the normal approximation.
         power: The power to reach.
     """
@@ -88,10 +88,10 @@ def exact_size(power_of: Callable[[int], float], start: int, power: float = POWE
 
 
 def detectable_drop(is_detected: Callable[[float], bool], most: float) -> float | None:
-    """Return the least detectable drop, or None if not even the largest is detectable.
+    """Return the smallest detectable drop, or None if even the largest drop is not detectable.
 
     Args:
-        is_detected: Whether a drop is detected; if one is, so are larger ones.
+        is_detected: Returns whether a drop is detected. If it is, so are all larger drops.
         most: The largest possible drop.
     """
     if not is_detected(most):

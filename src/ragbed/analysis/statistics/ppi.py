@@ -1,7 +1,7 @@
-"""Prediction-powered inference: the rate of a judge, corrected with human labels of a sample.
+"""Prediction-powered inference: correct a judge's rate with human labels for a sample.
 
-Angelopoulos et al. (2023), with the power λ of PPI++. The variance comes from influence functions, so labels may be
-drawn with unequal probabilities (each is weighted by the inverse of its own) and trials may be clustered by question.
+The method is from Angelopoulos et al. (2023), with λ from PPI++. The variance uses influence functions, so labels may
+be drawn with unequal probabilities (weights are inverse probabilities), and trials may be clustered by question.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, wilson
 
-# Disagreements added to the observed ones: a judge without errors in a hundred labels may still have an error rate of
-# one per cent. Chosen by simulation (`python -m benches stats_coverage`): without it, intervals of a near-perfect judge
-# cover 86 %.
+# Number of disagreements added to the observed ones: a judge that makes no errors in a hundred labels may still have an
+# error rate of one per cent. The value was chosen by simulation (`python -m benches stats_coverage`). Without it,
+# intervals for a near-perfect judge have a coverage of only 86 %.
 _UNSEEN = 0.4
 
 
 class Corrected(NamedTuple):
-    """A corrected rate. `power` is λ: 1 uses the judge fully, 0 ignores it."""
+    """A corrected rate. `power` is λ: with 1 the judge is fully used, with 0 it is ignored."""
 
     rate: Interval
     power: float
@@ -36,10 +36,10 @@ def prediction_powered(
     inclusion: ArrayLike | None = None,
     level: float = LEVEL,
 ) -> Corrected:
-    """Estimate the rate of all trials from the judge's verdicts on all and human labels of some.
+    """Estimate the rate over all trials from the judge's verdicts on all of them and human labels for some.
 
     Args:
-        judged: The judge's verdict on each trial, 0 to 1.
+        judged: The judge's verdict on each trial, from 0 to 1.
         labels: The human label of each trial, NaN if it has none.
         clusters: The question of each trial, numbered from 0.
         inclusion: The probability with which each trial was chosen for labelling; equal by default.
@@ -59,20 +59,21 @@ def prediction_powered(
     label_part = _per_cluster(weights * (y - np.average(y, weights=weights)), groups)
     judge_part = _per_cluster((f - f.mean()) - weights * (f - np.average(f, weights=weights)), groups)
     spread = float(judge_part @ judge_part)
-    power = _clip(-float(label_part @ judge_part) / spread) if spread > 0 else 1.0  # the λ of least variance
+    power = _clip(-float(label_part @ judge_part) / spread) if spread > 0 else 1.0  # the λ that minimises the variance
     rate = _clip(power * f.mean() + float(np.average(y - power * f, weights=weights)))
     parts = label_part + power * judge_part
     as_many = weights.sum() ** 2 / (weights @ weights)  # the effective number of equally weighted labels (Kish)
     variance = (float(parts @ parts) / len(f) ** 2 + _UNSEEN / as_many**2) * questions / (questions - 1)
-    # Wilson's interval with the number of trials that has this variance; near 0 and 1 at least the labelled ones.
+    # Use Wilson's interval with the number of trials that would give this variance, or near 0 and 1 with at least the
+    # number of labelled trials.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
     return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
 
 
 def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float:
-    """Estimate the true rate from an observed one and the judge's error rates.
+    """Estimate the true rate from an observed rate and the judge's error rates.
 
-    The result checks the correction above. It is NaN if the judge is no better than chance.
+    The result is a cross-check of `prediction_powered`. It is NaN if the judge is no better than chance.
     """
     skill = sensitivity + specificity - 1
     return _clip((positive + specificity - 1) / skill) if skill > 0 else math.nan

@@ -1,4 +1,4 @@
-"""Closed-form intervals of rates and means. This module imports no numerical library, for a fast first table."""
+"""Closed-form intervals for rates and means. No numerical library is imported, so that the first table is fast."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def quantile(share: float) -> float:
 
 
 def two_sided(level: float) -> float:
-    """Return the half-width of a two-sided normal interval, in standard errors."""
+    """Return the half-width of a two-sided normal interval in standard errors."""
     return quantile(0.5 + level / 2)
 
 
 @lru_cache(maxsize=10_000)
 def student(level: float, freedom: float) -> float:
-    """Return the half-width of a two-sided interval of Student's t, in standard errors (Hill, 1970).
+    """Return the half-width of a two-sided Student's t interval in standard errors (Hill, 1970).
 
     Args:
         level: Confidence level.
-        freedom: Degrees of freedom, at least 1; not necessarily a whole number.
+        freedom: Degrees of freedom, at least 1; need not be a whole number.
     """
     tail = 1 - level
     if freedom <= 1:
@@ -50,7 +50,7 @@ def student(level: float, freedom: float) -> float:
     c = ((20700 * a / b - 98) * a - 16) * a + 96.36
     d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * freedom
     y = (d * tail) ** (2 / freedom)
-    if y > 0.05 + a:  # near the normal distribution
+    if y > 0.05 + a:  # close to the normal distribution
         x = -two_sided(level)
         y = x * x
         c += 0.3 * (freedom - 4.5) * (x + 0.6) if freedom < 5 else 0.0
@@ -62,37 +62,37 @@ def student(level: float, freedom: float) -> float:
 
 
 def check_rate(hits: float, n: float) -> None:
-    """Check that a number of hits and a number of trials make a rate.
+    """Check that a number of hits and a number of trials form a valid rate.
 
     Raises:
-        ValueError: There are no trials, negative hits, or more hits than trials.
+        ValueError: There are no trials, or hits are negative or exceed the number of trials.
     """
     if not 0 <= hits <= n or n == 0:
         raise ValueError(f"{hits} hits in {n} trials is not a rate")
 
 
 def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
-    """Return the mean of a quantity, e.g. tokens or seconds, with its t interval by clusters.
+    """Return the mean of a quantity, e.g. tokens or seconds, with its t interval, clustered by question.
 
     Args:
-        totals: Sum of each cluster.
-        counts: Trials of each cluster.
+        totals: Sum for each cluster.
+        counts: Number of trials in each cluster.
         level: Confidence level.
     """
     clusters, trials = len(counts), sum(counts)
     mean = sum(totals) / trials
     spread = sum((total - mean * n) ** 2 for total, n in zip(totals, counts, strict=True))
-    if clusters < 2 or spread <= 1e-18 * (mean * trials) ** 2:  # data without variation give no interval
+    if clusters < 2 or spread <= 1e-18 * (mean * trials) ** 2:  # data without variation do not determine an interval
         return Interval(mean, math.nan, math.nan)
     reach = student(level, clusters - 1) * math.sqrt(spread * clusters / (clusters - 1)) / trials
     return Interval(mean, mean - reach, mean + reach)
 
 
 def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
-    """Return Wilson's score interval for hits in n independent trials.
+    """Return Wilson's score interval for a number of hits in n independent trials.
 
     Args:
-        hits: Sum of the scores; a fraction if scores are graded.
+        hits: Sum of the scores; may be fractional if scores are graded.
         n: Number of trials, or the effective number if they are not independent.
         level: Confidence level.
 
@@ -104,12 +104,12 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     shrink = 1 + z * z / n
     middle = (share + z * z / (2 * n)) / shrink
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
-    # Rounding would place the bounds at 0 and 1 slightly inside the range.
+    # Rounding would otherwise move bounds of 0 and 1 slightly inside the range.
     return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
 
 
 def trials_behind(interval: Interval, level: float = LEVEL) -> float | None:
-    """Return the number of independent trials that gives a Wilson interval, or None if it is not one."""
+    """Return the number of trials that gives this interval with `wilson`, or None if it is not a Wilson interval."""
     share, low, high = interval
     reach, bound = max((abs(bound - share), bound) for bound in (low, high))
     if not (0 <= share <= 1 and 0 < bound < 1 and reach > 0):
@@ -122,15 +122,15 @@ def trials_behind(interval: Interval, level: float = LEVEL) -> float | None:
 def clustered_wilson(
     hits: Sequence[float], trials: Sequence[float], level: float = LEVEL, counts: Sequence[int] | None = None
 ) -> Interval:
-    """Return Wilson's interval for trials in clusters, e.g. several variants of one question.
+    """Return Wilson's interval for clustered trials, e.g. several variants of one question.
 
-    The number of trials is divided by the design effect, so it becomes the number of independent trials with the same
-    variance, and never more than the trials themselves. Student's t, with the effective number of clusters as degrees
+    The number of trials is divided by the design effect, which gives the number of independent trials with the same
+    variance, at most the actual number of trials. Student's t, with the effective number of clusters as degrees
     of freedom, replaces the normal quantile. `python -m benches stats_coverage` shows the coverage.
 
     Args:
-        hits: Hits of each cluster.
-        trials: Trials of each cluster; clusters without trials do not count.
+        hits: Number of hits in each cluster.
+        trials: Number of trials in each cluster; clusters without trials are ignored.
         level: Confidence level.
         counts: How many clusters each entry represents; 1 by default.
 
@@ -140,8 +140,9 @@ def clustered_wilson(
     counts = [1] * len(trials) if counts is None else counts
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     check_rate(total, n)
-    size = _weighted_sum([trial * trial for trial in trials], counts) / n  # of the cluster of an average trial
-    # Wilson's interval depends on the quantile and n only by their ratio, so a smaller n stands for Student's t.
+    size = _weighted_sum([trial * trial for trial in trials], counts) / n  # size of an average trial's cluster
+    # Wilson's interval depends on the quantile z and on n only through z² / n, so a smaller n has the effect of
+    # Student's t.
     widening = (student(level, max(1.0, n / size)) / two_sided(level)) ** 2
     effective = n / (widening * _design_effect(hits, trials, counts, size))
     share = min(1.0, total / n)
@@ -149,10 +150,10 @@ def clustered_wilson(
 
 
 def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], size: float) -> float:
-    """Return the variance of a rate of clusters, relative to the same number of independent trials; at least 1.
+    """Return the variance of a clustered rate relative to the same number of independent trials; at least 1.
 
-    Two clusters are added, one all right and one all wrong. Without them, the effect would be unknown if all clusters
-    agree, and far too small if only one differs.
+    Two clusters are added, one entirely right and one entirely wrong. Without them, the effect would be unknown if all
+    clusters agree, and far too small if only one differs.
     """
     n = _weighted_sum(trials, counts) + 2 * size
     share = (_weighted_sum(hits, counts) + size) / n
@@ -162,5 +163,5 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
 
 
 def _weighted_sum(values: Sequence[float], counts: Sequence[int]) -> float:
-    # Exact, so that the order of the clusters does not change the last digit.
+    # The sum is exact, so the order of the clusters does not affect the last digit.
     return math.fsum(value * count for value, count in zip(values, counts, strict=True))

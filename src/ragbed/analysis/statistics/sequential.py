@@ -1,10 +1,10 @@
-"""Confidence sequences: intervals that stay valid when a run is monitored continuously and stopped at any time.
+"""Confidence sequences: intervals that remain valid when a run is monitored continuously and stopped at any time.
 
-With probability 1 − alpha, all intervals of a sequence contain the mean at once. An ordinary 95 % interval that is
-checked after every question misses the mean far more often. The sequence is a betting martingale (Waudby-Smith and
+With probability 1 − alpha, all intervals in a sequence contain the mean simultaneously. An ordinary 95 % interval that
+is checked after every question misses the mean far more often. The sequence is a betting martingale (Waudby-Smith and
 Ramdas 2024, "Estimating means of bounded random variables by betting"): for each candidate mean, a bettor stakes fixed
 fractions of its wealth on the scores being higher (or lower). If the candidate is the true mean, the wealth exceeds
-1/alpha with probability at most alpha, ever. Candidates with a larger wealth are excluded. The wealth is an average
+1/alpha at any time with probability at most alpha. Candidates with greater wealth are excluded. The wealth is averaged
 over a grid of stakes, so small and large effects are found without tuning.
 """
 
@@ -20,20 +20,20 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval
 
 STAKES: Floats = np.geomspace(0.01, 0.95, 12)
-_STEPS = 40  # of the bisection: the bounds are exact to 1e-12
-_MOST = 10_000_000  # the largest number of questions that is searched
+_STEPS = 40  # number of bisection steps, which makes the bounds exact to 1e-12
+_MOST = 10_000_000  # maximum number of questions to consider
 
 
 def rate_sequence(
     hits: ArrayLike, trials: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA
 ) -> Interval:
-    """Return the rate of clustered trials with an interval that is valid at any stopping time.
+    """Return the rate over clustered trials with an interval that is valid at any stopping time.
 
     Args:
-        hits: Sum of the scores of each cluster, in the order of a plan that does not depend on the scores.
+        hits: Sum of the scores in each cluster, in a planned order that does not depend on the scores.
         trials: Trials of each cluster.
         counts: How many clusters each entry represents; 1 by default.
-        alpha: Probability that any interval of the sequence misses the rate.
+        alpha: Probability that any interval in the sequence misses the rate.
     """
     sums, sizes = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
     times = np.ones(len(sums)) if counts is None else np.asarray(counts, np.float64)
@@ -47,15 +47,15 @@ def rate_sequence(
 
 
 def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA) -> Interval:
-    """Return the mean of paired differences, each from −1 to 1, with an interval valid at any stopping time."""
+    """Return the mean of paired differences, each from −1 to 1, with an interval that is valid at any stopping time."""
     moved = np.asarray(differences, np.float64)
     return Interval(*(2 * bound - 1 for bound in rate_sequence((moved + 1) / 2, np.ones(len(moved)), counts, alpha)))
 
 
 def decline_p(differences: ArrayLike, least: float) -> float:
-    """Return the p value, valid at any stopping time, of the null hypothesis of a decline of at most `least`.
+    """Return an anytime-valid p value for the null hypothesis of a decline of at most `least`.
 
-    It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
+    The p value is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
     """
     moved = np.asarray(differences, np.float64)
     wealth = log_wealth((1 - moved) / 2, np.ones(len(moved)), np.ones(len(moved)), (1 + least) / 2)
@@ -63,32 +63,32 @@ def decline_p(differences: ArrayLike, least: float) -> float:
 
 
 def difference_p(differences: ArrayLike) -> float:
-    """Return the two-sided p value, valid at any stopping time, of the null hypothesis of no difference."""
+    """Return a two-sided, anytime-valid p value for the null hypothesis of no difference."""
     moved = np.asarray(differences, np.float64)
     return min(decline_p(moved, 0.0), decline_p(-moved, 0.0))
 
 
 def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
-    """Return the growth of the log wealth with each cluster, for each stake on rates above a mean.
+    """Return the growth of the log wealth with each cluster, for each stake on rates above a candidate mean.
 
     Args:
-        hits: Sum of the scores of each cluster, divided by the largest number of trials of a cluster.
-        trials: Trials of each cluster, divided likewise.
-        mean: The candidate.
+        hits: Sum of the scores in each cluster, divided by the largest number of trials in any cluster.
+        trials: Number of trials in each cluster, divided by the same number.
+        mean: The candidate mean.
     """
     return np.log1p(STAKES[:, None] * (hits / mean - trials))
 
 
 def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> float:
-    """Return the log wealth of betting that the rate is above a mean (see `log_growth`)."""
+    """Return the log wealth from betting that the rate is above a candidate mean (see `log_growth`)."""
     return float(np.logaddexp.reduce(log_growth(hits, trials, mean) @ counts) - math.log(len(STAKES)))
 
 
 def least_size(is_enough: Callable[[int], bool]) -> int | None:
-    """Return about the least number of questions that is enough; None if they are too many to be practical.
+    """Return roughly the smallest sufficient number of questions, or None if it is too large to be practical.
 
     Args:
-        is_enough: Whether a number is enough; if one is, so are larger ones.
+        is_enough: Returns whether a number is sufficient. If it is, so are all larger numbers.
     """
     high = 1
     while not is_enough(high):
@@ -103,7 +103,7 @@ def least_size(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
-    """Return the largest mean that is excluded from below, by bisection: the wealth falls with the mean."""
+    """Return the largest mean that is excluded from below, by bisection: wealth decreases with the mean."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Simultaneous intervals: bands that contain all points of a curve together with the confidence level."""
+"""Simultaneous intervals: bands that contain all points of a curve at the given confidence level."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 
-_DRAWS = 20_000  # the standard error of the quantile is about 0.01
+_DRAWS = 20_000  # gives a standard error of about 0.01 for the quantile
 
 
 def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
-    """Return the intervals of several rates of the same clusters, which hold together with the confidence level.
+    """Return intervals for several rates over the same clusters that hold jointly at the confidence level.
 
-    Each is the interval of `clustered_wilson` at a higher level: that of the largest of correlated normal deviates
-    (max-t). The more the rates depend on the same questions, the less the level is raised.
+    Each is a `clustered_wilson` interval at a higher level, taken from the largest of correlated normal deviates
+    (max-t). The more strongly the rates are correlated, the less the level is raised.
 
     Args:
         rows: One row per cluster: its hits at every point, then its trials at every point.
@@ -39,7 +39,7 @@ def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL
 
 
 def _largest_deviate(hits: Floats, trials: Floats, times: Floats, level: float) -> float:
-    """Return the quantile of the largest absolute value of normal deviates that are correlated like the rates."""
+    """Return the quantile of the largest absolute value among normal deviates that are correlated like the rates."""
     shares = (times @ hits) / (times @ trials)
     moved = hits - shares * trials
     covariance = (moved * times[:, None]).T @ moved

@@ -1,4 +1,4 @@
-"""The slope of a score along a scale, e.g. of accuracy along the noise ratio."""
+"""The slope of a score along a scale, e.g. of accuracy against the noise ratio."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student
 
-_ROUNDING = 1e-9  # an error smaller than this share of the slope is rounding
+_ROUNDING = 1e-9  # a standard error below this fraction of the slope is a rounding error
 
 
 class Trend(NamedTuple):
-    """A slope with its interval, and the one-sided p value of a decline."""
+    """A slope with its interval and the one-sided p value for a decline."""
 
     slope: Interval
     falls: float
@@ -28,14 +28,14 @@ def clustered_slope(
     level: float = LEVEL,
     counts: ArrayLike | None = None,
 ) -> Trend:
-    """Return the least-squares slope of scores on a scale, with a standard error that is clustered by question.
+    """Return the least-squares slope of scores along a scale, with a standard error clustered by question.
 
     Args:
         scale: The position of each trial on the scale.
         scores: The score of each trial.
         clusters: The question of each trial, numbered from 0.
         level: Confidence level.
-        counts: How many questions the question of each trial represents; 1 by default.
+        counts: How many questions each trial's question represents; 1 by default.
     """
     x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
     times = np.ones(len(x)) if counts is None else np.asarray(counts, np.float64)
@@ -45,13 +45,13 @@ def clustered_slope(
     questions = float(times[first].sum()) if len(present) else 0.0
     if spread == 0 or questions <= 1:
         return Trend(UNDEFINED, math.nan)
-    if float(np.ptp(y)) == 0:  # rounding errors of a constant score are not a trend
+    if float(np.ptp(y)) == 0:  # rounding errors in a constant score are not a trend
         return Trend(Interval(0.0, math.nan, math.nan), math.nan)
     slope = float((x * times) @ y) / spread
     mean = float((y * times).sum() / times.sum())
     parts = np.bincount(groups.reshape(-1), weights=x * (y - mean - slope * x))
     error = math.sqrt(float((parts * times[first]) @ parts) * questions / (questions - 1)) / spread
-    if error <= _ROUNDING * abs(slope):  # if all questions have the same slope, its error is unknown
+    if error <= _ROUNDING * abs(slope):  # the standard error is unknown if all questions have the same slope
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
     freedom = questions - 1
     reach = student(level, freedom) * error

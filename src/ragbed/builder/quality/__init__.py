@@ -26,7 +26,8 @@ from ragbed.data import Dataset
 
 __all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
 
-MAX_LABELLED = 50_000  # passages labelled again, which takes about two minutes; the report states their number
+# Maximum number of passages to label again, which takes about two minutes; the report states the number.
+MAX_LABELLED = 50_000
 
 
 class MeasureFamily(Protocol):
@@ -54,16 +55,16 @@ class Quality(Struct, frozen=True, kw_only=True):
     """A quality report."""
 
     version: str  # version of ragbed
-    data: dict[str, str]  # the name of each dataset and the hash of its file
+    data: dict[str, str]  # name of each dataset, and the hash of its file
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
-    steps: dict[str, tuple[int, int]] = {}  # records in and out of each step of a build
-    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or reason, of a build
+    steps: dict[str, tuple[int, int]] = {}  # number of records in and out of each step of a build
+    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or reason, for a build
 
     @property
     def failed(self) -> list[Measure]:
-        """The measures whose gate fails."""
+        """The measures whose gates failed."""
         return [measure for family in self.families.values() for measure in family if measure.passed == "failed"]
 
 
@@ -73,7 +74,7 @@ def measure_quality(
     reviewed: Reviewed | None = None,
     more: Mapping[str, MeasureFamily] | None = None,
 ) -> Quality:
-    """Measure several datasets together in one pass, one item at a time.
+    """Measure several datasets together in a single pass, one item at a time.
 
     Args:
         datasets: Datasets to measure.
@@ -86,7 +87,7 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # Every build probes its questions. Items from elsewhere, or changed since, may not have been probed.
+        # Every build probes its questions. Items from elsewhere, or items changed since then, may not have been probed.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

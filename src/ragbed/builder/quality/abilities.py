@@ -1,4 +1,4 @@
-"""Measure properties of integration and counterfactual items: no shortcuts, and valid edits."""
+"""Measure integration and counterfactual items: whether there are shortcuts, and whether the edits are valid."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PAIRS = MeasureSpec(
     "en_fact 38 %; zh_fact 41 %",
     QualityGate("=", 1),
 )
-_ENOUGH = 5  # documents per question in the paper
+_ENOUGH = 5  # number of documents per question in the paper
 
 
 class AbilityMeasures:
@@ -77,7 +77,7 @@ class AbilityMeasures:
         self._counts.update({"edits": len(is_bad), "bad edits": sum(is_bad)})
 
     def results(self) -> Iterator[Measure]:
-        """Yield the measures of the item kinds that the dataset has."""
+        """Yield the measures for the kinds of items in the dataset."""
         counts = self._counts
         if counts["parts"]:
             yield _SHORTCUTS.count(counts["shortcuts"], counts["evidence"])

@@ -1,4 +1,4 @@
-"""Compare two editions of a dataset: new questions, and measures that changed significantly."""
+"""Compare two editions of a dataset by their questions and by the measures that changed significantly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ragbed.schema import Answer
 from ragbed.text import squeezed
 
 _LEVEL = 0.05
-_LARGE_CHANGE = 0.2  # relative change of a number that is not a share, which cannot be tested without its spread
+# Minimum relative change to report for a number that is not a share, which cannot be tested without its variance.
+_LARGE_CHANGE = 0.2
 
 
 class Shift(Struct, frozen=True):
@@ -23,7 +24,7 @@ class Shift(Struct, frozen=True):
 
     before: Measure
     now: Measure
-    p: float | None  # p value of the comparison of two shares, with Holm's correction for multiple tests
+    p: float | None  # p-value for the difference between two shares, with Holm's correction for multiple tests
     is_changed: bool
 
 
@@ -60,7 +61,7 @@ def _questions(datasets: Iterable[Dataset]) -> dict[str, Answer]:
 
 
 def _is_same(before: Answer, now: Answer) -> bool:
-    """Check that two answers have the same number of parts, and that each pair of parts shares an alias."""
+    """Check that two answers have the same number of parts, and that corresponding parts share an alias."""
     forms = [[set(map(squeezed, aliases)) for aliases in answer] for answer in (before, now)]
     return len(before) == len(now) and all(first & second for first, second in zip(*forms, strict=True))
 

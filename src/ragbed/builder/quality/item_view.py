@@ -1,4 +1,4 @@
-"""An item with labels and near-duplicates that are computed once and shared by all families of measures."""
+"""An item whose labels and near-duplicates are computed once and shared by all families of measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ItemView:
         item: The item.
         data: Name of its dataset.
         is_labelled: Whether its passages are labelled again. If not, measures that need labels skip it.
-        is_probed: Whether the build called models with the question without documents.
+        is_probed: Whether the build asked models the question without documents.
     """
 
     def __init__(self, item: Item, data: str = "", *, is_labelled: bool = True, is_probed: bool = False) -> None:
@@ -31,7 +31,7 @@ class ItemView:
 
     @cached_property
     def places(self) -> dict[Stance, list[int]]:
-        """The indexes of the passages of each relevance label."""
+        """The indexes of the passages with each relevance label."""
         found: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
         for place, passage in enumerate(self.item.passages):
             found[passage.stance].append(place)
@@ -39,17 +39,17 @@ class ItemView:
 
     @cached_property
     def pooled(self) -> list[int]:
-        """The indexes of supporting and distracting passages; edited ones always repeat the originals."""
+        """The indexes of supporting and distracting passages; edited ones are omitted, as they repeat the originals."""
         return sorted(self.places["supports"] + self.places["distracts"])
 
     @cached_property
     def labels(self) -> list[Labelling]:
-        """The label of every passage by our rules."""
+        """The label of every passage according to our rules."""
         return [label_again(self.item, passage, "support") for passage in self.item.passages]
 
     @cached_property
     def plain_labels(self) -> list[Labelling]:
-        """The label of every passage by RGB's rule."""
+        """The label of every passage according to RGB's rule."""
         return [label_again(self.item, passage, "plain") for passage in self.item.passages]
 
     @cached_property

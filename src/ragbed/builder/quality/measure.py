@@ -1,4 +1,4 @@
-"""A measure of a quality report: its definition, value, gate and RGB's value."""
+"""A measure in a quality report, with its definition, value, gate and reference value from RGB."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ class Measure(Struct, frozen=True, kw_only=True):
     name: str
     meaning: str
     unit: Unit
-    value: float | None  # None if it cannot be measured; the note states the reason
+    value: float | None  # None if it cannot be measured; the note states why
     hits: int | None = None  # numerator of a share
-    n: int  # denominator, or the size of the sample
+    n: int  # denominator, or sample size
     low: float | None = None  # 95 % Wilson interval of a share
     high: float | None = None
     reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    lang: Lang | None = None  # set if the measure covers one language: words and characters are not comparable
+    # Set if the measure covers a single language, because words and characters are not comparable.
+    lang: Lang | None = None
 
     @property
     def title(self) -> str:
@@ -42,7 +43,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class QualityGate:
-    """A bound on the value of a measure."""
+    """A limit for the value of a measure."""
 
     sign: Literal["≥", "≤", "="]
     bound: float
@@ -52,7 +53,7 @@ class QualityGate:
         return f"{self.sign} {bound}"
 
     def judge(self, value: float | None) -> Passed:
-        """Compare a value with the bound."""
+        """Compare a value with the limit."""
         if value is None:
             return "not measured"
         compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[self.sign]
@@ -69,18 +70,18 @@ class MeasureSpec:
     gate: QualityGate | None = None
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
-        """Make a share with its interval; not measured if n is 0."""
+        """Create a share with its interval; it is not measured if n is 0."""
         if not n:
             return self._measure("share", None, n, note, hits=hits)
         _, low, high = wilson(hits, n)
         return self._measure("share", hits / n, n, note, hits=hits, low=low, high=high)
 
     def count(self, value: int, n: int, note: str = "") -> Measure:
-        """Make a count among n; not measured if n is 0."""
+        """Create a count out of n; it is not measured if n is 0."""
         return self._measure("count", value if n else None, n, note)
 
     def number(self, value: float | None, n: int, note: str = "", lang: Lang | None = None) -> Measure:
-        """Make a plain number, for one language if named."""
+        """Create a plain number, optionally for a single language."""
         return self._measure("number", value, n, note, lang=lang)
 
     def _measure(  # noqa: PLR0913 - a row has so many columns
@@ -106,7 +107,7 @@ class MeasureSpec:
 
 
 def divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the Jensen–Shannon divergence of two tables of counts, in bits: 0 if equal, 1 if disjoint."""
+    """Return the Jensen–Shannon divergence between two tables of counts, in bits (0 if equal, 1 if disjoint)."""
     totals = sum(first.values()), sum(second.values())
     result = 0.0
     for name in {**first, **second}:

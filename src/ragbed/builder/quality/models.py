@@ -1,4 +1,4 @@
-"""Measure items with runs of models: accuracy before and after a cut-off, and item discrimination."""
+"""Measure items using runs of models: accuracy before and after a knowledge cut-off, and item discrimination."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec
 
 Way: TypeAlias = Literal["with documents", "closed book"]
-_MAX_EXACT = 1_000  # items up to which the exact test is used
-_MIN_MODELS = 5  # models needed to estimate a and b: fewer define no scale
-_MIN_SPLIT = 30  # discriminating items needed to estimate a and b: with fewer, the priors dominate
+_MAX_EXACT = 1_000  # maximum number of items for which the exact test is used
+_MIN_MODELS = 5  # minimum number of models to estimate a and b; fewer do not define a scale
+_MIN_SPLIT = 30  # minimum number of discriminating items to estimate a and b; with fewer, the priors dominate
 
 _SPLIT = MeasureSpec(
     "discrimination",
@@ -98,7 +98,7 @@ class ModelMeasures:
 
     def _discrimination(self) -> Iterator[Measure]:
         by_model = (self._right(way, model) for way, model in sorted(self._trials) if way == "with documents")
-        right = [correct for correct in by_model if correct]  # without models that were not run on this data
+        right = [correct for correct in by_model if correct]  # skip models that were not run on this data
         items = [item for item in self._dates if sum(item in correct for correct in right) > 1]
         by_item = [[correct[item] for correct in right if item in correct] for item in items]
         every, none = sum(map(all, by_item)), sum(not any(correct) for correct in by_item)
@@ -110,7 +110,7 @@ class ModelMeasures:
 
 
 def compare_shares(hits: int, n: int, other_hits: int, other_n: int) -> float:
-    """Return the p-value for the difference of two shares, exact for small counts."""
+    """Return the p-value for the difference between two shares, computed exactly for small counts."""
     test = fisher if max(n, other_n) <= _MAX_EXACT else two_proportions
     return test(hits, n, other_hits, other_n)
 

@@ -1,4 +1,4 @@
-"""Measure how much of the evidence is in corpora that models may have been trained on."""
+"""Measure how much of the evidence occurs in corpora that models may have been trained on."""
 
 from __future__ import annotations
 

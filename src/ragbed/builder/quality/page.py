@@ -1,4 +1,4 @@
-"""Write a quality report as one HTML page with a table per family, without scripts or remote content."""
+"""Write a quality report as a single HTML page with one table per family, without scripts or remote content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = {
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Measure", "Value", "95 % interval", "n", "Gate", "", "RGB", "Note")
 _NUMBERS = {"Value", "95 % interval", "n"}
-# Tables with long texts need more than the shared style sheet.
+# Tables with long texts need additional styles.
 _STYLE = """
 .figures { table-layout: fixed; width: 100%; min-width: 64rem; }
 .figures th:nth-child(1) { width: 30%; }
@@ -47,7 +47,8 @@ def show_value(measure: Measure) -> str:
         return f"{measure.value:.1%}"
     if measure.unit == "count":
         return f"{measure.value:,.0f}"
-    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"  # a year has no comma
+    # Years are written without a comma.
+    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:

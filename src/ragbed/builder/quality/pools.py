@@ -1,4 +1,4 @@
-"""Measure the number, length and duplicates of passages."""
+"""Measure the number, length and duplication of passages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
-_ENOUGH = 5  # documents per question in the paper
-# Number of RGB's passages up to each length: characters in zh_refine, words in en_fact, which has snippets.
+_ENOUGH = 5  # number of documents per question in the paper
+# Number of RGB's passages up to each length, in characters for zh_refine and in words for en_fact, which has snippets.
 _RGB_LENGTHS: dict[Lang, dict[int, int]] = {
     "zh": {90: 860, 125: 1454, 185: 758, 210: 932, 225: 743, 240: 842, 255: 709, 280: 740, 9999: 677},
     "en": {20: 42, 23: 95, 25: 137, 27: 216, 28: 116, 29: 143, 31: 151, 9999: 89},
@@ -88,7 +88,7 @@ class PoolMeasures:
 
 
 def _distance(lengths: list[int], lang: Lang) -> float:
-    """Return the divergence from RGB's lengths, in bins that have about the same number of RGB's passages."""
+    """Return the divergence from RGB's lengths, using bins with about equal numbers of RGB's passages."""
     edges = list(_RGB_LENGTHS[lang])
     bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
     return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

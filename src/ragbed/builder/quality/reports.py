@@ -1,4 +1,4 @@
-"""Quality reports: measure a dataset or a built folder, compare two editions, and write the result to a file."""
+"""Measure a dataset or build folder, compare two editions, and write quality reports to files."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds.prompts.strategies import MARK
 
 SUFFIXES = (".html", ".json")
-_SHOWN = 10  # samples of accepted and of rejected questions
-# The testbeds in which an answer is right or wrong.
+_SHOWN = 10  # number of accepted and of rejected questions to show
+# The testbeds whose answers are either right or wrong.
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 
 
 def measure(data: str, more: Mapping[str, MeasureFamily] | None = None) -> Quality:
-    """Measure a dataset, or the folder of a build with the counts of its steps and its review."""
+    """Measure a dataset, or a build folder with its step counts and its review."""
     datasets, steps = _open(data)
     quality = measure_quality(datasets, steps, read_reviewed(Path(data)), more)
     return msgspec.structs.replace(quality, samples=_samples(Path(data))) if steps else quality
@@ -43,19 +43,19 @@ def _samples(folder: Path) -> tuple[tuple[str, str, str], ...]:
 
 
 def measure_drift(before: str, after: str, quality: Quality) -> Drift:
-    """Compare an edition, whose quality has been measured, with an earlier edition."""
+    """Compare a measured edition with an earlier one."""
     earlier, _ = _open(before)
     return compare_editions(measure_quality(earlier), quality, earlier, _open(after)[0])
 
 
 def check_report_path(path: Path) -> None:
-    """Refuse a report file that is neither HTML nor JSON."""
+    """Reject a report path whose suffix is neither HTML nor JSON."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"out={path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
-    """Write a report as JSON or as an HTML page, by the suffix of the file."""
+    """Write a report as JSON or HTML, depending on the file's suffix."""
     with write_whole(path) as sink:
         if path.suffix.lower() == ".json":
             encoded = msgspec.json.encode(quality_values(quality, drift))
@@ -70,7 +70,7 @@ def quality_values(quality: Quality, drift: Drift | None = None) -> dict[str, An
 
 
 def write_build_quality(folder: Path) -> Quality | None:
-    """Write quality.html and quality.json into the folder of a build; return None if the folder has no items."""
+    """Write quality.html and quality.json to a build's folder; return None if the folder has no items."""
     if not any(folder.glob("*.jsonl")):
         return None
     quality = measure(str(folder))
@@ -80,7 +80,7 @@ def write_build_quality(folder: Path) -> Quality | None:
 
 
 def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
-    """Return the datasets of a name or of a build's folder, and the input and output counts of the build's steps."""
+    """Return the datasets for a name or build folder, and the input and output counts of the build's steps."""
     folder = Path(data)
     if not folder.is_dir():
         return open_data([data]), {}
@@ -93,7 +93,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Yield the feasible trials of runs with the plain prompt and related distractors; an error is a wrong answer."""
+    """Yield the feasible trials with the plain prompt and related distractors; an error counts as a wrong answer."""
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):

@@ -1,4 +1,4 @@
-"""Measure the results of a human review, which `ragbed review --apply` stores beside the files that it writes."""
+"""Measure the results of a human review, which `ragbed review --apply` stores next to the files that it writes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 
     people: tuple[str, ...]
     raters: int  # raters per item
-    kappa: float | None  # Cohen's, for accepting an item unchanged; None with one rater or without variation
+    kappa: float | None  # Cohen's kappa for accepting an item unchanged; None with a single rater or without variation
     datasets: dict[str, ReviewSample]
 
 
 def read_reviewed(folder: Path) -> Reviewed | None:
-    """Return the review results of a folder; None if there was no review."""
+    """Return a folder's review results, or None if there was no review."""
     path = folder / PLACE
     try:
         return msgspec.json.decode(read_regular(path), type=Reviewed)

@@ -1,4 +1,4 @@
-"""Measure the origin of passages: number and evenness of hosts, licences, dates, language and boilerplate."""
+"""Measure where passages come from: number and evenness of hosts, licences, dates, language and boilerplate."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # a sentence in this many items is boilerplate; two items may share an event
-_MIN_CHARS = 12  # shorter sentences ("Read more.") repeat by chance
+_REPEATED = 3  # minimum number of items with a sentence for it to be boilerplate; two items may share an event
+_MIN_CHARS = 12  # minimum length of a sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 
 _HOSTS = MeasureSpec(
@@ -45,7 +45,7 @@ class SourceMeasures:
         self._hosts: Counter[str] = Counter()
         self._per_item: list[int] = []
         self._counts: Counter[str] = Counter()
-        self._sentences: Counter[int] = Counter()  # items per hash of a sentence, which needs little memory
+        self._sentences: Counter[int] = Counter()  # number of items per sentence, keyed by hash to save memory
 
     def add(self, view: ItemView) -> None:
         """Add one item."""

@@ -1,4 +1,4 @@
-"""Write questions by rules, without a model: patterns over dates, numbers, names, quotations and definitions.
+"""Write questions by rules instead of a model, with patterns for dates, numbers, names, quotations and definitions.
 
 To support another language, write a function from a title and a text to facts, and add one line to WRITERS.
 """
@@ -13,12 +13,12 @@ from ragbed.builder.rules.english import find_english_facts
 from ragbed.builder.rules.facts import Fact
 from ragbed.schema import Article, Lang
 
-GENERATOR = "rules"  # name in a recipe, in place of a model
+GENERATOR = "rules"  # name used in a recipe in place of a model
 WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_facts, "zh": find_chinese_facts}
 
 
 def write_fields(article: Article, most: int) -> list[dict[str, str]]:
-    """Return the fields of at most this many questions about an article, as a model would."""
+    """Return the fields of at most this many questions about an article, in the form that a model would return."""
     seen: set[str] = set()
     facts = []
     for fact in WRITERS[article.lang](article.title, article.text):

@@ -1,7 +1,7 @@
 """Find facts in Chinese texts and write questions about them.
 
-A Chinese question keeps the order of its statement: the answer is replaced by a question word. A clause is used only if
-its subject is a name, or a noun such as 大桥 that one name of the text ends with.
+A Chinese question has the same word order as its statement, and the answer is replaced with a question word. A clause
+is used only if its subject is a name, or a noun such as 大桥 with which exactly one name in the text ends.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d)"
 _TIME = rf"(?P<time>{_DAY}|{_MONTH}|{_YEAR})"
 _NUMBER = r"\d+(?:\.\d+)?[万亿]?"
-# Words that make a statement a plan, a guess, a hearsay, a rough value or a denial.
+# Words that make a statement a plan, a guess, hearsay, an approximation or a denial.
 UNSURE = re.compile(
     "将|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|至少|最多|不足|多(?=[人名万亿元])|以上|以下|传说|据传|有望"
     "|估计|估算|认为|希望|如果|尚未|没有|未能|不|并非|否认|曾计划|初步|届时|之后|正在|建议"
 )
-# Words whose meaning depends on the text around them.
+# Words whose meaning depends on the surrounding text.
 _DEPENDENT = re.compile(
     "该|此|本(?!田)|其|他|她|它|这|那|我|你|上述|前者|后者|当时|当地|目前|现在|今年|去年|明年|上一|下一|昨|今天|同年|同时|此后|另|双方|两者|两家|新(?=公司|工厂|楼)|旧"
 )
-# General nouns that end names, and refer to a name that ends with them.
+# General nouns that end names and that can refer to a name ending with them.
 _NOUNS = (
     "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
     "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
@@ -56,12 +56,12 @@ _SURNAMES = frozenset(
 
 class _Clause(NamedTuple):
     subject: str
-    rest: str  # after the subject
-    time: str  # in front of the sentence, with a comma, or empty
+    rest: str  # the text after the subject
+    time: str  # time expression at the start of the sentence, with a comma; may be empty
 
 
 class _Text:
-    """The sentences of a text and its names."""
+    """The sentences of a text and the names in it."""
 
     def __init__(self, title: str, text: str) -> None:
         self.title = title
@@ -70,7 +70,7 @@ class _Text:
         self.names: list[str] = []
 
     def find_name(self, text: str) -> str | None:
-        """Return the full name of a subject; None if it is not known what it refers to."""
+        """Return the full name of a subject, or None if it is unclear what it refers to."""
         if re.fullmatch(_NOUNS, text):
             ending = {name for name in self.names if name.endswith(text)}
             return ending.pop() if len(ending) == 1 else None
@@ -101,12 +101,12 @@ class _Text:
         return is_repeated and (is_defined or is_full_person)
 
     def has_role(self, text: str) -> bool:
-        """Check that a role or an act of a person is beside a short name."""
+        """Check that a short name is next to a person's role or action."""
         return re.search(rf"(?:{_ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
 
 
 def is_person(text: str) -> bool:
-    """Check that a text may be a Chinese person's name, or a transcribed one."""
+    """Check whether a text could be a Chinese person's name or a transcribed name."""
     is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in _SURNAMES
     is_word = re.search(
         "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
@@ -128,14 +128,14 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:
-    """Check that nothing in the answer's clause makes the statement unsure."""
+    """Check that nothing in the answer's clause makes the statement uncertain."""
     at = sentence.find(fact.answer)
     start = max(sentence.rfind(mark, 0, at) for mark in "，。；") + 1
     end = min((place for mark in "，。；" if (place := sentence.find(mark, at)) >= 0), default=len(sentence))
     return UNSURE.search(sentence[start:end]) is None and _DEPENDENT.search(fact.question) is None
 
 
-# Where the subject of a clause ends.
+# Words that mark the end of a clause's subject.
 _VERBS = (
     r"于(?=[12]\d{3}年)|由(?!于)|位于|坐落|成立于|创办于|创建于|始建于|建于|建造于|设立于|创立于|开设于|出版于|毕业于|出生于|[12]\d{3}年|全长|总部|海拔|面积|直径"
     r"|高(?=\d)|长(?=\d)|宽(?=\d)|深(?=\d)|重(?=\d)"
@@ -146,7 +146,7 @@ _FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}))，")
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
-    """Yield the clauses with a known subject; clauses without their own subject have that of the clause before."""
+    """Yield the clauses whose subject is known; a clause without a subject takes that of the preceding clause."""
     if "“" in sentence and re.search("[说称道]", sentence):
         return
     front = _FRONT.match(sentence)
@@ -242,7 +242,7 @@ def _measures(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _counts(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask how many people or things something has: 现有员工2300人."""
+    """Ask how many people or things there are: 现有员工2300人."""
     found = re.match(
         rf"(?P<verb>现有|共有|有|拥有|收藏|藏书|生产|接待|运送)(?P<what>{_HAN}{{0,5}})(?P<value>{_NUMBER}(?P<unit>人次|人|名|个|张|件|册"
         rf"|部|台|辆|架|所|家|栋|块|条|座|公斤|吨|项))(?P<rest>{_HAN}{{0,6}}?)(?:和\d.*)?$",
@@ -286,7 +286,7 @@ def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _winners(sentence: str) -> Iterator[Fact]:
-    """Ask who won a prize of a year."""
+    """Ask who won a prize in a given year."""
     found = re.match(
         rf"(?:{_ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
         rf"|夺得)(?P<what>{_YEAR}{_HAN}{{2,14}}(?:奖|冠军))[，。]",
@@ -296,7 +296,7 @@ def _winners(sentence: str) -> Iterator[Fact]:
         yield Fact(f"谁{found['verb']}{found['what']}？", found["who"], sentence)
 
 
-_MIN_QUOTED = 8  # characters of a quotation; shorter ones are not unique
+_MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are not unique
 
 
 def _quotations(sentence: str) -> Iterator[Fact]:

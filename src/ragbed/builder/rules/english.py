@@ -1,7 +1,7 @@
 """Find facts in English texts and write questions about them.
 
 A question keeps the words of its sentence. A sentence is used only if its subject is a name, or a noun such as "the
-bridge" that one name of the text ends with.
+bridge" with which exactly one name in the text ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ragbed.builder.rules.english_names import (
 )
 from ragbed.builder.rules.facts import Fact
 
-# Past forms whose base form a question with "did" needs; unlisted verbs are not used.
+# Past forms and the base forms that questions with "did" need; verbs that are not listed are not used.
 _BASE = {
     "opened": "open", "closed": "close", "began": "begin", "died": "die", "started": "start", "entered": "enter",
     "erupted": "erupt", "sank": "sink", "collapsed": "collapse", "produced": "produce", "sold": "sell",
@@ -69,7 +69,7 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:
-    """Check that nothing up to the end of the answer's clause makes the statement unsure."""
+    """Check that nothing before the end of the answer's clause makes the statement uncertain."""
     end = sentence.find(fact.answer) + len(fact.answer)
     clause = re.split(r"[,;](?! ?\d)", sentence[end:])[0]
     return UNSURE.search(sentence[:end] + clause) is None and DEPENDENT.search(fact.question) is None
@@ -102,7 +102,7 @@ def _dates(subject: Subject, sentence: str) -> Iterator[Fact]:
 
 
 def _fronted(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask for the time in front of a sentence: "In 2018 the barge was listed as a monument"."""
+    """Ask for the time given at the start of a sentence: "In 2018 the barge was listed as a monument"."""
     found = re.match(rf"(on|in) ({DAY}|{MONTH} {YEAR}|{YEAR})$", subject.time)
     clause = re.split(r"[,;.]|(?: and| but| when| where| for| with| after| because) ", subject.rest)[0]
     passive = re.fullmatch(r" (?P<be>was|were) (?P<rest>\w+(?:ed|en|t|n|d)(?: [\w’'-]+){1,9})", clause)
@@ -154,7 +154,7 @@ _MONEY = (
 )
 _SIZES = "long|high|tall|wide|deep|thick"
 _SIZED = "diameter|depth|length|height|capacity|range|population|area|gradient"
-# Patterns of a value, and the question that asks for it; {S} is the subject.
+# Patterns for values, and the questions that ask for them; {S} is the subject.
 _MEASURES = (
     (rf" is (?P<value>{NUMBER} {_UNIT}) (?P<kind>{_SIZES}|old)\b", "How {kind} is {S}"),
     (rf" was (?P<value>{NUMBER} {_UNIT}) (?P<kind>{_SIZES})\b", "How {kind} was {S}"),
@@ -177,7 +177,7 @@ _MEASURES = (
 
 
 def _measures(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask for a measured value of a thing."""
+    """Ask for a measurement of something."""
     if subject.time:
         return
     for pattern, ask in _MEASURES:
@@ -188,7 +188,7 @@ def _measures(subject: Subject, sentence: str) -> Iterator[Fact]:
 
 
 def _counts(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask how many things something has, sold or produced."""
+    """Ask how many things something has, has sold or has produced."""
     has = re.search(
         rf"^(?:[^,;]*? and)? (?P<verb>has"
         rf"|employs)(?: now)? (?P<value>\d[\d,]*(?:\.\d+ million)?) (?P<what>[a-z]+(?: [a-z]+)?s|people"
@@ -250,7 +250,7 @@ def _winners(subject: Subject, sentence: str) -> Iterator[Fact]:
 
 
 def _prices(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask for how much something was bought or sold, and since when it has been something."""
+    """Ask what something was bought or sold for, or since when it has been something."""
     found = re.match(
         rf" (?:has |have )?(?P<verb>acquired|bought|sold) (?P<what>(?:the )?{NAME}) for (?P<value>{_MONEY})",
         subject.rest,
@@ -261,7 +261,7 @@ def _prices(subject: Subject, sentence: str) -> Iterator[Fact]:
 
 
 def _owners(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask to whom something belongs, or after whom it is named."""
+    """Ask who owns something, or whom it is named after."""
     owner = re.match(rf" belong(?:s|ed) to (?:the (?:[a-z]+ )?)?(?P<who>{NAME}){END}", subject.rest)
     named = re.match(rf" (?P<be>is|was) named after (?:the {PEOPLE} )?(?P<who>{PERSON}){END}", subject.rest)
     if owner and not subject.time:
@@ -281,7 +281,7 @@ _RANK = re.compile(
     r"|Chairman|Jr|Sr"
     r"|Spokes\w+|Representative|Governor|General|Head|Vice|Co|Coach|Captain|Justice|Attorney)\b|['’]s\b|\b[A-Z]\.?$"
 )
-_MIN_WORDS = 6  # of a quotation; shorter ones are not unique
+_MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are not unique
 
 
 def _quotations(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:  # noqa: ARG001
@@ -296,7 +296,7 @@ def _quotations(sentence: str, read: Sentences, before: str) -> Iterator[Fact]: 
 
 
 def _definitions(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask for an abbreviation or for a term that the text defines."""
+    """Ask for an abbreviation or a term that the text defines."""
     if found := re.match(
         r"The (?P<what>abbreviation|acronym) (?P<term>[A-Z]{2,6}) stands for (?P<long>[\w -]+)\.$", sentence
     ):

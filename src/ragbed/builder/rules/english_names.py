@@ -1,4 +1,4 @@
-"""Find the names in an English text, and what the subject of a sentence refers to."""
+"""Find the names in an English text, and determine what the subject of a sentence refers to."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STOP = (
     r"(?=[,;.](?! [A-Z])|$| (?:in|on|between|for|from) (?:the )?\w* ?\d| and (?:was|is|has|had|cost|opened|carries)\b)"
 )
 
-# Words that make a statement a plan, a guess, a hearsay or a denial.
+# Words that make a statement a plan, a guess, hearsay or a denial.
 UNSURE = re.compile(
     r"\b(?:will|would|may|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
     r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
@@ -38,7 +38,7 @@ UNSURE = re.compile(
     r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
     re.IGNORECASE,
 )
-# Words whose meaning depends on the text around them.
+# Words whose meaning depends on the surrounding text.
 DEPENDENT = re.compile(
     r"\b(?:he|she|it|they|we|i|you|his|her|its|their|our|my|him|them|us|this|that|these|those|there|here|then|now|today"
     r"|yesterday|tomorrow|ago|last|next|later|earlier|previous|former|another|other|same|also|still|again|latter|one"
@@ -66,7 +66,7 @@ ORGANISATION = re.compile(
     r"|Society|Association|Club|School|Hospital|Corporation|Fund|Ltd|Inc|GmbH|Software|Logistics|Energy|Power|Rail"
     r"|Airlines|Foods|Shipyard|Observatory|Office|Authority|Union|Party|Alliance|League|FC)\b"
 )
-# Nouns before the name of an agent, and how to ask for it.
+# Nouns that precede a person's name, and how to ask for that person.
 PEOPLE = (
     r"(?:[a-z-]+ )?(?:architect|engineer|surveyor|teacher|nurse|chemist|physicist|zoologist|astronomer|novelist|writer"
     r"|author|poet|painter|sculptor|composer|critic|publisher|historian|jurist|lawyer|judge|banker|biologist|botanist"
@@ -81,8 +81,8 @@ class Subject(NamedTuple):
     """The subject of a sentence."""
 
     text: str  # as written in a question
-    rest: str  # the sentence after it
-    time: str  # a time in front of the sentence, e.g. "in 2019"
+    rest: str  # the sentence after the subject
+    time: str  # a time expression at the start of the sentence, e.g. "in 2019"
 
 
 class Sentences:
@@ -99,14 +99,14 @@ class Sentences:
         self.names.discard("")
 
     def is_name(self, text: str) -> bool:
-        """Check that a text is a complete name, not the start or the end of a longer one."""
+        """Check that a text is a complete name, not the start or end of a longer one."""
         if text not in self.names or text in NOT_NAMES:
             return False
         longer = [name for name in self.names if name != text and name.split()[-len(text.split()) :] == text.split()]
         return not (" " not in text and longer)
 
     def resolve(self, noun: str, before: str) -> str | None:
-        """Return the only name that a noun such as "bridge" can refer to, after the text before it."""
+        """Return the only name that a noun such as "bridge" can refer to, given the preceding text."""
         word = noun.rsplit(maxsplit=1)[-1]
         last = re.escape(word)
         ending = {name for name in self.names if name.lower().endswith(f" {word}")}
@@ -122,7 +122,7 @@ class Sentences:
         return self.with_article(*names)
 
     def is_person(self, name: str) -> bool:
-        """Check that the text treats a name as that of a person."""
+        """Check whether the text treats a name as a person's name."""
         own = re.escape(name)
         evidence = (
             rf"said (?:[a-z -]*)?(?:{TITLES} )?{own}\b|\b{own} (?:said|was born|died|\()|\b{own}, (?:who"
@@ -133,15 +133,15 @@ class Sentences:
         return is_two_words and re.search(evidence, self.full) is not None
 
     def with_article(self, name: str) -> str:
-        """Write a name with its article, if the text does."""
+        """Write a name with its article if the text does so."""
         if re.search(rf"(?:[a-z,“\"] |^)The {re.escape(name)}\b", self.full):
-            return f"The {name}"  # a title
+            return f"The {name}"  # the article is part of a title
         follows = r"(?=[,.;]| (?:is|was|has|were|are|in|on|at|and|with|to|by|from|will|had|cost|took|belongs|covers)\b)"
         return f"the {name}" if re.search(rf"\b[Tt]he {re.escape(name)}{follows}", self.full) else name
 
 
 def _strip(name: str) -> str:
-    """Remove words from the start of a name that are capitalised only because they start a sentence."""
+    """Remove words at the start of a name that are capitalised only because they start a sentence."""
     words = name.split()
     while words and (words[0] in NOT_NAMES or words[0] in _LOWER_NAME_WORDS):
         words.pop(0)
@@ -154,7 +154,7 @@ _FRONT = re.compile(rf"(?:(?:In|On) (?:{DAY}|{MONTH} {YEAR}|{YEAR}),? )(?=\S)")
 
 
 def find_subject(sentence: str, read: Sentences, before: str, previous: Subject | None) -> Subject | None:
-    """Return the subject of a sentence as a full name; None if it is not known what it refers to."""
+    """Return the subject of a sentence as a full name, or None if it is unclear what it refers to."""
     front = _FRONT.match(sentence)
     time = "" if front is None else front[0][0].lower() + front[0][1:].strip().rstrip(",")
     body = sentence[front.end() :] if front else sentence
@@ -186,14 +186,14 @@ _WEB_WORDS = _words("Read More Post Photo Image Getty Subscribe Watch Credit Adv
 
 
 def _is_clear(name: str, rest: str, read: Sentences) -> bool:
-    """Check that a name says what it is about: one word only if the text uses it for a thing, and no words of pages."""
+    """Check that a name is clear: it has no typical web-page words, and a single word must denote a thing."""
     if not _WEB_WORDS.isdisjoint(name.split()):
         return False
     return " " in name or (_ALONE.match(rest) is not None and read.full.count(name) > 1) or name[0].isdigit()
 
 
 def _find_pronoun(body: str, previous: Subject | None, time: str, *, is_person: bool) -> Subject | None:
-    """Read "It" and "Its keep" as the subject of the previous sentence, and "She" only as a person's."""
+    """Resolve "It" and "Its keep" to the subject of the previous sentence, and "She" only to a person."""
     found = re.match(r"(It|He|She|it|he|she|Its|its)(?: ([a-z]+))? ", body)
     if found is None or previous is None:
         return None
@@ -207,7 +207,7 @@ def _find_pronoun(body: str, previous: Subject | None, time: str, *, is_person: 
 
 
 def relative_clauses(sentence: str, read: Sentences) -> Iterator[Subject]:
-    """Yield the names that a clause with "which" or "who" describes."""
+    """Yield the names that a clause starting with "which" or "who" describes."""
     for found in re.finditer(
         rf"({NAME}), (?:which|who)(?P<rest> (?:was|has|opened) (?:[^,;.]|(?<=\d)[,.](?=\d))+)", sentence
     ):

@@ -1,4 +1,4 @@
-"""The type of what the rules find."""
+"""The data type for facts found by the rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Fact(NamedTuple):
-    """A question with its answer, and the sentence that states it."""
+    """A question with its answer, and the sentence that states the answer."""
 
     question: str
     answer: str

@@ -1,4 +1,4 @@
-"""Search engines behind one call, one file each, chosen by name.
+"""Open search engines by name. Each engine has its own module.
 
 To add an engine, write a module with a function that opens it, and add one line to ENGINES. An engine behind HTTP
 returns a `SearchService`, which describes its API; caching, counting and pacing are shared. Other packages register
@@ -34,11 +34,11 @@ __all__ = ["ENGINES", "Query", "SearchContext", "SearchEngine", "SearchFailed", 
 
 
 def find_engine(name: str) -> Callable[[SearchContext], SearchEngine | SearchService]:
-    """Return the function that opens the engine of a name."""
+    """Return the function that opens the engine with the given name."""
     return plugins.find_part(plugins.SEARCH, name, ENGINES)
 
 
 def open_engine(name: str, setting: SearchContext) -> SearchEngine:
-    """Open the engine of a name."""
+    """Open the engine with the given name."""
     made = find_engine(name)(setting)
     return HttpSearchEngine(made, setting.keep, setting.quota) if isinstance(made, SearchService) else made

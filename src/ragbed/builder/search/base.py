@@ -1,4 +1,4 @@
-"""The types that all search engines share: context, query, results and failures."""
+"""Types shared by all search engines: context, query, results and failures."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from ragbed.retrieval.local_index import LocalIndex, host_of
 from ragbed.schema import Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
-    "quota",  # the limit of the user or of the account is reached
-    "auth",  # the key is missing, wrong, or lacks the permission
+    "quota",  # the limit set by the user or the account has been reached
+    "auth",  # the key is missing, wrong, or lacks permission
     "rate",  # too many calls, and waiting did not help
     "server",  # the engine failed
     "timeout",
     "connect",
-    "request",  # the engine rejects the query
+    "request",  # the engine rejected the query
     "protocol",  # the response does not match the engine's documentation
     "missing",  # replay: the query was not recorded
 ]
 
 
 class SearchFailed(Exception):
-    """A search without a list of results.
+    """A search that returned no list of results.
 
     Args:
         outcome: Name of the failure.
-        reason: Description without keys, and without text of the server, which may contain one.
+        reason: Description without keys and without text from the server, which may contain one.
         passing: Whether a retry may succeed.
-        pause_s: Pause before a retry that the server demands.
+        pause_s: Pause that the server requires before a retry.
     """
 
     def __init__(self, outcome: SearchOutcome, reason: str, *, passing: bool = False, pause_s: float = 0) -> None:
@@ -53,7 +53,7 @@ class SearchContext:
         keep: Store of results and of the number of calls.
         today: Latest date of a result.
         environ: Keys and base URLs.
-        quota: Maximum calls of the engine in all; None: no limit.
+        quota: Maximum number of calls to the engine in total; None means no limit.
         index: Index that the local engine searches.
         recorded: File of hits that the engine `replay` reads.
         questions: Questions by the ids that replace them in the hits of a build.
@@ -68,7 +68,7 @@ class SearchContext:
     questions: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, name: str) -> str:
-        """Return a secret from the environment; empty if no calls are allowed."""
+        """Return a secret from the environment, or an empty string if no calls are allowed."""
         if self.quota == 0:
             return ""
         value = self.environ.get(name, "").strip()
@@ -79,20 +79,20 @@ class SearchContext:
         return value
 
     def base_url(self, name: str, default: str) -> str:
-        """Return the base URL of a service."""
+        """Return a service's base URL."""
         return (self.environ.get(name, "").strip() or default).rstrip("/")
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A search. Domains include their subdomains; by default all domains are allowed."""
+    """A search query. Domains include their subdomains; by default, all domains are allowed."""
 
     text: str
     lang: Lang
-    after: str | None = None  # ISO date of the oldest result
-    before: str | None = None  # ISO date of the newest result
+    after: str | None = None  # ISO date of the oldest allowed result
+    before: str | None = None  # ISO date of the newest allowed result
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    count: int = 10  # pages per question, as in the paper
+    count: int = 10  # number of pages per question, as in the paper
 
     def __post_init__(self) -> None:
         for day in (self.after, self.before):
@@ -114,7 +114,7 @@ class SearchEngine(Protocol):
 
 
 class SearchResult(NamedTuple):
-    """A result of an engine, with an ISO date."""
+    """A search result, with an ISO date."""
 
     url: str
     title: str
@@ -123,7 +123,7 @@ class SearchResult(NamedTuple):
 
 
 def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hit]:
-    """Return the results that match the query, each URL once, with their ranks.
+    """Return the results that match the query, with their ranks and without duplicate URLs.
 
     The filters are applied again, because engines treat them as hints. Results without a date pass.
     """
@@ -153,7 +153,7 @@ def _fits(query: Query, result: SearchResult) -> bool:
 
 
 def with_sites(query: Query) -> str:
-    """Return the text with domains in the syntax of most engines: `(site:a.org OR site:b.org) -site:c.org`."""
+    """Return the query text with domains in the syntax of most engines: `(site:a.org OR site:b.org) -site:c.org`."""
     wanted = " OR ".join(f"site:{domain}" for domain in query.include)
     unwanted = " ".join(f"-site:{domain}" for domain in query.exclude)
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
@@ -166,7 +166,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def read_day(text: str | None) -> str | None:
-    """Return the day of a date in ISO or RFC 2822 format, `Mar 3, 2024` or `2024年3月3日`; None for `2 days ago`."""
+    """Parse the day of an ISO or RFC 2822 date, `Mar 3, 2024` or `2024年3月3日`; return None for `2 days ago`."""
     text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())

@@ -1,6 +1,6 @@
 """Google's Custom Search JSON API, which the paper used: https://developers.google.com/custom-search/v1/cse/list.
 
-Google accepts no new customers and will shut it down in January 2027.
+Google no longer accepts new customers for it and will shut it down in January 2027.
 """
 
 from __future__ import annotations

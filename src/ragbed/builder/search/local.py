@@ -1,7 +1,7 @@
 """Search the build's own documents without a key or network; the default engine.
 
 Passages are ranked by BM25 and by the cosine of their vectors. The rankings are merged by reciprocal rank fusion
-(Cormack et al., SIGIR 2009), which needs no weights. The score of a document is that of its best passage.
+(Cormack et al., SIGIR 2009), which needs no weights. A document's score is that of its best passage.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ragbed.schema import Hit, Lang
 if TYPE_CHECKING:
     import numpy as np
 
-_DEPTH = 200  # passages per ranking: twenty for each of ten hits, because a document may have many
-_RRF = 60  # the constant in the paper
-_MAX_TERMS = 64  # maximum number of words of a query that are used
-_BLOCK = 8_192  # vectors read and multiplied together, to avoid a second copy of all in memory
-_CHECKED = 1_000  # passages whose filters are checked together
-_SNIPPET = 160  # characters
+_DEPTH = 200  # number of passages per ranking: twenty for each of ten hits, because a document may have many passages
+_RRF = 60  # the constant used in the paper
+_MAX_TERMS = 64  # maximum number of a query's words to use
+_BLOCK = 8_192  # number of vectors to read and multiply together, to avoid a second copy of all vectors in memory
+_CHECKED = 1_000  # number of passages whose filters are checked together
+_SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
 
@@ -49,14 +49,14 @@ class _LocalSearchEngine:
             if url in seen:
                 continue
             seen.add(url)
-            # Otherwise copies of a press release would fill all ten places, and a pool contains each text once.
+            # Otherwise, copies of a press release would fill all ten places, and a pool contains each text only once.
             (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
             if len(first) >= query.count:
                 break
         return make_hits(query, self.name, [*first, *copies][: query.count])
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
-        """Return the passages by BM25, best first."""
+        """Return the passages ranked by BM25, best first."""
         if not (terms := self._selective(terms)):
             return []
         condition, values = _filters(query)
@@ -68,16 +68,16 @@ class _LocalSearchEngine:
         return [number for (number,) in rows]
 
     def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words in at most half of the passages: BM25 gives others no weight, and they are slow.
+        """Return the words in at most half of the passages, because BM25 gives the others no weight and they are slow.
 
-        If there are none, return all words: in a few documents about one subject every word is frequent.
+        If there are none, return all words, because every word is frequent in a few documents about one subject.
         """
         ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
         counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
         return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
 
     def _by_vectors(self, query: Query) -> list[int]:
-        """Return the passages by cosine, best first; none without an encoder."""
+        """Return the passages ranked by cosine similarity, best first; empty without an encoder."""
         packed = self._index.encode_query(query.text)
         if packed is None:
             return []
@@ -102,7 +102,7 @@ class _LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the numbers and vectors of all passages of a language; only new ones are read from the file."""
+        """Return the numbers and vectors of all passages in a language; only new ones are read from the file."""
         import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
@@ -146,7 +146,7 @@ def _snippet(text: str, terms: list[str]) -> str:
 
 
 def open_local(setting: SearchContext) -> SearchEngine:
-    """Open an engine that searches the context's index."""
+    """Open an engine that searches the index in the context."""
     if setting.index is None:
         raise UsageError("The search engine local needs an index of documents.")
     return _LocalSearchEngine(setting.index)

@@ -1,4 +1,4 @@
-"""Replay recorded hits from a file of `Hit` lines; missing queries are written to a file beside it."""
+"""Replay recorded hits from a file of `Hit` lines; missing queries are written to a file next to it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _ReplaySearchEngine:
 
 
 def open_replay(setting: SearchContext) -> SearchEngine:
-    """Open the context's file of recorded hits."""
+    """Open the file of recorded hits given in the context."""
     if setting.recorded is None:
         raise UsageError("The search engine replay needs a file of recorded hits; set search.recorded in the recipe.")
     return _ReplaySearchEngine(setting.recorded, setting.questions)

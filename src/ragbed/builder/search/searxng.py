@@ -1,4 +1,4 @@
-"""SearXNG, a self-hosted metasearch engine: https://docs.searxng.org/dev/search_api. Its settings must allow `json`.
+"""SearXNG, a self-hosted metasearch engine: https://docs.searxng.org/dev/search_api. Its settings must enable `json`.
 
 It can only search the last day, month or year; results with other dates are filtered afterwards.
 """
@@ -14,8 +14,8 @@ from ragbed.builder.search.served import SearchRequest, SearchService
 from ragbed.errors import UsageError
 
 _LANGUAGES = {"en": "en", "zh": "zh-CN"}
-_RANGES = {"day": 1, "month": 28, "year": 365}  # minimum days
-_COUNT = 10  # approximate; it depends on its engines
+_RANGES = {"day": 1, "month": 28, "year": 365}  # minimum number of days in each range
+_COUNT = 10  # approximate, because it depends on the configured engines
 
 
 class _Result(Struct):
@@ -31,7 +31,7 @@ class _Answer(Struct):
 
 
 def open_searxng(setting: SearchContext) -> SearchService:
-    """Open the SearXNG at `SEARXNG_BASE_URL`."""
+    """Open the SearXNG instance at `SEARXNG_BASE_URL`."""
     base = setting.base_url("SEARXNG_BASE_URL", "")
     if not base and setting.quota != 0:
         raise UsageError("SEARXNG_BASE_URL is not set; set it to the URL of your SearXNG, e.g. http://localhost:8080.")
@@ -51,7 +51,7 @@ def open_searxng(setting: SearchContext) -> SearchService:
 
 
 def _range_for(after: str, today: date) -> str | None:
-    """Return the shortest range that reaches back far enough."""
+    """Return the shortest range that goes back far enough."""
     days = (today - date.fromisoformat(after)).days
     return next((name for name, reach in _RANGES.items() if days <= reach), None)
 

@@ -1,6 +1,6 @@
 """Serper, which returns Google's results: https://serper.dev.
 
-Dates use Google's own `tbs` (https://serpapi.com/advanced-google-query-parameters).
+Dates use Google's `tbs` parameter (https://serpapi.com/advanced-google-query-parameters).
 """
 
 from __future__ import annotations

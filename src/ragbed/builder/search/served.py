@@ -1,6 +1,6 @@
-"""Call search engines over HTTP with caching, quota, pacing and retries; each engine's file describes its API.
+"""Call search engines over HTTP with caching, a quota, pacing and retries; each engine's module describes its API.
 
-Redirects are not followed, so that no key reaches another host. Texts of servers are never shown.
+Redirects are not followed, so that no key reaches another host. Text from servers is never shown.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ragbed.builder.web.page_cache import PageCache
 from ragbed.io.http import retry_after
 from ragbed.schema import Hit
 
-_FORMAT = 1  # version of cached results; increase it when an engine's results are read differently
+_FORMAT = 1  # version of the cached results; increase it when an engine's results are read differently
 _MAX_BYTES = 4 << 20
-_SPENT = frozenset({402, 432, 433})  # payment required, and Tavily's codes for exhausted plans
+_SPENT = frozenset({402, 432, 433})  # "payment required" and Tavily's codes for exhausted plans
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SearchService:
 
     Args:
         name: Name of the engine.
-        ask: Makes the request for a page of results, counted from 0.
+        ask: Creates the request for a page of results, numbered from 0.
         read: Parses a response; raises `msgspec.DecodeError` if it is not valid.
         page_size: Results per page.
         pages: Maximum pages that the engine returns.
@@ -62,7 +62,7 @@ class SearchService:
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """Time-out and retries; the pause before the second try doubles for each further one."""
+    """Timeout and retries; the first pause is doubled for each further attempt."""
 
     total_s: float = 30
     tries: int = 3
@@ -75,8 +75,8 @@ class HttpSearchEngine:
     Args:
         service: Its API.
         keep: Cache of results and counter of calls.
-        quota: Maximum calls in all builds that share the cache; None: no limit.
-        patience: Time-out and retries.
+        quota: Maximum number of calls in all builds that share the cache; None means no limit.
+        patience: Timeout and retries.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class HttpSearchEngine:
             found = await self._page(query, page)
             results += found
             hits = make_hits(query, self.name, results)
-            # Most pages are nearly full; a page that is less than half full is the last one.
+            # Most pages are nearly full, so a page that is less than half full is the last one.
             if len(hits) >= query.count or len(found) < self._service.page_size // 2:
                 break
         return hits
@@ -163,7 +163,7 @@ class HttpSearchEngine:
                 return await read_body(response, _MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
             failed = _failure(self.name, error)
-        raise failed  # outside the handler: the error's text may contain the URL with the key
+        raise failed  # raised outside the handler, because the error's text may contain the URL with the key
 
 
 def _failure(name: str, error: Exception) -> SearchFailed:
@@ -193,5 +193,5 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
 
 
 def _key(name: str, query: Query, page: int) -> str:
-    """Return the cache key of a page of results, without the API key and URL."""
+    """Return the cache key for a page of results, without the API key and URL."""
     return hashlib.sha256(msgspec.json.encode((_FORMAT, name, query, page))).hexdigest()

@@ -1,4 +1,4 @@
-"""WARC and ARC files of web crawls, e.g. Common Crawl."""
+"""Read WARC and ARC files from web crawls, e.g. Common Crawl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1 << 16
 
 
 async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the pages of an archive, compressed or not, in bounded memory."""
+    """Yield the pages in an archive, compressed or not, with limited memory."""
     need_extra("warcio")
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the extra `build`
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
@@ -40,17 +40,17 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
             if record is None or archive.next_line:
                 raise ValueError("the archive ends in the header of a record")
     except (ArchiveLoadFailed, AttributeError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
-        # warcio raises AttributeError for a response without a URL, which a truncated header leaves
+        # warcio raises AttributeError for a response whose URL is missing because of a truncated header.
         yield reject(source.name, "broken", f"the archive cannot be read completely ({type(error).__name__})")
     except OSError as error:
         raise RagbedError(f"{source.place} cannot be read: {error.strerror or error}.") from error
 
 
 class _Decompressed(gzip.GzipFile):
-    """A gzipped archive; warcio reads only the first record of one that was compressed as a whole."""
+    """A gzipped archive. If it was compressed as a whole, warcio alone would read only the first record."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes; warcio would accept an EOFError as the end."""
+        """Return the next bytes; warcio would treat an EOFError as the end."""
         try:
             return self.read1(-1 if size is None else size)
         except EOFError as error:
@@ -62,7 +62,7 @@ def _open(file: BufferedReader) -> BufferedReader | _Decompressed:
 
 
 def _check_complete(record: ArcWarcRecord) -> None:
-    """Read a record to its end, because warcio accepts the end of the file as that of its last record."""
+    """Read a record to its end, because warcio accepts the end of the file as the end of its last record."""
     while record.raw_stream.read(_CHUNK_BYTES):
         pass
     if record.length is None or record.raw_stream.tell() < record.length:

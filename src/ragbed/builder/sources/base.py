@@ -1,4 +1,4 @@
-"""The types that all sources share."""
+"""Types shared by all sources."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ragbed.io.http import PASSING
 from ragbed.schema import Reject
 from ragbed.text import storable_name
 
-STEP = "articles"  # name of the step in rejects
-_STATUS = re.compile(r"\bthe server answered (\d{3})\b")  # in messages about a page or its robots.txt
+STEP = "articles"  # name of the step that is recorded in rejects
+_STATUS = re.compile(r"\bthe server answered (\d{3})\b")  # matches messages about a page or its robots.txt
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ArticleSource:
         kind: Name of the kind of source.
         place: URL, or path of a file or folder.
         licence: Licence of documents that do not name their own.
-        written: The place as written in the recipe, by default `place`.
+        written: The place as written in the recipe; defaults to `place`.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class ArticleSource:
 
     @property
     def name(self) -> str:
-        """The name in records, which does not depend on the folder of the build."""
+        """The name used in records, which does not depend on the build's folder."""
         return self.written or self.place
 
 
@@ -45,13 +45,13 @@ class Extracting(Protocol):
     """A reader of documents."""
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """Read a document; every one ends in a named outcome."""
+        """Read a document. Every document has a named outcome."""
         ...
 
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """Fetches and reads documents, up to `at_once` at a time; most of them wait for hosts."""
+    """A fetcher and reader of up to `at_once` documents at a time, most of which are waiting for hosts."""
 
     fetcher: Fetcher
     extractor: Extracting
@@ -60,7 +60,7 @@ class DocumentFetcher:
 
 @dataclass(frozen=True)
 class RawDocument:
-    """A document that is not read yet."""
+    """A document that has not been read yet."""
 
     url: str
     body: bytes
@@ -71,16 +71,16 @@ class RawDocument:
     licence: str | None = None
 
 
-Found: TypeAlias = Link | RawDocument | Reject  # a document to fetch, to read, or that is not available
+Found: TypeAlias = Link | RawDocument | Reject  # a document to fetch, a document to read, or one that is not available
 
 
 def reject(what: str | Path, outcome: str, reason: str) -> Reject:
-    """Make the record of a document that is not available."""
+    """Create the record for a document that is not available."""
     return Reject(step=STEP, what=storable_name(str(what)), outcome=outcome, reason=storable_name(reason))
 
 
 def reject_fetch(fetched: Fetched) -> Reject:
-    """Make the record of a failed fetch; a temporary failure of the server is distinguished from a refusal."""
+    """Create the record for a failed fetch, distinguishing a temporary server failure from a refusal."""
     status = _STATUS.search(fetched.reason) if fetched.outcome in ("status", "robots") else None
     outcome = "server" if status and int(status[1]) in PASSING else fetched.outcome
     return reject(fetched.url, outcome, fetched.reason)

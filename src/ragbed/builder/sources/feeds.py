@@ -1,4 +1,4 @@
-"""Feeds (RSS, Atom), sitemaps and plain lists of URLs, on the web or in a file."""
+"""Read feeds (RSS, Atom), sitemaps and plain lists of URLs, on the web or in a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WEB = ("http://", "https://")
 
 
 async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:
-    """Yield the links of a list, whose type follows from its content; sitemaps in sitemaps are followed."""
+    """Yield the links in a list, whose type is determined by its content; nested sitemaps are followed."""
     waiting, seen = [(source.place, source.name, 1)], {source.place}
     while waiting:
         place, name, level = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Folders of documents (html, md, txt, pdf, docx) and JSON Lines files of texts."""
+"""Read folders of documents (html, md, txt, pdf, docx) and JSON Lines files of texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragbed.text import storable_name
 
 
 async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the documents in a folder and its subfolders by name; hidden files are skipped."""
+    """Yield the documents in a folder and its subfolders, sorted by name; hidden files are skipped."""
     root = Path(source.place)
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder; give the folder with the documents.")

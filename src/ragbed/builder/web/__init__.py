@@ -1,1 +1,1 @@
-"""The outside world: everything that crosses the network passes here."""
+"""Access to the web: all network traffic for pages passes through this package."""

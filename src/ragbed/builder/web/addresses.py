@@ -1,7 +1,7 @@
-"""Allow connections to public addresses and web ports only, checked when the socket is opened.
+"""Allow connections only to public addresses and web ports, checked when the socket is opened.
 
-A name may resolve to another address between a check and the connection (DNS rebinding). So the check is where the
-socket for one address is opened, whatever name, redirect or spelling of a number led there.
+A name may resolve to a different address between a check and the connection (DNS rebinding). The check is therefore
+made when the socket for an address is opened, regardless of the name, redirect or number format that led there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 AddrInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]  # as returned by `socket.getaddrinfo`
 
 _WEB_PORTS = frozenset({80, 443})
-_NAT64 = ip_network("64:ff9b::/96")  # maps IPv4 addresses, which are in the last 32 bits
+_NAT64 = ip_network("64:ff9b::/96")  # maps IPv4 addresses to its last 32 bits
 _NOT_PUBLIC = tuple(
     map(
         ip_network,
         (
-            # From IANA's special-purpose registries. Python treats some as global, or did before 3.11.10.
+            # Ranges from IANA's special-purpose registries. Python treats some of them as global, or did so before
+            # 3.11.10.
             "192.0.0.0/24",  # protocol assignments
             "192.88.99.0/24",  # 6to4 relays, deprecated
             "::/96",  # IPv4-compatible addresses, deprecated
@@ -37,25 +38,25 @@ _NOT_PUBLIC = tuple(
 
 
 class ForbiddenAddress(OSError):
-    """An address that must not be connected to."""
+    """The error for an address that must not be connected to."""
 
     def __init__(self) -> None:
-        # The same text for every address, because errors of several addresses are merged by their text.
+        # The text is the same for every address, because errors for several addresses are merged by their text.
         super().__init__(errno.EACCES, "it leads to an address that is not public, or to another port than 80 and 443")
 
 
 @dataclass(frozen=True)
 class AddressFilter:
-    """Decides which connections are allowed.
+    """A filter that decides which connections are allowed.
 
     Args:
-        loopback: Also allow this machine at any port, for a server that the program itself started.
+        loopback: Whether to also allow this machine at any port, for a server that the program itself started.
     """
 
     loopback: bool = False
 
     def open_socket(self, info: AddrInfo) -> socket.socket:
-        """Open a socket for one address, or raise `ForbiddenAddress`; aiohttp calls this before it connects."""
+        """Open a socket for an address, or raise `ForbiddenAddress`; aiohttp calls this before it connects."""
         family, kind, protocol, _, place = info
         if not self.lets_through(ip_address(place[0]), place[1]):
             raise ForbiddenAddress

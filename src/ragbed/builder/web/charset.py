@@ -1,9 +1,9 @@
-"""Decode the bytes of a page: by byte order marks and valid UTF-8, then by the declared charset, then by likelihood.
+"""Decode the bytes of a page, using byte order marks and valid UTF-8, then the declared charset, then likelihood.
 
 Servers and pages often declare a wrong charset, especially with GBK. Bytes that are valid UTF-8 are nearly always
-UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so that
-declaring one proves nothing. `charset-normalizer` is not used: it ignores the Content-Type header, and takes about 12
-times as long.
+UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so declaring
+one proves nothing. `charset-normalizer` is not used because it ignores the Content-Type header and takes about 12 times
+as long.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32-le",  # listed before UTF-16, whose mark is its prefix
+    codecs.BOM_UTF32_LE: "utf-32-le",  # must precede UTF-16, whose byte order mark is a prefix of this one
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META = re.compile(rb"<(?:meta[^>]*?|\?xml[^>]*?en)(?:charset|coding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-_META_BYTES = 4096  # the standard says 1,024, but some pages declare it later
-# Browsers read a declared subset as the complete charset.
+_META_BYTES = 4096  # the standard says 1,024, but some pages declare the charset later
+# Browsers treat a declared subset as the complete charset.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -37,8 +37,8 @@ _WIDER = {
 _MANY_BYTES = frozenset(
     {"utf-8", "gb18030", "big5hkscs", "cp949", "cp932", "euc_jp", "hz", "utf-16", "utf-16-le", "utf-16-be"}
 )
-_BROKEN = 0.005  # allowed share of invalid characters: truncated pages have a few, a wrong charset gives many
-# These make up 12 to 20 % of Chinese text, and hardly occur in bytes that are decoded with the wrong charset.
+_BROKEN = 0.005  # maximum share of invalid characters: truncated pages have a few, a wrong charset gives many
+# These characters make up 12 to 20 % of Chinese text, and are rare in bytes decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 _LIKELY = 0.04
 
@@ -56,7 +56,7 @@ def decode_page(body: bytes, content_type: str = "") -> Decoded:
     for mark, charset in _BOMS.items():
         if body.startswith(mark):
             return _read(body[len(mark) :], charset)
-    if b"\0" not in body:  # English in UTF-16 is valid UTF-8, with a zero byte at every letter
+    if b"\0" not in body:  # English text in UTF-16 is valid UTF-8, with a zero byte at every letter
         with suppress(UnicodeError):
             return Decoded(body.decode(), "utf-8", 0.0)
     declared = list(dict.fromkeys(_declared(body, content_type)))
@@ -88,6 +88,6 @@ def _read(body: bytes, charset: str) -> Decoded:
 
 
 def _chinese(decoded: Decoded) -> float:
-    """Return the share of frequent Chinese characters among those that are not ASCII."""
+    """Return the share of frequent Chinese characters among the non-ASCII characters."""
     beyond = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
     return sum(map(decoded.text.count, _FREQUENT)) / max(1, beyond)

@@ -1,4 +1,4 @@
-"""Send GET requests one at a time per host, with limits, to public addresses only. All failures are `FetchFailed`."""
+"""Send GET requests one at a time per host, with limits, to public addresses only. All failures raise `FetchFailed`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
 from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_interruption, next_hop, parse_url, retry_after
 
-# The first type that matches decides.
+# The first matching type determines the outcome.
 _OUTCOMES: dict[type[Exception], FetchOutcome] = {
     aiohttp.ConnectionTimeoutError: "connect",
     TimeoutError: "timeout",
@@ -44,10 +44,10 @@ class _Lane:
 
 
 class HostPacer:
-    """Allows one request to a host at a time, with a pause between two; hosts do not wait for each other.
+    """A pacer that allows one request per host at a time, with a pause in between; hosts are independent.
 
     Args:
-        interval_s: From the start of one request to a host to the start of the next.
+        interval_s: Time from the start of one request to a host to the start of the next.
         clock: Monotonic clock in seconds.
     """
 
@@ -71,12 +71,12 @@ class HostPacer:
 
 
 class Client:
-    """Shared state of all requests for pages. Used as `async with Client(...) as client`.
+    """The shared state of all page requests. Use it as `async with Client(...) as client`.
 
     Args:
         manners: The limits.
         gate: Addresses that may be connected to.
-        resolver: Name resolver; default: the system's.
+        resolver: Name resolver; defaults to the system's.
     """
 
     def __init__(self, manners: FetchLimits, gate: AddressFilter, resolver: AbstractResolver | None = None) -> None:
@@ -119,17 +119,17 @@ class Client:
             raise FetchFailed("address", f"the URL cannot be requested ({error})") from error
 
     def postpone(self, url: URL, pause_s: float) -> None:
-        """Delay the next request to the host of a URL."""
+        """Delay the next request to a URL's host."""
         self._pace.postpone(lane_of(url), pause_s)
 
 
 def lane_of(url: URL) -> str:
-    """Return host and port; a host receives one request at a time."""
+    """Return the host and port of a URL; each pair receives one request at a time."""
     return f"{url.host}:{url.port}"
 
 
 def parse_page_url(text: str) -> URL:
-    """Parse the URL of a page, or raise `FetchFailed`."""
+    """Parse a page's URL, or raise `FetchFailed`."""
     try:
         url = parse_url(text)
     except RequestRefused as refusal:
@@ -140,7 +140,7 @@ def parse_page_url(text: str) -> URL:
 
 
 def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
-    """Return the target of a redirect; None if the response is not one."""
+    """Return the target of a redirect, or None if the response is not a redirect."""
     if response.status not in REDIRECTS:
         return None
     try:
@@ -150,7 +150,7 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
 
 
 def refuse_status(response: aiohttp.ClientResponse) -> None:
-    """Raise `FetchFailed` for any status but 200."""
+    """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
         reason = f"the server answered {response.status} {response.reason or ''}".rstrip()
         raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=retry_after(response))

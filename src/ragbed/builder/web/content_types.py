@@ -1,4 +1,4 @@
-"""Determine the type of a document from its Content-Type, or from its first bytes if that is missing."""
+"""Determine a document's type from its Content-Type, or from its first bytes if the header is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def has_type(content_type: str) -> bool:
 
 
 def kind_of(content_type: str, body: bytes | None = None) -> str:
-    """Return the type of a document by its Content-Type, or by its bytes if that is not specific."""
+    """Return a document's type based on its Content-Type, or on its bytes if the header is not specific."""
     kind = content_type.partition(";")[0].strip().lower()
     return _SAME.get(kind, kind) if body is None or kind not in _UNKNOWN else _sniff(body)
 

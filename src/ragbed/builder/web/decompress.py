@@ -1,4 +1,4 @@
-"""Decompress the body of a response piece by piece up to a limit: it may be endless, or a decompression bomb."""
+"""Decompress a response body piece by piece up to a limit, because it may be endless or a decompression bomb."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Return the decoded body.
 
     Raises:
-        FetchFailed: It is larger than the limit in bytes, compressed or decoded, or it cannot be decompressed.
+        FetchFailed: The body exceeds the limit in bytes, compressed or decoded, or cannot be decompressed.
     """
     if (response.content_length or 0) <= limit:
         body = await read_beginning(response, limit)
@@ -26,7 +26,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the decoded body, or more than `limit` bytes of it; aiohttp's own decompression is off."""
+    """Return the decoded body, or more than `limit` bytes of it; aiohttp's own decompression is disabled."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise FetchFailed("encoding", f"the response has the encoding {encoding[:40]!r}, which was not requested")

@@ -1,6 +1,7 @@
-"""Extract the text of documents, one function per type. They run in a child process, because documents may be hostile.
+"""Extract the text of documents, with one function per type.
 
-To add a type, write a function and add one line to READERS.
+The functions run in a child process, because documents may be hostile. To add a type, write a function and add one line
+to READERS.
 """
 
 # ruff: noqa: PLC0415  # libraries are imported when the first document of their type is read
@@ -21,13 +22,13 @@ from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_HEAD = 2_000  # characters that contain `<html`, including comments before it
+_HEAD = 2_000  # number of leading characters to search for `<html`, including comments before it
 _UNREADABLE = 0.02  # maximum share of invalid characters
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The elements with the text of a paragraph.
+# The elements that contain the text of a paragraph.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",
@@ -42,13 +43,13 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
     kind: str
     body: bytes
-    content_type: str = ""  # content type of the response, with the charset
+    content_type: str = ""  # content type of the response, including the charset
     url: str = ""
-    wants_links: bool = False  # extract URLs instead of the text
+    wants_links: bool = False  # whether to extract URLs instead of the text
 
 
 class ExtractedText(Struct, frozen=True, kw_only=True):
-    """The text of a document, and the metadata that it states itself."""
+    """The text of a document, and the metadata that the document itself states."""
 
     text: str
     title: str = ""
@@ -57,7 +58,7 @@ class ExtractedText(Struct, frozen=True, kw_only=True):
 
 
 class Unreadable(Exception):
-    """A document without readable text, with outcome and reason. Any other exception means that it is broken."""
+    """The error for a document without readable text. Any other exception means that the document is broken."""
 
 
 def _read_html(job: ReadJob) -> ExtractedText:
@@ -66,7 +67,8 @@ def _read_html(job: ReadJob) -> ExtractedText:
     page = _decode(job)
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
-    # Title, date and licence are extracted below: trafilatura's own search takes longer than extracting the text.
+    # Title, date and licence are extracted below, because trafilatura's own search takes longer than extracting the
+    # text.
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
         raise Unreadable("empty", "no article text was found on the page")
@@ -82,7 +84,7 @@ def _first(tree: HtmlElement, places: Sequence[str]) -> str:
 
 
 def _date_of(tree: HtmlElement, url: str) -> str | None:
-    """Return the date in a page's head, time elements or URL; it is not guessed from the text."""
+    """Return the date from a page's head, time elements or URL; it is never guessed from the text."""
     from htmldate import find_date
 
     return find_date(tree, url=url or None, extensive_search=False, original_date=True)
@@ -95,7 +97,7 @@ def _read_plain(job: ReadJob) -> ExtractedText:
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
-    """Return the text without the front matter, which gives title and date; else the first heading is the title."""
+    """Return the text without front matter, which gives title and date; otherwise, the first heading is the title."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
@@ -108,7 +110,7 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
 
 
 def _read_pdf(job: ReadJob) -> ExtractedText:
-    """Return the text of all pages; scanned pages have none."""
+    """Return the text of all pages; scanned pages have no text."""
     from pypdf import PdfReader
 
     reader = PdfReader(io.BytesIO(job.body))

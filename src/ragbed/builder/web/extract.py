@@ -1,4 +1,4 @@
-"""Extract text in child processes, so that a hostile document can crash only its process."""
+"""Extract text in child processes, so that a hostile document can crash only its own process."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
 _KILLED = -9
-_TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]  # not on Windows
-_EXIT_S = 5.0  # wait for the process to end after its pipe broke
+# Does not exist on Windows.
+_TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]
+_EXIT_S = 5.0  # how long to wait for the process to exit after its pipe broke
 
 
 @dataclass(frozen=True)
 class ReaderLimits:
-    """Resources for one document.
+    """Resource limits for reading one document.
 
     Attributes:
-        memory_bytes: Address space of the child process. The libraries take 70 MB of it, and a page of 2 MB 60 MB more.
-        cpu_s: CPU time for one document. A page of 100 kB takes 0.02 s.
-        clock_s: Wall-clock time on a busy machine, and for documents that wait without using the CPU.
+        memory_bytes: Address space of the child process. The libraries take 70 MB of it, and a 2 MB page takes another
+    60 MB.
+        cpu_s: CPU time per document. A page of 100 kB takes 0.02 s.
+        clock_s: Wall-clock time, for busy machines and for documents that wait without using the CPU.
         max_bytes: Size of a document.
-        pages: Documents after which a child process is replaced, because parsers leak a little memory.
+        pages: Number of documents after which a child process is replaced, because parsers leak a little memory.
     """
 
     memory_bytes: int = 320 << 20
@@ -43,7 +45,7 @@ class ReaderLimits:
 
 
 class _Child:
-    """A child process, started for the first document and again after each exit."""
+    """A child process, started for the first document and restarted after each exit."""
 
     def __init__(self, bounds: ReaderLimits) -> None:
         self._bounds = bounds
@@ -51,11 +53,11 @@ class _Child:
         self._read = 0
 
     async def read(self, job: bytes) -> ReadResult:
-        """Read a document, in a new process if a used one crashes: an earlier document may be the cause."""
+        """Read a document; if a used process crashes, retry in a new one, as an earlier document may be the cause."""
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
-            await self.stop()  # the memory of the process may be fragmented
+            await self.stop()  # the process's memory may be fragmented
         return await self._try(job) if reading.outcome == "crashed" and used else reading
 
     async def _try(self, job: bytes) -> ReadResult:
@@ -73,7 +75,7 @@ class _Child:
         except (OSError, asyncio.IncompleteReadError):
             return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # otherwise the next document would get this one's text
+            await self.stop()  # otherwise, the next document would receive this one's text
             raise
 
     async def _describe_exit(self, process: Process) -> ReadResult:
@@ -102,7 +104,7 @@ async def _start(bounds: ReaderLimits) -> Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        # No other variables: a process that reads hostile documents must not see keys.
+        # Pass no other variables, because a process that reads hostile documents must not see keys.
         env={
             **environment.required(),
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -123,11 +125,11 @@ async def _exchange(process: Process, job: bytes) -> ReadResult:
 
 
 class Extractor:
-    """A pool of child processes. Used as `async with Extractor() as extractor`.
+    """A pool of child processes. Use it as `async with Extractor() as extractor`.
 
     Args:
-        children: Documents read at the same time.
-        bounds: Resources for one document.
+        children: Number of documents to read at the same time.
+        bounds: Resource limits for one document.
     """
 
     def __init__(self, children: int = 2, bounds: ReaderLimits | None = None) -> None:
@@ -150,7 +152,7 @@ class Extractor:
             await child.stop()
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """Read a document; every one ends in a named outcome."""
+        """Read a document. Every document has a named outcome."""
         if len(job.body) > self._bounds.max_bytes:
             return ReadResult(outcome="size", reason=f"the document is larger than {self._bounds.max_bytes:,} bytes")
         child = await self._free.get()

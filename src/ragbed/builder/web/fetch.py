@@ -1,7 +1,7 @@
-"""Fetch pages politely and safely; every URL ends in one named outcome.
+"""Fetch pages politely and safely. Every URL has a named outcome.
 
-Fresh stored pages are not requested. robots.txt is obeyed for every redirect. A host gets one request at a time, and
-only public addresses are connected to. Older stored pages are requested only if they have changed.
+Pages stored recently are not requested again. robots.txt is obeyed for every redirect. Each host gets one request at a
+time, and only public addresses are connected to. Older stored pages are downloaded again only if they have changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Fetched:
 
 
 class Fetcher:
-    """A client for pages, used as `async with Fetcher(keep) as fetcher`.
+    """A client for fetching pages. Use it as `async with Fetcher(keep) as fetcher`.
 
     Args:
         keep: Store of pages.
@@ -69,7 +69,7 @@ class Fetcher:
         await self._client.__aexit__(*error)
 
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        """Fetch a page of one of these types."""
+        """Fetch a page of one of the given types."""
         try:
             return Fetched(hide_user(url), "ok", page=await self._fetch(url, kinds))
         except FetchFailed as failed:
@@ -112,7 +112,7 @@ class Fetcher:
             return replace(stored, at=now)
         refuse_status(response)
         content_type = response.headers.get("Content-Type", "")
-        if has_type(content_type):  # checked before the body is read
+        if has_type(content_type):  # check this before the body is read
             _refuse_kind(kind_of(content_type), kinds)
         body = await read_body(response, self._manners.max_bytes)
         if not body:
@@ -125,7 +125,7 @@ class Fetcher:
 
 
 def _conditions(stored: CachedPage | None, here: URL) -> dict[str, str]:
-    """Return the headers that request a page only if it differs from the stored one."""
+    """Return headers that request a page only if it differs from the stored one."""
     if stored is None or stored.final_url != str(here):
         return {}
     conditions = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified}

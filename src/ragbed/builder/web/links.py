@@ -1,4 +1,4 @@
-"""Extract the URLs in feeds, sitemaps and plain lists, which are distinguished by content. Runs in a child process."""
+"""Extract the URLs from feeds, sitemaps and plain lists, distinguished by their content. Runs in a child process."""
 
 # ruff: noqa: PLC0415  # libraries are imported when the first list of their type is read
 
@@ -22,20 +22,20 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """An entry of a list."""
+    """An entry in a list."""
 
-    url: str  # empty if the entry has none
+    url: str  # empty if the entry has no URL
     title: str = ""
     date: str | None = None  # ISO date of publication
     licence: str = ""
-    is_list: bool = False  # whether it is another list, as in a sitemap of sitemaps
+    is_list: bool = False  # whether the entry is itself a list, as in a sitemap index
 
 
 def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
-    """Return the entries of a list in order; relative URLs are resolved against the list's own.
+    """Return the entries of a list in order; relative URLs are resolved against the list's URL.
 
     Raises:
-        ValueError: There are none.
+        ValueError: The list has no entries.
     """
     if body.startswith(b"\x1f\x8b"):
         body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE_BYTES)
@@ -58,10 +58,11 @@ def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
 
     tree = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
     for entry in [] if tree is None else tree:
-        if not isinstance(entry.tag, str):  # a comment
+        if not isinstance(entry.tag, str):  # skip comments
             continue
         fields = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
-        day = _DAY.search(fields.get("publication_date", ""))  # `lastmod` is the date of the page, not of the news
+        # `lastmod` is the date of the page, not the date of the news.
+        day = _DAY.search(fields.get("publication_date", ""))
         yield Link(
             url=urljoin(url, fields["loc"]) if fields.get("loc") else "",
             title=fields.get("title", ""),

@@ -1,4 +1,4 @@
-"""Run tasks concurrently with results in the order of their start, so that builds are deterministic."""
+"""Run tasks concurrently and yield their results in starting order, so that builds are deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store pages by URL, search results by request, and the number of calls of search services in one file.
+"""Store pages by URL, search results by request, and the number of calls to search services in a single file.
 
 A page is stored with the headers for a conditional request, so that it is transferred again only if it has changed.
 """
@@ -22,7 +22,7 @@ CREATE TABLE pages (url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type 
 CREATE TABLE answers (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE calls (service TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """
-_FAST = 1  # level of zlib: pages shrink to a fifth at 100 MB/s
+_FAST = 1  # zlib level at which pages shrink to a fifth at 100 MB/s
 _NO_LIMIT = 2**62
 
 
@@ -37,7 +37,7 @@ class CachedPage:
         body: The document.
         etag: ETag header.
         modified: Last-Modified header.
-        at: Time at which it was received or last found unchanged, in seconds since 1970.
+        at: Time when it was received or last found unchanged, in seconds since 1970.
     """
 
     url: str
@@ -50,10 +50,10 @@ class CachedPage:
 
 
 class PageCache:
-    """The open file, which several processes may share.
+    """An open cache file, which several processes may share.
 
     Args:
-        path: Created if missing; its folder must exist.
+        path: Path of the file, which is created if missing; its folder must exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -83,7 +83,7 @@ class PageCache:
         self._file.close()
 
     def find_page(self, url: str) -> CachedPage | None:
-        """Return the stored page of a URL."""
+        """Return the stored page for a URL."""
         row = self._run("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
         if row is None:
             return None
@@ -113,7 +113,7 @@ class PageCache:
         self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, body)
 
     def count_call(self, service: str, most: int | None) -> bool:
-        """Count a call of a service before it is made; return False, without counting, if the limit is reached."""
+        """Count a call to a service before it is made; return False, without counting, if the limit is reached."""
         row = self._run(
             "INSERT INTO calls SELECT ?1, 1 WHERE ?2 >= 1 "
             "ON CONFLICT DO UPDATE SET count = count + 1 WHERE count < ?2 RETURNING count",
@@ -129,7 +129,7 @@ class PageCache:
 
     @contextmanager
     def _naming_the_file(self) -> Iterator[None]:
-        """Replace errors of SQLite by errors that name the file."""
+        """Convert SQLite errors into errors that name the file."""
         try:
             yield
         except (sqlite3.Error, zlib.error) as error:

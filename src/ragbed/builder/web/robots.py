@@ -1,8 +1,8 @@
 """Obey robots.txt (RFC 9309), which is read once per host.
 
-A host that answers 4xx has no rules. A host that fails (5xx, time-out, invalid response) may have rules, and is skipped
-for a while. Unlike in the RFC, 429 is a failure, because it does not mean that there are no rules. If the host cannot
-be reached at all, its pages get the same outcome.
+A host that responds with 4xx has no rules. A host that fails (5xx, timeout, invalid response) may have rules and is
+skipped for a while. Unlike in the RFC, 429 is a failure, because it does not mean that there are no rules. If the host
+cannot be reached at all, its pages get the same outcome.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
-_VALID_S = 86_400  # RFC 9309, 2.4: use a stored file for at most a day
-_FAILED_S = 300  # a host that failed is skipped for this time
-_MAX_RULES = 50_000  # rules times agents, half a second and 25 MB; large sites have some thousands
-# Characters of wildcard rules times characters of a URL, at worst some hundredths of a second per page. 100 kB of such
-# rules and a URL of 200 characters give a tenth of it.
+_VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
+_FAILED_S = 300  # how long a host that failed is skipped
+# Maximum number of rules times agents, which takes half a second and 25 MB; large sites have a few thousand.
+_MAX_RULES = 50_000
+# Maximum product of the characters in wildcard rules and in a URL, which takes at most a few hundredths of a second per
+# page. 100 kB of such rules and a URL of 200 characters reach a tenth of it.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 
 @dataclass(frozen=True)
 class _Rules:
-    """The rules of a host, which allow everything if there is neither a parser nor a problem."""
+    """A host's rules, which allow everything if there is neither a parser nor a problem."""
 
     valid_until: float
     parser: Protego | None = None
     problem: FetchFailed | None = None
-    wild_chars: int = 0  # characters of rules with wildcards, each of which may be compared with each of a URL
+    # Number of characters in wildcard rules, each of which may be compared with every character of a URL.
+    wild_chars: int = 0
 
 
 class Robots:
@@ -53,7 +55,7 @@ class Robots:
         self._reading: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, url: URL) -> float:
-        """Return the pause in seconds between two pages that a host demands, by default 0.
+        """Return the pause between two pages that a host demands, in seconds; the default is 0.
 
         Raises:
             FetchFailed: The page must not be fetched.
@@ -107,7 +109,7 @@ class Robots:
 
 
 def _count_rules(text: str) -> int:
-    """Count the rules as the parser stores them: each one for every agent of its group."""
+    """Count the rules as the parser stores them, i.e. once for every agent of their group."""
     count = agents = 0
     in_rules = True
     for line in text.splitlines():
@@ -121,5 +123,5 @@ def _count_rules(text: str) -> int:
 
 
 def _names_agent(line: str) -> bool:
-    """Check whether a line names a user agent; the parser also accepts misspelled ones."""
+    """Check whether a line names a user agent; like the parser, accept misspellings."""
     return line.lstrip().lower().startswith("user")

@@ -1,4 +1,4 @@
-"""The datasets and models that can be downloaded or are bundled, and their names.
+"""The catalogue of datasets and models that are bundled or can be downloaded.
 
 To add one, add an entry to CATALOG. A bundled dataset is a file in `bundled/` and an entry without a source.
 """
@@ -25,7 +25,7 @@ from ragbed.text import storable_name
 
 @dataclass(frozen=True)
 class CatalogFile:
-    """A file of an entry; `pin` is the hash of its bytes (see `ragbed.io.pins`), empty for a bundled file."""
+    """One of an entry's files; `pin` is the hash of its bytes (see `ragbed.io.pins`), or empty for a bundled file."""
 
     name: str
     pin: str = ""
@@ -34,7 +34,7 @@ class CatalogFile:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A dataset or model that has a name; the stems of a dataset's files are names too."""
+    """A named dataset or model; the stem of each dataset file is also a valid name."""
 
     name: str
     about: str
@@ -42,7 +42,7 @@ class CatalogEntry:
     licence: str
     files: tuple[CatalogFile, ...]
     megabytes: float  # total size, rounded
-    terms: str = ""  # what the licence demands, in one line
+    terms: str = ""  # the licence's requirements, in one line
     cite: str = ""
     source: str | None = None  # URL of the folder with the files; None for bundled ones
     version: str = ""  # the pinned version of the source; each version has its own folder
@@ -118,15 +118,15 @@ CATALOG: dict[str, CatalogEntry] = {
     )
 }
 
-_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # endings of dataset files, to recognise folders behind URLs
-_MAX_SHOWN = 5  # files of a folder that a message names
+_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes; a URL without one is a folder
+_MAX_SHOWN = 5  # maximum number of a folder's files to list in a message
 _PACKAGE = Path(__file__).parent.parent
-# Folders of ragbed that other programs need.
+# Folders in the ragbed package that other programs need.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
 def open_data(specs: list[str]) -> list[Dataset]:
-    """Open the named datasets: files, NAME=FILE, bundled and downloaded ones."""
+    """Open datasets by name or path: files, NAME=FILE, and bundled or downloaded datasets."""
     return open_datasets(specs, data_dir())
 
 
@@ -136,7 +136,7 @@ def folder_of(entry: CatalogEntry, root: Path) -> Path:
 
 
 def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
-    """Return the installed files of an entry: those in its package, or the downloaded ones."""
+    """Return an entry's installed files: those in its package, or the downloaded ones."""
     for folder in (*package_folders(entry), folder_of(entry, root)):
         if found := [path for path in (folder / file.name for file in entry.files) if os.path.isfile(path)]:  # noqa: PTH113 - Path.is_file may raise
             return found
@@ -145,7 +145,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
     """Return the folders of the installed package that contains an entry's files, if there is one."""
-    # The package is located, never imported: its own code may need libraries that ragbed does not.
+    # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
 
@@ -159,14 +159,14 @@ def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
 def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
     """Open datasets by path, URL, `NAME=PATH`, or a name that `ragbed data list` shows.
 
-    A file takes precedence over a name of the catalogue.
+    A file takes precedence over a catalogue name.
 
     Args:
         specs: The datasets, as the user typed them.
         root: The folder of downloaded data; the platform's folder if None.
 
     Raises:
-        UsageError: A file does not exist or is not downloaded yet, or two datasets have the same name.
+        UsageError: A file does not exist or has not been downloaded, or two datasets have the same name.
     """
     datasets = [_open_dataset(spec, root) for spec in specs]
     for dataset in datasets:
@@ -188,7 +188,7 @@ def _open_dataset(spec: str, root: Path | None) -> Dataset:
 
 
 def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
-    """Open a file, or a folder of shards: a local one has a list, a remote one has no file ending."""
+    """Open a file or a folder of shards; a local folder contains a shard list, and a remote one has no file suffix."""
     place = parse_place(spec)
     if isinstance(place, Path):
         place = find_dataset(spec, root)
@@ -202,11 +202,11 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse unreadable files and folders, e.g. of synthetic data or a build, whose files are separate datasets."""
+    """Reject unreadable files, and folders (e.g. synthetic data or build output) whose files are separate datasets."""
     if path.is_dir():
         with report_errors(path, "read"):
             inside = sorted(str(file) for file in path.iterdir() if file.name.endswith(_FILES))
-        inside = [file for file in inside if not file.endswith(".json")] or inside  # builds have .json summaries
+        inside = [file for file in inside if not file.endswith(".json")] or inside  # .json files are build summaries
         named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""
         if not inside:
             raise UsageError(f"{path} is a folder without dataset files ({', '.join(_FILES)}). Check the path.")
@@ -215,9 +215,9 @@ def _check_file(path: Path) -> None:
 
 
 def find_dataset(spec: str, root: Path | None = None) -> Path:
-    """Return the file of a path or a name of the catalogue."""
+    """Return the file for a path or a catalogue name."""
     path, names = Path(spec), dataset_names()
-    # A folder cannot be a dataset, so a folder with the name of a dataset does not hide it.
+    # A folder cannot be a dataset, so a folder with the same name does not hide a dataset.
     if _exists(path) and not (path.is_dir() and spec in names):
         return path
     if spec not in names:
@@ -230,7 +230,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
 
 
 def _describe_unknown(spec: str, names: Iterable[str]) -> str:
-    """Return the message for an unknown dataset, with the nearest name and all known names."""
+    """Return the error message for an unknown dataset, with the nearest name and all known names."""
     entry = CATALOG.get(spec)
     if entry is not None and entry.kind == "model":
         return f"{spec} is a model, not a dataset. Choose a dataset: {', '.join(names)}, or a file."

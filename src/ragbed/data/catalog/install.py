@@ -1,4 +1,4 @@
-"""Install the files of a catalogue entry from the network or from another folder, with checksums."""
+"""Install a catalogue entry's files from the network or another folder, and verify their checksums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The result for one file; `set_aside` is the new name of a wrong file that had its name before."""
+    """The result for one file; `set_aside` is the new name of a wrong file that was renamed to make room for it."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]
@@ -32,11 +32,11 @@ class Arrival:
 
 
 def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: DownloadLimits | None = None) -> list[Arrival]:
-    """Download the missing or wrong files of an entry; if there are none, do not use the network."""
+    """Download an entry's missing or wrong files. The network is not used if there are none."""
     folder = folder_of(entry, root)
 
     def install(lacking: list[CatalogFile]) -> list[Arrival]:
-        import asyncio  # noqa: PLC0415 - slow to import, like the next, and mostly there is nothing to download
+        import asyncio  # noqa: PLC0415 - slow to import, like the next one, and rarely needed
 
         from ragbed.io.downloads import DownloadRequest, download_all  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: Download
 
 
 def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
-    """Copy the missing or wrong files of an entry from a folder, an archive or a file.
+    """Copy an entry's missing or wrong files from a folder, an archive or a file.
 
     Args:
         entry: The entry.
@@ -67,7 +67,7 @@ def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
 def _complete(
     entry: CatalogEntry, folder: Path, install: Callable[[list[CatalogFile]], list[Arrival]]
 ) -> list[Arrival]:
-    """Install the missing or wrong files under a lock, after wrong files were renamed."""
+    """Rename wrong files, then install the missing or wrong ones, while holding a lock."""
     arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
     try:
         if _find_lacking(entry, folder):  # otherwise the folder may be read-only

@@ -1,4 +1,4 @@
-"""The licence of a dataset of the catalogue."""
+"""Look up the licence of a catalogue dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = "licence unknown, say it before you pass this on"
 
 
 def licence_of(dataset: Dataset) -> str:
-    """Return the licence of a dataset, which is identified by its bytes rather than its name."""
+    """Return the licence of a dataset, identified by its bytes rather than its name."""
     if not isinstance(dataset.path, Path):
         return UNKNOWN
     for entry, file in dataset_names().values():

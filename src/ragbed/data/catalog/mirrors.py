@@ -1,4 +1,4 @@
-"""Mirrors of the servers from which data is downloaded. Checksums are pinned, so a mirror need not be trusted."""
+"""Mirrors of the servers that data is downloaded from. They need not be trusted, because checksums are pinned."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HUB = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class Mirror:
-    """A public mirror: a pattern of source URLs, and the URL of their copy."""
+    """A public mirror: a pattern for source URLs, and the URL of the mirrored copy."""
 
     source: str
     copy: str
@@ -28,22 +28,22 @@ MIRRORS = {
 
 
 def check_mirror(mirror: str) -> None:
-    """Refuse a mirror that is neither a URL nor a known name.
+    """Reject a mirror that is neither a URL nor a known name.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: The mirror is neither.
     """
     if mirror not in MIRRORS and not mirror.startswith(("https://", "http://")):
         raise UnknownName("mirror", mirror, [*MIRRORS, "or a URL (https://…)"])
 
 
 def mirrored_source(entry: CatalogEntry, mirror: str | None, hub: str | None) -> str | None:
-    """Return the URL from which the files of an entry are downloaded.
+    """Return the URL to download an entry's files from.
 
     Args:
         entry: The entry.
         mirror: URL or name of a mirror; None for the original server.
-        hub: URL that replaces https://huggingface.co, i.e. the variable HF_ENDPOINT.
+        hub: URL that replaces https://huggingface.co, i.e. the value of HF_ENDPOINT.
 
     Raises:
         UsageError: The mirror does not have the files.

@@ -1,4 +1,4 @@
-"""Export testbeds and runs in the formats of other tools.
+"""Export testbeds and runs in other tools' formats.
 
 To add a format, write a function and register it in one of the tables below. A library that only one format needs is
 imported inside that function; if it is missing, the error gives the install command.
@@ -23,21 +23,21 @@ from ragbed.interop.exports import (
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
-# A testbed as one file.
+# Formats for a testbed in a single file.
 DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
     "jsonl": records.write_case_lines,
     "ragas": rag_evaluators.write_ragas_cases,
     "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
 
-# A frozen testbed as a folder. It is written under a temporary name and then renamed.
+# Formats for a frozen testbed in a folder, which is written under a temporary name and then renamed.
 DATA_FOLDERS: dict[str, Callable[[Layout, Path, str], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
 
-# A run as one file.
+# Formats for a run in a single file.
 RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
@@ -47,5 +47,5 @@ RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "cassette": cassette.write_trials,
 }
 
-# A run as a folder.
+# Formats for a run in a folder.
 RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}

@@ -1,7 +1,7 @@
-"""Export a run as a cassette, one file of requests and responses with a checksum, and restore the run from it.
+"""Export a run as a cassette (a single file of requests and responses with a checksum), and restore runs from it.
 
-A cassette contains the run, the runs of its judges and interventions, and human labels (`ragbed.io.cassette` has the
-format). It contains no API keys: requests are stored without headers, and keys are removed from errors.
+A cassette contains the run, its judge and intervention runs, and human labels; `ragbed.io.cassette` defines the format.
+It contains no API keys, because requests are stored without headers and keys are removed from error messages.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ from ragbed.runs.store import NOTE, RECORD, CallKey, StoredResult, open_store
 from ragbed.runs.trials import kind_of_error, without_billing
 from ragbed.schema import Case
 
-# The runs and files in the folder of a run that belong to it. Other files are not exported.
+# The runs and files to export from a run's folder. Other files are not exported.
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
 _FILES = ("labels.jsonl", f"{DIAGNOSES}/*.jsonl")
 
-# The paths that a cassette may write to: those that `_RUNS` and `_FILES` match.
+# The paths that a cassette may write to, i.e. those matched by `_RUNS` and `_FILES`.
 _WORD = r"(?!\.)[\w.,=@+-]+"
 _RUN_PATH = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
 _FILE_PATH = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
 
 _SESSION = 1
-_MAX_RUNS = 100  # the run itself, one per criterion and settings of its judges, and one per intervention
+# Maximum number of runs: the run itself, one per judge criterion and settings, and one per intervention.
+_MAX_RUNS = 100
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write a run, the runs of its judges and interventions, and its labels.
+    """Write a run with its judge runs, intervention runs and labels.
 
     Raises:
         RagbedError: Another process is writing one of the runs.
@@ -89,7 +90,7 @@ def _write_attached(cassette: CassetteWriter, run: ExportedRun) -> None:
 
 
 def _find_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """Return the matching files in the folder of a run.
+    """Return the matching files in a run's folder.
 
     Raises:
         UsageError: A file or one of its folders is a link. A cassette must not contain files from elsewhere.
@@ -104,7 +105,7 @@ def _write_run(cassette: CassetteWriter, run: ExportedRun, folder: str, written:
     known = [model for model in store.models().values() if run.model in (None, model[0])]
     models = tuple(sorted(known) if run.canonical else known)
     model_numbers = {name: number for number, (name, _) in enumerate(models)}
-    # Cases keep their order, so that the run can be resumed, unless equal runs must give equal bytes.
+    # Keep the order of the cases so that the run can be resumed, unless equal runs must give identical bytes.
     case_numbers = {case.case: number for number, case in enumerate(store.cases(by_name=run.canonical))}
     sent = {name: body for name, body in store.sent().items() if name in model_numbers}
     served = {name: names for name, names in store.served().items() if name in model_numbers}
@@ -148,7 +149,7 @@ class Replayed:
 
 
 def replay(path: Path, folder: Path) -> Replayed:
-    """Restore the run of a cassette in a new folder, completely or not at all.
+    """Restore a cassette's run to a new folder, either completely or not at all.
 
     Raises:
         UsageError: The folder exists, or the file does not.
@@ -230,7 +231,7 @@ class _Reader:
         return self._next_record()
 
     def _check_path(self, path: str, allowed: re.Pattern[str]) -> str:
-        """Refuse a path that no exported run has, because a cassette may be from an untrusted source."""
+        """Reject a path that no exported run contains, because a cassette may come from an untrusted source."""
         if not allowed.fullmatch(path):
             raise self._error(f"{path!r} is not an allowed path for this part of a run")
         return path

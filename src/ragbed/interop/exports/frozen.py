@@ -1,7 +1,7 @@
 """Freeze a testbed: fix its documents, their order and the prompts, and record their hashes.
 
-A frozen testbed is a folder. `testbed.json` describes its origin, and `cases/en_noise.jsonl` etc. have the cases of one
-language and testbed. Other harnesses read prompts and scoring data from these lines only.
+A frozen testbed is a folder. `testbed.json` describes its origin, and files such as `cases/en_noise.jsonl` contain the
+cases of one language and testbed. Other harnesses read prompts and scoring data only from these files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Layout:
     """The datasets, testbeds and settings of the cases to generate.
 
     Attributes:
-        named: Whether the user named the testbeds; a named testbed without a suitable item is an error.
+        named: Whether the user named the testbeds. A named testbed without suitable items is an error.
         tell: Called with a message for each testbed that has no items in a dataset.
     """
 
@@ -63,10 +63,10 @@ class Layout:
         )
 
     def need_documents(self, to: str) -> None:
-        """Refuse end-to-end testbeds, whose cases have no documents.
+        """Reject end-to-end testbeds, because their cases have no documents.
 
         Raises:
-            UsageError: The system under test searches a corpus in one of the testbeds.
+            UsageError: In one of the testbeds, the system under test searches a corpus.
         """
         for testbed in self.testbeds:
             if isinstance(testbed, EndToEnd):
@@ -81,9 +81,9 @@ class TestbedPart(Record, frozen=True, kw_only=True):
 
     Attributes:
         name: The name of the task, configuration or file, e.g. `en_noise`.
-        sha256: Hash of the lines of its file.
-        conditions: The varying settings of its cases, e.g. `noise=0.4`; a single empty string if nothing varies.
-        infeasible: Number of infeasible cases by reason; they are in no file.
+        sha256: Hash of the lines in its file.
+        conditions: The settings that vary between its cases, e.g. `noise=0.4`; a single empty string if none do.
+        infeasible: Number of infeasible cases by reason. These cases are not written to any file.
     """
 
     name: str
@@ -96,11 +96,11 @@ class TestbedPart(Record, frozen=True, kw_only=True):
 
 
 class Frozen(Record, frozen=True, kw_only=True):
-    """The origin and the parts of a frozen testbed: `testbed.json`.
+    """The origin and parts of a frozen testbed, as stored in `testbed.json`.
 
     Attributes:
-        ragbed: The version that generated the cases.
-        scorers: Hash of the scorers of that version.
+        ragbed: The ragbed version that generated the cases.
+        scorers: Hash of that version's scorers.
         data: The sha256 of each dataset, by name.
     """
 
@@ -129,7 +129,7 @@ class _Condition(NamedTuple):
 
 @dataclass
 class PartCounts:
-    """The counts and the hash of the cases of a part."""
+    """Counts and hashes the cases of a part."""
 
     lang: Lang
     testbed: str
@@ -150,7 +150,7 @@ class PartCounts:
         return line
 
     def part(self) -> TestbedPart:
-        """Return the part of the cases so far."""
+        """Return the part with the cases added so far."""
         found = sorted(self.conditions)
         varying = [name for at, name in enumerate(_Condition._fields) if len({each[at] for each in found}) > 1]
         return TestbedPart(
@@ -174,7 +174,7 @@ def condition_of(case: Case, part: TestbedPart) -> str:
 
 
 def part_name(lang: str, testbed: str) -> str:
-    """Return the name of the part of a language and testbed."""
+    """Return the name of the part for a language and testbed."""
     return f"{lang}_{testbed.replace('-', '_')}"
 
 
@@ -245,7 +245,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
 
 
 def find_part(folder: Path, name: str) -> TestbedPart:
-    """Return a part by its name, and warn if the scorers differ from those of the export.
+    """Return a part by name, and warn if the scorers differ from those used for the export.
 
     Raises:
         UnknownName: The testbed has no such part.
@@ -265,7 +265,7 @@ def find_part(folder: Path, name: str) -> TestbedPart:
 
 @cache
 def scorers_hash() -> str:
-    """Return a hash of the source files of the scorers; equal hashes mean equal scores."""
+    """Return a hash of the scorers' source files; equal hashes mean equal scores."""
     digest = hashlib.sha256()
     folder = Path(str(files("ragbed") / "scoring"))
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):

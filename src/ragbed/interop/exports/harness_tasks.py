@@ -1,4 +1,4 @@
-"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with the scorers of ragbed.
+"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with ragbed's scorers.
 
 Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio,
 because an average over ratios is not meaningful.
@@ -46,7 +46,7 @@ from ragbed.interop.harnesses.lm_eval import load_frozen
 def load(part, condition="", **_):
     return load_frozen(Path(__file__).parent, part, condition)
 '''
-# The metrics that harnesses average.
+# The metrics that the harnesses average.
 METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
@@ -100,7 +100,7 @@ class Loader(NamedTuple):
 
 
 def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
-    """Return the file that registers a part with lm-evaluation-harness as a task or group of that name."""
+    """Return the task file that registers a part with lm-evaluation-harness as a task or group with that name."""
     metadata = f"metadata: {{version: 1{loader.metadata}}}"
     if len(conditions) == 1:
         head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"

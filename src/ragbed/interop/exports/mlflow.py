@@ -1,4 +1,4 @@
-"""Export metrics, params and tags of each model as JSON for `mlflow.log_metrics` and similar functions."""
+"""Export each model's metrics, params and tags as JSON for `mlflow.log_metrics` and similar functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragbed.interop.exports.frozen import scorers_hash
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
 _TRACK = "robust"
-_NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow refuses in names
+_NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow does not allow in names
 _MAX_PARAM_LENGTH = 500  # every MLflow server accepts param values of this length
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write every number of the report with its interval and counts; `errors` has the failed calls."""
+    """Write every number in the report with its interval and counts; `errors` is the number of failed calls."""
     written = Written("trials")
     deque(run.results(written), maxlen=0)  # counts trials
     cells = read_report_cells([run.folder], [_TRACK])
@@ -54,7 +54,7 @@ def _metrics(cells: list[Cell]) -> dict[str, float]:
 
 
 def _name(cell: Cell) -> str:
-    """Return e.g. `noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`; MLflow groups charts by the path.
+    """Return a metric name such as `noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`; MLflow groups by path.
 
     The profile of a prompting strategy is e.g. `robust_quote`, because MLflow does not accept a plus sign.
     """

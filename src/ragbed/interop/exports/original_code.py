@@ -1,8 +1,8 @@
-"""Export the result files of the original code: predictions and totals of every condition, with its file names.
+"""Export a run as the original code's result files: predictions and totals for every condition, under its file names.
 
-The files have the bytes that the original code writes, so it resumes from them. The totals have its faults: failed
-calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count as
-corrections (`scoring.original_totals`).
+The files are byte-identical to those of the original code, so it can resume from them. The totals include its bugs:
+failed calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count
+as corrections (`scoring.original_totals`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from ragbed.scoring import code
 from ragbed.scoring.original_totals import original_correction, original_detection, original_rate
 from ragbed.testbeds.prompts.strategies import MARK
 
-_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")  # those of the original code
+# The testbeds supported by the original code.
+_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
 
 
 @dataclass
 class _Condition:
-    """A file of predictions and the values of its totals."""
+    """A predictions file and the values for its totals."""
 
     path: Path
     sink: IO[bytes]
@@ -63,7 +64,7 @@ class _Condition:
 
 
 def write_folder(run: ExportedRun, folder: Path) -> Written:
-    """Write the files of every model, dataset and condition that the original code has."""
+    """Write the files for every model, dataset and condition that the original code supports."""
     written = Written("trials", leaves_out=True)
     names = _FileNames(run.store.settings(), dict(run.store.models().values()))
     conditions: dict[str, _Condition] = {}
@@ -92,10 +93,10 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
 
 @dataclass(frozen=True)
 class _FileNames:
-    """Gives the files the names of the original code; an imported file gets its own name again."""
+    """Names files as the original code does; an imported file keeps its own name."""
 
     settings: dict[str, str]
-    identities: dict[str, str]  # by model; that of an imported model is its temperature
+    identities: dict[str, str]  # identities by model; an imported model's identity is its temperature
 
     def of(self, result: StoredResult) -> str:
         case = result.case
@@ -116,7 +117,7 @@ class _FileNames:
 
 
 def _rgb_answer(case: Case) -> object:
-    """Return an answer in the notation of RGB: that of its file, or one in which a part with one alias is a string."""
+    """Return an answer in RGB's notation: as in its file or, by default, with single-alias parts as strings."""
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

@@ -16,11 +16,11 @@ from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
-_GROUP_ROWS = 1_000  # rows in memory, about 10 MB of documents
+_GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write one row per trial; a trial without a response has its outcome and error, but no scores."""
+    """Write one row per trial; trials without a response have an outcome and error but no scores."""
     need_parquet()
     written = Written("trials")
     rows = (trial_row(result, canonical=run.canonical) for result in run.results(written))
@@ -46,7 +46,7 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # All rows are feasible cases, so these fields are left out.
+    # All rows are feasible cases, so fields about infeasibility are left out.
     kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason")}
     return kept | {"prompt": prompt_hash(case.messages)}
 
@@ -61,12 +61,12 @@ def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) 
 
 
 class RowWriter:
-    """A writer of rows in groups.
+    """Writes rows in row groups.
 
     Args:
-        sink: The file.
+        sink: The output file.
         schema: The columns.
-        rows: The number of rows of a group.
+        rows: The number of rows per group.
     """
 
     def __init__(self, sink: Any, schema: Any, rows: int = _GROUP_ROWS) -> None:  # noqa: ANN401 - pyarrow has no types
@@ -110,14 +110,14 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return the columns of a case."""
+    """Return the columns for cases."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     return arrow.schema(_case_fields(arrow))
 
 
 def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return the columns of a trial."""
+    """Return the columns for trials."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()

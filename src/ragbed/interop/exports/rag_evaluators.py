@@ -1,7 +1,7 @@
-"""Export the input files of RAGAS and RAGChecker.
+"""Export input files for RAGAS and RAGChecker.
 
-RAGAS: JSON Lines of single-turn samples, as `EvaluationDataset.from_jsonl` reads them. RAGChecker: one JSON object with
-all results, as `RAGResults.from_json` reads it; the query id is the name of the case.
+RAGAS files are JSON Lines of single-turn samples, for `EvaluationDataset.from_jsonl`. RAGChecker files are one JSON
+object with all results, for `RAGResults.from_json`; the query ID is the case's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write_ragas_cases(layout: Layout, sink: IO[bytes]) -> Written:
 
 
 def write_ragas_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write samples with the responses of one model; trials without a response are left out."""
+    """Write samples with one model's responses; trials without a response are left out."""
     run.need_one_model("RAGAS input")
     written, contexts = Written("trials", leaves_out=True), _Contexts()
     for result in run.results(written):
@@ -42,14 +42,14 @@ def _ragas_sample(case: Case, contexts: list[_Context]) -> dict[str, object]:
         "case": case.case,  # RAGAS ignores this field; it links the sample to its case
         "user_input": case.question,
         "retrieved_contexts": [context.text for context in contexts],
-        # For a corpus, a run stores the retrieved passages but not the relevant ones.
+        # If a system searched a corpus, the run stores the retrieved passages but not the relevant ones.
         "reference_contexts": supporting if case.corpus is None else None,
         "reference": reference_of(case),
     }
 
 
 def write_ragchecker_cases(layout: Layout, sink: IO[bytes]) -> Written:
-    """Write results whose response is null, for a system that has not answered yet."""
+    """Write results with null responses, for a system that has not answered yet."""
     written = Written("cases")
     cases = written.feasible_cases(layout)
     _write_ragchecker((_ragchecker_result(case, None, _given_contexts(case)) for case in cases), sink)
@@ -57,7 +57,7 @@ def write_ragchecker_cases(layout: Layout, sink: IO[bytes]) -> Written:
 
 
 def write_ragchecker_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write results with the responses of one model; trials without a response are left out."""
+    """Write results with one model's responses; trials without a response are left out."""
     run.need_one_model("RAGChecker input")
     written, contexts = Written("trials", leaves_out=True), _Contexts()
     results = (
@@ -80,7 +80,7 @@ def _ragchecker_result(case: Case, response: str | None, contexts: list[_Context
 
 
 def _write_ragchecker(results: Iterable[dict[str, object]], sink: IO[bytes]) -> None:
-    """Write result by result, so that memory stays bounded."""
+    """Write one result at a time, to keep memory use bounded."""
     before = b'{"results": ['
     for result in results:
         sink.write(before + b"\n" + msgspec.json.encode(result))
@@ -99,11 +99,11 @@ def _given_contexts(case: Case) -> list[_Context]:
 
 @dataclass
 class _Contexts:
-    """Collects the contexts of trials and counts those that a run does not store.
+    """Collects the contexts of trials, and counts those that a run does not store.
 
     Attributes:
         unreported: Trials whose system does not report the retrieved passages.
-        foreign: Passages that are not in the corpus, of which a run stores only the beginning.
+        foreign: Passages that are not in the corpus; the run stores only the beginning of these.
     """
 
     unreported: int = 0

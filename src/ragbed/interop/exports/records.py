@@ -1,6 +1,6 @@
-"""Write items, cases and trials as records, in one file or in shards; the key of a record determines its shard.
+"""Write items, cases and trials as records, in one file or in shards; a record's key determines its shard.
 
-To add a format for shards, write a function that counts into `Written` and register it in one of the tables below.
+To add a sharded format, write a function that updates the counts in `Written`, and register it in a table below.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragbed.runs.sharding import key_of
 from ragbed.runs.trials import trial_line
 
 Keyed: TypeAlias = Iterator[tuple[str, Record]]
-_GROUP_ROWS = 100  # rows of a group in each of many open shards
+_GROUP_ROWS = 100  # rows per row group; small, because many shards are open at once
 
 
 class _Identified(msgspec.Struct):
@@ -41,7 +41,7 @@ def _items(dataset: Dataset, written: Written, convert: Callable[..., Record]) -
 
 
 def _lines(dataset: Dataset, written: Written) -> Keyed:
-    """Yield the lines of any JSONL file, e.g. of a build step, with their id or else the line itself as key."""
+    """Yield the lines of any JSONL file, e.g. a build step's output, keyed by ID or by the line itself."""
     with local_copy(dataset.path) as here:
         for number, line in read_lines(here, dataset.path):
             written.count += 1
@@ -79,9 +79,9 @@ class InParts(NamedTuple):
     """A format that can be written in shards.
 
     Attributes:
-        what: The name of the records.
-        kind: Returns the format of the shards.
-        records: Yields the records of a source with their keys.
+        what: What the records are called.
+        kind: Function that returns the shard format.
+        records: Function that yields a source's records with their keys.
     """
 
     what: str
@@ -106,6 +106,6 @@ TRIALS = {
 
 
 def need_library(to: str) -> None:
-    """Raise an error with the install command if the library of a format is missing."""
+    """Raise an error with the install command if the library for a format is missing."""
     if to == "parquet":
         need_parquet()

@@ -18,14 +18,14 @@ from ragbed.testbeds.prompts import REFUSAL
 
 @dataclass
 class Written:
-    """The result of an export: the written records and those left out.
+    """The result of an export: which records were written and which were left out.
 
     Attributes:
-        what: The counted records: cases, trials or models.
+        what: The unit of the counts: cases, trials or models.
         infeasible: The number of infeasible cases by reason.
-        failed: The trials without a response, each with its model and the kind of error.
-        leaves_out: Whether the format cannot contain failed trials.
-        notes: Further messages for the user.
+        failed: The trials without a response, each with its model and error type.
+        leaves_out: Whether the format cannot represent failed trials.
+        notes: Additional messages for the user.
     """
 
     what: str
@@ -60,7 +60,7 @@ class ExportedRun:
 
     Attributes:
         model: The only model to export, or None for all.
-        canonical: Whether to sort the records and leave out what differs between equal runs.
+        canonical: Whether to sort the records and omit details that differ between otherwise equal runs.
     """
 
     folder: Path
@@ -78,7 +78,7 @@ class ExportedRun:
         return [name for name, _ in self.store.models().values()]
 
     def results(self, written: Written) -> Iterator[StoredResult]:
-        """Yield the selected results; those without a response are noted, and left out if the format requires it."""
+        """Yield the selected results; those without a response are recorded, and skipped if the format requires it."""
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
@@ -91,10 +91,10 @@ class ExportedRun:
             yield result
 
     def need_one_model(self, to: str) -> None:
-        """Refuse a run of several models for a format that has the responses of one.
+        """Reject a run with several models if the format holds only one model's responses.
 
         Raises:
-            UsageError: The run has several models, and none is selected.
+            UsageError: The run has several models, and none of them is selected.
         """
         if self.model is None and len(self.models) > 1:
             names = ", ".join(self.models)
@@ -102,7 +102,7 @@ class ExportedRun:
 
 
 def reference_of(case: Case) -> str:
-    """Return the expected response as one text: the parts of the answer, or the refusal sentence."""
+    """Return the expected response as a single text: the parts of the answer, or the refusal sentence."""
     if case.expect == "refuse":
         return REFUSAL[case.lang]
     return "; ".join(aliases[0] for aliases in case.answer)

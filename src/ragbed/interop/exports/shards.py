@@ -1,6 +1,6 @@
-"""Write an export in shards: the hash of a record's key determines its shard, and a list of shards is written last.
+"""Write an export in shards. The hash of a record's key determines its shard; the list of shards is written last.
 
-Shards are streamed, so that data larger than this disk can be written to remote storage.
+Shards are streamed, so data that exceeds the local disk can be written to remote storage.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import part_of, write_whole, write_whole_folder
 from ragbed.io.locations import Place, is_there, open_sink, remove, report_errors
 
-# Maximum number of shards. All are open at once: systems allow a few thousand open files, and each remote file has a
-# buffer of 5 MB.
+# Maximum number of shards. All of them are open at once; systems allow a few thousand open files, and each remote file
+# has a 5 MB buffer.
 MOST = 512
 
 Record: TypeAlias = bytes | dict[str, object]
@@ -30,8 +30,8 @@ class ShardFormat(NamedTuple):
     """The format of a shard.
 
     Attributes:
-        ending: The ending of its file name.
-        open: Takes a file and returns a context manager with a method `write` for one record.
+        ending: The file name suffix.
+        open: Function that takes a file and returns a context manager whose `write` method writes one record.
     """
 
     ending: str
@@ -44,13 +44,13 @@ LINES = ShardFormat(".jsonl", io.BufferedWriter)
 def write_shards(
     folder: Place, what: str, count: int, records: Iterable[tuple[str, Record]], kind: ShardFormat
 ) -> None:
-    """Write records with their keys into the shards of a new folder.
+    """Write records to shards in a new folder.
 
     Args:
-        folder: A local folder, which appears when it is complete, or a URL, where the list of shards appears last.
-        what: The name of the records.
+        folder: A local folder, which appears once it is complete, or a URL, where the list of shards is written last.
+        what: What the records are called.
         count: The number of shards.
-        records: The key and the content of each record.
+        records: The key and content of each record.
         kind: The format of the shards.
 
     Raises:
@@ -68,7 +68,7 @@ def write_shards(
         _fill(folder, what, names, records, kind)
     except BaseException:
         for name in (LIST, *names):
-            with suppress(RagbedError):  # the first error is reported
+            with suppress(RagbedError):  # the original error is reported instead
                 remove(folder / name)
         raise
 

@@ -1,4 +1,4 @@
 """Adapters that other harnesses load to run ragbed's testbeds.
 
-Like the command line, they may read the environment, and no other package of ragbed imports them.
+Like the command line, they may read the environment; no other ragbed package imports them.
 """

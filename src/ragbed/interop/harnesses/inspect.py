@@ -45,13 +45,13 @@ _SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `
 
 
 def frozen_task(folder: Path, name: str) -> Task:
-    """Return the task of an exported testbed part."""
+    """Return the task for an exported testbed part."""
     part = find_part(folder, name)
     return _task(name, part, read_part(folder, part))
 
 
 def shipped_task(name: str) -> Task:
-    """Return the task of a built-in testbed."""
+    """Return the task for a built-in testbed."""
     return _task(name, *make_shipped_cases(name))
 
 
@@ -78,14 +78,14 @@ def _sample(case: Case, part: TestbedPart) -> Sample:
 
 
 def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
-    """Return means over all cases and, if there are several conditions, over the cases of each."""
+    """Return the mean over all cases and, if there are several conditions, the mean for each condition."""
     by_condition = [grouped(mean(), "condition", all=False)] if len(part.conditions) > 1 else []
     return {name: [mean(), stderr(), *by_condition] for name in METRICS}
 
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
 def ragbed_scorer() -> Scorer:
-    """Score on all tracks, like a run of ragbed. A missing score is NaN, which Inspect leaves out of means."""
+    """Score on all tracks, as ragbed does in its own runs. A missing score is NaN, which Inspect omits from means."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion
@@ -103,7 +103,7 @@ def ragbed_scorer() -> Scorer:
 
 @modelapi(name="cassette")
 class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
-    """A lookup of responses by prompt; a recorded error or a missing response is an error of the sample."""
+    """Looks up responses by prompt; a recorded error or a missing response becomes a sample error."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed w
 
 
 def _output(model: str, found: Completion) -> ModelOutput:
-    # Inspect does not count tokens, and its mock model downloads a tokeniser to do so, so the recorded counts are used.
+    # Use the recorded token counts: Inspect counts none itself, and its mock model would download a tokeniser.
     stop = "content_filter" if found.outcome == "filtered" else _STOPS.get(found.finish or "", "stop")
     counts = found.usage or {}
     read, wrote = counts.get("in", 0), counts.get("out", 0)

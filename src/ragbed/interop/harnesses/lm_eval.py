@@ -1,4 +1,4 @@
-"""Functions that lm-evaluation-harness calls by the names in its task files."""
+"""Functions that lm-evaluation-harness calls by name from its task files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ragbed.testbeds.prompts import prompt_hash
 
 
 def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
-    """Return the documents of one condition of an exported testbed part."""
+    """Return the documents for one condition of an exported testbed part."""
     testbed = find_part(folder, part)
     return _documents(read_part(folder, testbed), testbed, condition)
 
 
 def load_shipped(part: str, condition: str = "", **_: object) -> dict[str, Any]:
-    """Return the documents of one condition of a built-in testbed; lm-eval also passes its metadata."""
+    """Return the documents for one condition of a built-in testbed; lm-eval also passes its own metadata."""
     testbed, cases = make_shipped_cases(part)
     return _documents(cases, testbed, condition)
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """Return the scores of one response, which lm-eval averages."""
+    """Return the scores for one response, which lm-eval averages."""
     scores = numbers(score_packed(doc["record"], results[0]))
     return {name: scores[name] for name in METRICS if name in scores}
 

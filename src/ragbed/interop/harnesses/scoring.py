@@ -1,4 +1,4 @@
-"""Score a response in another harness with the scorers of ragbed."""
+"""Score responses with ragbed's scorers inside another harness."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def pack(case: Case) -> str:
-    """Return a case without its prompt as JSON, to be stored in a sample of the harness."""
+    """Return a case without its prompt as JSON, to be stored in one of the harness's samples."""
     return _ENCODER.encode(msgspec.structs.replace(case, messages=())).decode()
 
 
 def score_packed(record: str, reply: str) -> dict[str, Value]:
-    """Return the values of all tracks."""
+    """Return the scores on all tracks."""
     return score(_DECODER.decode(record), reply)
 
 
 def numbers(values: dict[str, Value]) -> dict[str, float]:
-    """Return the numeric values, with True as 1; values that cannot be scored (None) are left out."""
+    """Return the numeric values, with True as 1; missing scores (None) are left out."""
     return {name: float(value) for name, value in values.items() if isinstance(value, bool | float)}

@@ -1,8 +1,8 @@
-"""Built-in testbeds that harnesses find by name as soon as ragbed is installed: the conditions of the paper.
+"""Built-in testbeds with the paper's conditions, which harnesses find by name once ragbed is installed.
 
     python -m ragbed.interop.harnesses.shipped DIR
 
-writes the task files of lm-evaluation-harness. A test compares them with the bundled files.
+writes the task files for lm-evaluation-harness. A test compares them with the bundled files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, show_ratio
 
-# The datasets of each family, which are bundled or downloaded with `ragbed data get`, by the kind of their items.
+# The datasets of each family by item kind; they are bundled or downloaded with `ragbed data get`.
 _FILES = {
     "mini": {"base": "ragbed-mini-{lang}_base", "int": "ragbed-mini-{lang}_int", "fact": "ragbed-mini-{lang}_fact"},
     "rgb": {"base": "{lang}_refine", "int": "{lang}_int", "fact": "{lang}_fact"},
@@ -45,12 +45,12 @@ class Shipped:
 
     @property
     def name(self) -> str:
-        """The name of the task, e.g. `mini_en_noise`."""
+        """The task's name, e.g. `mini_en_noise`."""
         return f"{self.family}_{part_name(self.lang, self.testbed)}"
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of its cases, known without the data."""
+        """The conditions of its cases, which are known without reading the data."""
         testbed = TESTBEDS[self.testbed]
         ratios = testbed.noise if isinstance(testbed, Ability) else ()
         return tuple(f"noise={show_ratio(noise)}" for noise in ratios) if len(ratios) > 1 else ("",)
@@ -63,10 +63,10 @@ SHIPPED = {
 
 
 def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
-    """Generate the feasible cases of a built-in testbed, which are always the same.
+    """Generate the feasible cases of a built-in testbed. The result is always the same.
 
     Raises:
-        UsageError: The name is unknown, or the data are not downloaded.
+        UsageError: The name is unknown, or the data has not been downloaded.
     """
     if name not in SHIPPED:
         raise UnknownName("testbed", name, SHIPPED)
@@ -79,9 +79,9 @@ def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
 
 
 def write_files(folder: Path) -> None:
-    """Write the task files of lm-evaluation-harness to a folder."""
+    """Write the task files for lm-evaluation-harness to a folder."""
     for name, shipped in SHIPPED.items():
-        # lm-eval has thousands of tasks, so the names of ours start with a prefix.
+        # lm-eval has thousands of tasks, so ours are named with a prefix.
         task = name if shipped.family == "rgb" else f"ragbed_{name}"
         loader = Loader("ragbed.interop.harnesses.lm_eval.load_shipped", name)
         text = task_yaml(task, shipped.testbed, shipped.conditions, loader)

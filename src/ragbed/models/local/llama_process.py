@@ -1,7 +1,7 @@
 """Run llama.cpp in its own process.
 
 In this process a bad file could make it abort, a prompt could not be interrupted while it is read, and its output would
-appear in the terminal. A process can be ended at any time, and its exit code and output tell why it ended.
+appear in the terminal. A process can be killed at any time, and its exit code and output show why it exited.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-# The KV cache may take a quarter of the memory; the weights and everything else need the rest.
+# The KV cache may use a quarter of the memory; the weights and everything else need the rest.
 _MEMORY_SHARE = 4
 _MIN_CONTEXT = 2048
 _OUTPUT_BYTES = 4000
-# The start of a line that llama.cpp writes: time, level and place in its code.
+# The prefix of a llama.cpp log line: time, level and source location.
 _LOG_PREFIX = re.compile(r"^[\d.]+ [A-Z] [^:]*: (error loading model: )?")
-# llama.cpp takes context lengths in steps of this many tokens.
+# llama.cpp rounds context lengths to a multiple of this many tokens.
 _ALIGN = 256
 
 
 class LlamaProcessFailed(Exception):
-    """The error of llama.cpp when it does not start."""
+    """llama.cpp failed to start."""
 
 
 @dataclass(frozen=True)
 class LlamaSetup:
-    """The settings of the process."""
+    """The settings for the llama.cpp process."""
 
     weights: Weights
     slots: int
@@ -48,7 +48,7 @@ class LlamaSetup:
 
     @property
     def context(self) -> int:
-        """The context length for each case: that of the model, or less if the memory is small."""
+        """The context length per case: the model's own, or less if there is too little memory."""
         room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
         return min(self.weights.context, max(_MIN_CONTEXT, room // _ALIGN * _ALIGN))
 
@@ -60,7 +60,7 @@ class LlamaSetup:
 
 
 class LlamaProcess:
-    """A running llama.cpp, started by `start`."""
+    """A running llama.cpp process, created with `start`."""
 
     def __init__(self, setup: LlamaSetup, process: subprocess.Popen[str], output: IO[bytes]) -> None:
         self.context, self.key, self.url = setup.context, secrets.token_urlsafe(), ""
@@ -77,7 +77,8 @@ class LlamaProcess:
         """
         if importlib.util.find_spec("xllamacpp") is None:
             raise UsageError("GGUF models need xllamacpp, which is not installed: pip install 'ragbed[llamacpp]'")
-        # Modules in the folder of the script have the names of libraries, so -P keeps it off the path.
+        # Some modules in the script's folder have the same names as libraries, so -P keeps the folder off the import
+        # path.
         command = [sys.executable, "-P", str(Path(__file__).with_name("llama_child.py"))]
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         process = subprocess.Popen(  # noqa: S603 - our own script
@@ -86,9 +87,10 @@ class LlamaProcess:
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-            start_new_session=True,  # Ctrl-C must reach only this process; on Windows, the flag does the same
+            # Ctrl-C must reach only the parent process; on Windows, the flag has the same effect.
+            start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            # Waiting threads must sleep: spinning ones would take the CPU from those that work.
+            # Waiting threads must sleep: spinning would take CPU time from the threads that are working.
             env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1"},
         )
         engine = cls(setup, process, output)
@@ -118,11 +120,11 @@ class LlamaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it accepts requests."""
+        """Whether the process accepts requests."""
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """Return why it ended: the signal and its last error message."""
+        """Return why the process exited: the signal and its last error message."""
         self._output.seek(0, os.SEEK_END)
         self._output.seek(max(0, self._output.tell() - _OUTPUT_BYTES))
         lines = self._output.read().decode("utf-8", "replace").splitlines()
@@ -136,7 +138,7 @@ class LlamaProcess:
         return f"it was ended by {name}{memory}" + (f": {message}" if message else "")
 
     def stop(self) -> None:
-        """End the process immediately."""
+        """Kill the process immediately."""
         self._process.kill()
         for pipe in (self._stdin, self._stdout, self._output):
             with suppress(BrokenPipeError):
@@ -156,7 +158,7 @@ def count_cores() -> int:
 def _memory_bytes() -> int:
     if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 8 << 30  # the memory of a small computer
+    return 8 << 30  # the memory size of a small computer
 
 
 def _read(path: str) -> str:

@@ -25,16 +25,16 @@ from ragbed.schema import Case, Completion, Message
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
-# Concurrent cases by default. Two would share the work of writing, but read common prefixes twice.
+# Default number of concurrent cases. Two would decode together, but read common prefixes twice.
 _SLOTS = 1
-# The run ends after this many processes in a row that end without a response.
+# Maximum number of consecutive processes that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
-# An invisible character that breaks the text of a control token in a document.
+# An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"
 
 
 class LlamaModel:
-    """A GGUF file as a model; the constructor loads it unless `loads` is False.
+    """A model in a GGUF file; the constructor loads it unless `loads` is False.
 
     Args:
         name: The model string.
@@ -63,8 +63,9 @@ class LlamaModel:
         self._failures = 0
 
     def request(self, case: Case) -> bytes:
-        """Return the body of the request, without the seed, which depends on the repeat."""
-        return canonical(self._body(case, self._limit.first))
+        """Return the request body with the user's seed, to which a call adds the repeat."""
+        seed = self._config.sampling.seed
+        return canonical(self._body(case, self._limit.first) | ({} if seed is None else {"seed": seed}))
 
     def _body(self, case: Case, max_tokens: int) -> dict[str, object]:
         sampling = self._config.sampling
@@ -72,7 +73,7 @@ class LlamaModel:
             "messages": [self._escape(message) for message in case.messages],
             "max_tokens": max_tokens,
             "top_p": sampling.top_p,
-            # The defaults of llama.cpp would exclude tokens.
+            # llama.cpp's defaults would exclude tokens.
             "top_k": 0,
             "min_p": 0,
         }
@@ -85,7 +86,7 @@ class LlamaModel:
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call llama.cpp, if the prompt and the response fit into the context."""
+        """Call llama.cpp if the prompt and the response fit in the context."""
         seed = repeat + (self._config.sampling.seed or 0)
 
         async def call(max_tokens: int) -> Completion:
@@ -95,7 +96,7 @@ class LlamaModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits beside the first one that a response may have been requested with."""
+        """The token limits, other than the first, with which a response may have been requested."""
         return self._limit.raised
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
@@ -114,12 +115,12 @@ class LlamaModel:
         return f"sha256 {digest}, xllamacpp {importlib.metadata.version('xllamacpp')}"
 
     async def count_tokens(self, body: bytes) -> int:
-        """Return the number of tokens in the prompt of a request."""
+        """Return the number of tokens in a request's prompt."""
         response = await self._post("v1/chat/completions/input_tokens", body)
         return int(msgspec.json.decode(response)["input_tokens"])
 
     async def close(self) -> None:
-        """End llama.cpp immediately."""
+        """Stop llama.cpp immediately."""
         if self._session is not None:
             await self._session.close()
         self._engine.stop()
@@ -145,7 +146,7 @@ class LlamaModel:
     async def _post(self, path: str, body: bytes) -> bytes:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # llama.cpp closes a connection that is idle for five seconds, perhaps while a call is being sent.
+                # llama.cpp closes connections that are idle for five seconds, possibly while a call is being sent.
                 connector=aiohttp.TCPConnector(force_close=True),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Content-Type": "application/json"},
@@ -156,7 +157,7 @@ class LlamaModel:
             async with self._session.post(f"{engine.url}/{path}", data=body, headers=headers) as response:
                 content = await response.read()
         except aiohttp.ClientError as error:
-            await asyncio.sleep(0.1)  # a process that ends closes its connections first
+            await asyncio.sleep(0.1)  # an exiting process closes its connections first
             reason = str(error) if engine.is_running else engine.last_words()
             raise Failure("server", f"llama.cpp stopped: {reason}") from None
         if response.status != 200:
@@ -164,7 +165,7 @@ class LlamaModel:
         return content
 
     async def _ensure_engine(self) -> None:
-        """Restart llama.cpp after a crash; the case that caused it has its outcome.
+        """Restart llama.cpp after a crash; the case that caused the crash already has its outcome.
 
         Raises:
             RagbedError: It crashed several times in a row.
@@ -182,7 +183,7 @@ class LlamaModel:
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
-        """Break the texts of control tokens, so that a document cannot end the turn."""
+        """Break up the texts of control tokens, so that a document cannot end the turn."""
         content = self._controls.sub(lambda found: found[0][0] + _BREAK + found[0][1:], message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
 
@@ -204,7 +205,7 @@ def _start(setup: LlamaSetup) -> LlamaProcess:
 
 
 def find_weights(name: str, data_root: Path | None = None) -> Path:
-    """Return the file of a bundled model.
+    """Return a bundled model's file.
 
     Raises:
         UsageError: The model is unknown, or its weights are not installed.

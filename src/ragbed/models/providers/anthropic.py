@@ -1,4 +1,4 @@
-"""Anthropic's messages API."""
+"""Models served through Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ragbed.schema import Case, Completion, Served
 from ragbed.text import storable
 
 _VERSION = "2023-06-01"
-_MAX_NAME = 200  # characters of a served model's name or a response ID
+_MAX_NAME = 200  # maximum characters of a served model's name or a response ID
 _ENDED_EARLY = ("max_tokens", "model_context_window_exceeded")
 _FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     **dict.fromkeys(_ENDED_EARLY, "length"),
 }
-_MIN_BUDGET = 1_024  # the fewest tokens that the API accepts for thoughts
+_MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
 
-# A paid response is not discarded for a field that is not needed, so those may have any type.
+# A paid response must not be discarded because of a field that is not needed, so such fields may have any type.
 class _Block(msgspec.Struct):
     type: Any = None
     text: Any = None
@@ -47,7 +47,7 @@ _DECODER = msgspec.json.Decoder(_Message)
 
 
 class AnthropicModel(HttpModel):
-    """A model of Anthropic, or of a server with the same API."""
+    """A model served by Anthropic or by a server with the same API."""
 
     path = "v1/messages"
 
@@ -63,9 +63,9 @@ class AnthropicModel(HttpModel):
         body: dict[str, object] = {
             "model": self._service.remote,
             "messages": [message for message in case.messages if message.role != "system"],
-            "max_tokens": max_tokens + budget,  # the budget is part of the limit
+            "max_tokens": max_tokens + budget,  # the thinking budget is part of the limit
         }
-        if sampling.temperature is not None and not thinks:  # a model that thinks accepts no temperature
+        if sampling.temperature is not None and not thinks:  # no temperature is accepted while thinking is enabled
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
@@ -74,7 +74,7 @@ class AnthropicModel(HttpModel):
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return the name, which the provider never reuses."""
+        """Return the model's name, which the provider never reuses."""
         return self._service.remote
 
     def _headers(self) -> Mapping[str, str]:
@@ -82,7 +82,7 @@ class AnthropicModel(HttpModel):
         return {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key.reveal()})
 
     def open_batches(self) -> AnthropicBatches:
-        """Return the batches of the provider; see `Batching`."""
+        """Return the provider's batch service; see `Batching`."""
         return AnthropicBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
@@ -104,8 +104,9 @@ def parse_message(content: bytes) -> Completion:
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
-    # A turn that ends without a text or a thought is an empty response, and one that ends while thinking is truncated.
-    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts))):
+    is_redacted = any(block.type == "redacted_thinking" for block in message.content)
+    # A turn that ends with neither text nor thoughts is an empty response; one that ends during thinking is truncated.
+    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
         problem = f"the response has no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
@@ -117,7 +118,7 @@ def parse_message(content: bytes) -> Completion:
 
 
 def _fields(service: ServiceConfig) -> dict[str, Any]:
-    """Return the fields for thinking, effort and further ones.
+    """Return the fields for thinking and effort, and the user's extra fields.
 
     Raises:
         UsageError: The API has no field for an option.

@@ -1,7 +1,7 @@
 """Provider batches: many requests in one file, at half the price, with results within a day.
 
 `OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, `AnthropicBatches` Message
-Batches. Both find a batch again whose creation was not confirmed.
+Batches. Both can find a batch whose creation was not confirmed.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from ragbed.models.failures import Failure, from_status, retry_after_s
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import Scrubber
 
-_CLOCK_SKEW_S = 300  # by which the clock of the provider may differ from ours
-_MAX_PAGES = 100  # of a list of batches
+_CLOCK_SKEW_S = 300  # maximum difference between the provider's clock and ours
+_MAX_PAGES = 100  # maximum pages to read from a list of batches
 _MAX_PAUSE_S = 60.0
 
 
 class BatchLine(NamedTuple):
-    """A request of a batch; the ID starts with the key of the batch."""
+    """A request in a batch; its ID starts with the batch key."""
 
     id: str
     body: bytes
 
 
 class RemoteBatch(NamedTuple):
-    """A batch at the provider. `problem` says why it was refused as a whole."""
+    """A batch as the provider reports it. `problem` says why the whole batch was rejected."""
 
     id: str
     is_over: bool
     done: int = 0
     total: int = 0
     problem: str | None = None
-    files: tuple[str, ...] = ()  # IDs or URLs of the results
+    files: tuple[str, ...] = ()  # IDs or URLs of the result files
 
 
 class LineResult(NamedTuple):
-    """The result of a line: the body of a response, or a failure; an expired line can be sent again."""
+    """The result for one line: a response body or a failure. An expired line can be sent again."""
 
     id: str
     body: bytes | None
@@ -55,7 +55,7 @@ class LineResult(NamedTuple):
 
 
 class BatchClient:
-    """HTTP requests of one provider, with retries of what can be repeated.
+    """Send HTTP requests to one provider, retrying those that can be repeated.
 
     Args:
         base: The base URL.
@@ -78,14 +78,14 @@ class BatchClient:
     async def send(
         self, method: str, url: URL, body: bytes | None = None, *, kind: str = "", repeats: bool = True
     ) -> bytes:
-        """Send a request and return the body of the response.
+        """Send a request and return the response body.
 
         Args:
             method: The HTTP method.
             url: The URL.
             body: The body.
             kind: The content type.
-            repeats: Whether to repeat the request after any failure that may pass; otherwise only if the server
+            repeats: Whether to repeat the request after any temporary failure; otherwise only if the server
                 refused it for now, so that it certainly has no effect.
 
         Raises:
@@ -97,12 +97,16 @@ class BatchClient:
             try:
                 return await self._send_once(method, url, body, kind)
             except Failure as failure:
-                failure.detail = self._scrubber.clean(failure.detail)
+                failure.detail = self.clean(failure.detail)
                 may_repeat = failure.again and (repeats or failure.kind == "rate")
                 if not may_repeat or attempt >= self._policy.attempts:
                     raise
                 longest = min(self._policy.longest_pause_s, self._policy.first_pause_s * 3.0 ** (attempt - 1))
                 await asyncio.sleep(min(_MAX_PAUSE_S, failure.wait_s or longest))
+
+    def clean(self, message: str) -> str:
+        """Return a provider's message without secrets."""
+        return self._scrubber.clean(message)
 
     async def _send_once(self, method: str, url: URL, body: bytes | None, kind: str) -> bytes:
         import aiohttp  # noqa: PLC0415 - takes a tenth of a second to load
@@ -127,10 +131,10 @@ class BatchClient:
 
 
 class BatchService(ABC):
-    """The batches of one model at its provider.
+    """A provider's batch service for one model.
 
     Attributes:
-        max_lines: Maximum requests of a batch.
+        max_lines: Maximum requests in a batch.
         max_bytes: Maximum size of a batch.
     """
 
@@ -150,7 +154,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with a key if it was created; wait if it is not clear yet.
+        """Return the ID of the batch with the given key if it was created; wait if that is not yet known.
 
         Args:
             key: The key.
@@ -164,22 +168,27 @@ class BatchService(ABC):
 
     @abstractmethod
     async def look(self, batch: str) -> RemoteBatch:
-        """Return the state of a batch."""
+        """Return a batch's state."""
 
     @abstractmethod
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return all results that can be read; lines that are truncated or without an ID are left out."""
+        """Return all results that can be read; truncated lines and lines without an ID are skipped."""
 
     def _url(self, path: str, **query: str) -> URL:
         base = self._client.base
         return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True).update_query(query)
+
+    def _clean(self, result: LineResult) -> LineResult:
+        if result.failure is not None:
+            result.failure.detail = self._client.clean(result.failure.detail)
+        return result
 
     async def _get(self, path: str, **query: str) -> dict[str, Any]:
         return _decode(await self._client.send("GET", self._url(path, **query)))
 
 
 class OpenAIBatches(BatchService):
-    """Files and batches of OpenAI, Azure and compatible servers; the key of a batch is in its metadata."""
+    """Files and batches on OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
 
     max_lines, max_bytes = 50_000, 200_000_000
 
@@ -204,7 +213,7 @@ class OpenAIBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:  # noqa: ARG002
-        """Look the key up in the metadata of all batches since the time before its creation."""
+        """Look for the key in the metadata of all batches created since the given time."""
         query: dict[str, str] = {}
         for _ in range(_MAX_PAGES):
             page = await self._get("batches", limit="100", **query)
@@ -219,26 +228,28 @@ class OpenAIBatches(BatchService):
         return None
 
     async def look(self, batch: str) -> RemoteBatch:
-        """Return the state of a batch."""
+        """Return a batch's state."""
         row = await self._get(f"batches/{batch}")
         counts, status = row.get("request_counts") or {}, row.get("status")
         files = tuple(row[name] for name in ("output_file_id", "error_file_id") if isinstance(row.get(name), str))
         done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
-        problem = msgspec.json.encode(row.get("errors")).decode()[:500] if status == "failed" else None
+        problem = (
+            self._client.clean(msgspec.json.encode(row.get("errors")).decode()[:500]) if status == "failed" else None
+        )
         is_over = status in ("completed", "failed", "expired", "cancelled")
         return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the lines of the output file and of the error file."""
+        """Return the lines in the output file and the error file."""
         found = []
         for file in batch.files:
             content = await self._client.send("GET", self._url(f"files/{file}/content"))
-            found += [_openai_line(row) for row in _rows(content)]
+            found += [self._clean(_openai_line(row)) for row in _rows(content)]
         return found
 
 
 class AnthropicBatches(BatchService):
-    """Message Batches of Anthropic, which have no metadata: the IDs of their requests identify them."""
+    """Anthropic's Message Batches, which have no metadata, so they are identified by their request IDs."""
 
     max_lines, max_bytes = 100_000, 256_000_000
 
@@ -251,10 +262,10 @@ class AnthropicBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Compare creation time and number of requests, then the IDs of the results; wait for a batch in progress."""
+        """Compare the creation time and the number of requests, then the result IDs; wait for a batch in progress."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
-            while not batch.is_over:  # its requests are visible only when it has ended
+            while not batch.is_over:  # its requests are visible only after it has finished
                 await asyncio.sleep(pause)
                 batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
             if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):
@@ -278,20 +289,20 @@ class AnthropicBatches(BatchService):
         return found
 
     async def look(self, batch: str) -> RemoteBatch:
-        """Return the state of a batch."""
+        """Return a batch's state."""
         row = await self._get(f"v1/messages/batches/{batch}")
         counts = {name: value for name, value in (row.get("request_counts") or {}).items() if isinstance(value, int)}
         is_over, total = row.get("processing_status") == "ended", sum(counts.values())
         return RemoteBatch(batch, is_over, total - counts.get("processing", 0), total)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the lines of the results."""
+        """Return the lines in the results."""
         content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
-        return [_anthropic_line(row) for row in _rows(content)]
+        return [self._clean(_anthropic_line(row)) for row in _rows(content)]
 
 
 def _form(name: str, content: bytes) -> tuple[bytes, str]:
-    """Return a form with the purpose and a file, and its content type."""
+    """Return a multipart form with the purpose and a file, and the form's content type."""
     border = b"ragbed-part"
     while border in content:
         border += b"-"
@@ -306,7 +317,7 @@ def _form(name: str, content: bytes) -> tuple[bytes, str]:
 
 
 def _rows(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a file that have an ID; a truncated line has none."""
+    """Yield the lines of a file that have an ID; truncated lines have none."""
     for line in content.splitlines():
         with suppress(*MALFORMED_JSON):
             row = msgspec.json.decode(line)

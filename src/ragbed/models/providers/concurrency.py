@@ -1,29 +1,30 @@
-"""Find how many concurrent calls help, by trying more and fewer.
+"""Find the best number of concurrent calls by trying more and fewer.
 
-The measure is responses per second. A larger number is kept if the rate grows clearly. A smaller one is kept if the
+The measure is responses per second. A higher number is kept if the rate clearly grows. A lower one is kept if the
 rate hardly drops, because the other calls only waited in the server's queue, where they may time out.
 """
 
 from __future__ import annotations
 
-# Half of the default maximum, so that one trial shows whether the rest helps.
+# The initial concurrency: half of the default maximum, so that one trial shows whether the other half helps.
 START = 32
 _UP, _DOWN = 2.0, 0.7
-# The rate must grow by this factor for a larger number; smaller differences are noise.
+# Throughput must grow by this factor to justify higher concurrency; smaller differences are noise.
 _MIN_GAIN = 1.1
-# A smaller number may lose this much of the rate.
+# Lower concurrency is kept if at least this share of the throughput remains.
 _MAX_LOSS = 0.95
-# At first a round has as many responses as there are concurrent calls, for a quick start. After the first failed trial
-# it has twice as many and takes at least a second, because responses come in bursts.
+# At first, a round has as many responses as there are concurrent calls, for a quick start. After the first failed
+# trial, it has twice as many and takes at least a second, because responses come in bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
-# The share of time-outs that means too many calls; fewer are faults of the server.
+# A share of time-outs above this means that there are too many calls; a smaller share is attributed to the server.
 _MAX_LATE = 0.1
-# Rounds without a trial after a failed one; doubled each time, so that trials cost less and less.
+# Number of rounds without a trial after a failed one, and its maximum. It is doubled each time, so that trials cost
+# less and less.
 _HOLD, _MAX_HOLD = 4, 64
 
 
 class ConcurrencyControl:
-    """The number of concurrent calls to one server.
+    """Control the number of concurrent calls to one server.
 
     Args:
         most: The maximum.
@@ -54,7 +55,7 @@ class ConcurrencyControl:
             self._start_round(now, settle=self.open != before)
 
     def timed_out(self) -> None:
-        """Count a time-out: the server may have too many calls."""
+        """Count a time-out, which may mean that the server has too many calls."""
         self._late += 1
         if self._adaptive and self._late >= _MAX_LATE * (self._late + self._in_time):
             self._late = self._in_time = self._count = 0
@@ -68,7 +69,7 @@ class ConcurrencyControl:
         return responses >= self.open and span > 0
 
     def _start_round(self, now: float, *, settle: bool) -> None:
-        # The first responses after a change belong to calls from before it.
+        # The first responses after a change belong to calls that were sent before it.
         self._count, self._settle, self._started = 0, self.open if settle else 1, now
 
     def _judge(self, rate: float) -> None:
@@ -89,7 +90,7 @@ class ConcurrencyControl:
         self._try(self._trial)
 
     def _revert(self) -> None:
-        """Return to the last number; try the other direction next, immediately after the first failed trial."""
+        """Return to the previous concurrency; next, try the other direction (at once after the first failed trial)."""
         self.open, self._next_trial = self._kept, _DOWN if self._trial > 1 else _UP
         self._hold = self._hold_for if self._found else 1
         self._hold_for = min(_MAX_HOLD, 2 * self._hold_for) if self._found else _HOLD

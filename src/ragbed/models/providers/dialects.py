@@ -1,7 +1,7 @@
-"""OpenAI-compatible providers: URLs, environment variables and options for reasoning.
+"""OpenAI-compatible providers: URLs, environment variables and reasoning options.
 
 To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` become the fields that its
-documentation names; where it has none, the option is refused before anything is sent.
+documentation specifies; if it has none, the option is rejected before anything is sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
 
-# From on, off or a number of tokens to fields of the request; None if the provider has no such field.
+# A function that maps on, off or a number of tokens to request fields, or to None if the provider has no such field.
 ThinkingFields: TypeAlias = Callable[[bool | int], Mapping[str, Any] | None]
 
 
@@ -31,7 +31,7 @@ def _enable_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _template_switch(thinking: bool | int) -> Mapping[str, Any] | None:
-    """Return the variables of chat templates; a template ignores the name that it does not use."""
+    """Return the variables for chat templates; a template ignores the names that it does not use."""
     names = ("enable_thinking", "thinking")
     return {"chat_template_kwargs": dict.fromkeys(names, thinking)} if isinstance(thinking, bool) else None
 
@@ -64,19 +64,19 @@ def _nested_effort(effort: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class CompatibleProvider:
-    """A provider with OpenAI's chat completions.
+    """A provider with an OpenAI-compatible chat completions API.
 
     Attributes:
         url: Its base URL; `{AWS_REGION}` is replaced by that variable. Empty if the user has to set it.
-        key: The variables that may have the API key; the first one is named in messages.
+        key: The variables that may contain the API key; messages mention the first one.
         needs_key: Whether it needs a key.
         base: The variable with another base URL.
-        path: Is added to the base URL of the variable if it is missing there.
+        path: Appended to the base URL in the variable if it is missing there.
         thinking: Fields for `thinking`.
         effort: Fields for `reasoning_effort`.
         seed: The field for `seed_model`.
         max_tokens: The field for the token limit.
-        choices: Fields that allow only some responses; None if the provider has none.
+        choices: Fields that restrict the allowed responses; None if the provider has none.
         command: The command that starts a local server.
     """
 
@@ -93,7 +93,7 @@ class CompatibleProvider:
     command: str = ""
 
     def fields(self, sampling: Sampling, name: str) -> dict[str, Any]:
-        """Return the fields for thinking, effort, seed and further ones.
+        """Return the fields for thinking, effort and seed, and the user's extra fields.
 
         Raises:
             UsageError: The provider has no field for an option.
@@ -113,7 +113,7 @@ class CompatibleProvider:
 
 
 def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add fields; objects of the same name are combined."""
+    """Add fields, combining objects with the same name."""
     for name, value in more.items():
         both = isinstance(value, dict) and isinstance(fields.get(name), dict)
         fields[name] = fields[name] | value if both else value
@@ -174,13 +174,13 @@ COMPATIBLE: dict[str, CompatibleProvider] = {
 
 
 def any_provider(name: str) -> CompatibleProvider:
-    """Return the provider of `openai-api/<name>/<model>`."""
+    """Return the provider for `openai-api/<name>/<model>`."""
     prefix = name.upper().replace("-", "_")
     return CompatibleProvider("", (f"{prefix}_API_KEY",), f"{prefix}_BASE_URL", needs_key=False)
 
 
 def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[str]:
-    """Return the base URLs of a provider; several are separated by commas.
+    """Return a provider's base URLs; several are separated by commas.
 
     Raises:
         UsageError: A variable that the URL needs is not set.

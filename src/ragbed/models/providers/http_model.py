@@ -1,8 +1,9 @@
-"""The common part of all models that are called over HTTP."""
+"""The base class for all models that are called over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +21,12 @@ from ragbed.models.providers.negotiation import Negotiation
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, Scrubber, without_secrets
+from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
-_PROMPT_FIELDS = ("messages", "prompt", "system")  # which differ from case to case
+_SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # these differ from case to case
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,14 @@ class ServiceConfig:
 
     Attributes:
         name: The model string.
-        remote: The name of the model at the server.
-        urls: Base URLs; a call goes to the server with the most room.
+        remote: The model's name on the server.
+        urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
         sampling: Sampling parameters.
         pacer: The pacer of all calls.
         retry_policy: Time limits and numbers of attempts.
         to_check: What a user should check first if no call succeeds.
-        environ: The environment variables with proxies. It also has keys, so it is not in the repr.
+        environ: Environment variables for proxies. They also contain keys, so they are not in the repr.
         headers: Headers that the user adds. They may be secret, so they are not in the repr.
     """
 
@@ -60,10 +62,10 @@ class HttpModel(ABC):
     """A model that is called over HTTP; subclasses define the requests and parse the responses.
 
     Attributes:
-        sent: The parameters of the last request that was answered, without the prompt.
+        sent: The parameters of the last answered request, without the prompt.
     """
 
-    path: str  # path of the API method below the base URL
+    path: str  # path of the API method relative to the base URL
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
@@ -71,7 +73,7 @@ class HttpModel(ABC):
         self._bases = [_read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.make_room: Callable[[], object] = lambda: None
-        keys = [*([] if service.key is None else [service.key]), *map(ApiKey, service.headers.values())]
+        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
@@ -85,11 +87,11 @@ class HttpModel(ABC):
         self.sent: Mapping[str, Any] = {}
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
-        """Call the server, with retries."""
+        """Call the server, retrying as needed."""
         return await self.complete_request(self.request(case), case)
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the result of `request`; see `Posting`."""
+        """Call the server with the bytes from `request`; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
             body = request if max_tokens == self._limit.first else canonical(self._body(case, max_tokens))
@@ -98,15 +100,15 @@ class HttpModel(ABC):
         return await self._limit.complete(call)
 
     async def _post(self, body: bytes, case: Case) -> Completion:
-        """Post a body as the server accepts it.
+        """Post a body in the form that the server accepts.
 
-        After a rejection one call finds out what the server accepts, and the others wait for it.
+        After a rejection, one call finds out what the server accepts while the others wait.
         """
         await self._settled.wait()
         sent, leads, rejected = self._adjusted(body), False, set[bytes]()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return another body, if this failure or that of another call shows what to change."""
+            """Return a changed body if this failure, or another call's, shows what to change."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -135,32 +137,35 @@ class HttpModel(ABC):
 
     @property
     def negotiated(self) -> str:
-        """What was learned about the parameters that the server accepts, in words; empty if nothing was."""
+        """A description of what was learned about the parameters that the server accepts; empty if nothing was."""
         return self._negotiation.describe()
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits beside the first one that a response may have been requested with."""
+        """The token limits, other than the first, with which a response may have been requested."""
         return self._limit.raised
 
     def request(self, case: Case) -> bytes:
-        """Return the body of the request with the first token limit."""
+        """Return the request body with the first token limit."""
         return canonical(self._body(case, self._limit.first))
 
     def parse(self, body: bytes, case: Case) -> Completion:
-        """Return the outcome for the body of a response; see `Batching`."""
-        return self._transport.without_keys(self._parser(case)(body))
+        """Return the outcome for a response body; see `Batching`."""
+        try:
+            return self._transport.without_keys(self._parser(case)(body))
+        except Failure as failure:
+            failure.detail = self._transport.scrubber.clean(failure.detail)
+            raise
 
     def batch_client(self) -> BatchClient:
-        """Return what sends the requests of batches."""
-        service = self._service
-        scrubber = Scrubber([] if service.key is None else [service.key])
+        """Return the client that sends batch requests."""
+        service, scrubber = self._service, self._transport.scrubber
         proxy = proxy_for(self._bases[0], service.environ)
-        return BatchClient(self._bases[0], self._headers, proxy, service.retry_policy, scrubber)
+        return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
 
     @abstractmethod
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        """Return the fields of the request."""
+        """Return the request fields."""
 
     @abstractmethod
     async def identity(self) -> str:
@@ -172,13 +177,13 @@ class HttpModel(ABC):
 
     @property
     def parked(self) -> int:
-        """The number of cases that wait because the server requested a pause."""
+        """The number of cases that are waiting because the server requested a pause."""
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:
         """Accept as many cases as the pacer allows.
 
-        A reserve of a quarter would make short calls a seventh faster, and a crash would lose a quarter more responses.
+        A reserve of a quarter would make short calls a seventh faster, but a crash would lose a quarter more responses.
         """
         self.concurrency = self._service.pacer.most
         self.make_room()
@@ -194,15 +199,20 @@ class HttpModel(ABC):
     def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
 
 
+def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
+    """Return the values of headers; those that are not named like a secret may also be words of an answer."""
+    return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
+
+
 def below(base: URL, path: str) -> URL:
-    """Return a URL below a base URL; the query of the base (`?api-version=…`) stays."""
+    """Append a path to a base URL, keeping the base URL's query (`?api-version=…`)."""
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
 def _read_url(text: str, model: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
-        # The message does not show the URL, because it may contain a password.
+        # The message omits the URL, because it may contain a password.
         raise UsageError(
             f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
             "or the variable with the base URL, e.g. http://host:8000/v1."

@@ -1,9 +1,10 @@
-"""Learn from a server's rejections which parameters a model accepts.
+"""Learn which parameters a model accepts from its server's rejections.
 
-A request is first sent as the options say. If the server rejects a parameter, it is left out, renamed or set, or the
+A request is first sent as configured. If the server rejects a parameter, it is left out, renamed or set, or the
 response is streamed, and every later request of the model is sent that way. Parameters that the user has set for the
 server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because leaving them out
-would evaluate something else.
+would evaluate something else. A temperature or top_p that is not the default is left out only if the server does not
+support the parameter, not if its value is out of range.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ from typing import Any
 from ragbed.models.failures import REJECTED, Failure
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
-# Parameters that may be left out, in this order if a message names several of them.
+# Parameters that may be omitted, in this order if a message names several of them.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
+_DEFAULTS = {"temperature": 0, "top_p": 1}
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|only support|deprecated|un(?:known|recognized|expected)"
+    r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
+)
 _THINKING = re.compile(r"enable[ _]thinking")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class Negotiation:
-    """What was learned about one model.
+    """What has been learned about one model's parameters.
 
     Args:
         fixed: Names of the parameters that the user has set for the server.
@@ -37,7 +43,7 @@ class Negotiation:
         self.learned: dict[str, dict[str, Any] | None] = {}
 
     def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of a request as the server accepts it."""
+        """Return a request body in the form that the server accepts."""
         adjusted = dict(body)
         for name, change in self.learned.items():
             if change is None:
@@ -50,9 +56,9 @@ class Negotiation:
         return adjusted
 
     def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
-        """Learn from a rejected request; return whether there is something to change.
+        """Learn from a rejected request and return whether there is something to change.
 
-        The caller does not send a body again that was rejected before.
+        The caller does not resend a body that was rejected before.
 
         Args:
             failure: The rejection.
@@ -68,16 +74,16 @@ class Negotiation:
             if limit in named and (_names(message, other) or _is_unknown(failure)):
                 return self._change(limit, {"as": other})
         for name in _OPTIONAL:
-            if name in named:
+            if name in named and (sent[name] == _DEFAULTS.get(name, sent[name]) or _is_unsupported(failure)):
                 return self._change(name, None)
         return False
 
     def describe(self) -> str:
-        """Return what was learned, in words."""
+        """Describe what was learned, in words."""
         return ", ".join(_describe(name, change) for name, change in self.learned.items())
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any]) -> bool:
-        """Stream if the server requires it for thoughts; otherwise turn them off."""
+        """Enable streaming if the server requires it for thinking; otherwise disable thinking."""
         if "stream" in message and not sent.get("stream") and "stream" not in self._fixed:
             self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
             return True
@@ -87,7 +93,7 @@ class Negotiation:
         if name in self._fixed or name in self.learned:
             return False
         former = None if change is None else change.get("as")
-        if former in self.learned:  # the server has changed: it accepts the former name now
+        if former in self.learned:  # the server has changed and now accepts the former name
             del self.learned[former]
         else:
             self.learned[name] = change
@@ -101,6 +107,11 @@ def _names(message: str, name: str) -> bool:
 def _is_unknown(failure: Failure) -> bool:
     codes = frozenset() if failure.error is None else failure.error.codes
     return not codes.isdisjoint({"unsupported_parameter", "unknown_parameter", "extra_forbidden"})
+
+
+def _is_unsupported(failure: Failure) -> bool:
+    message = "" if failure.error is None else failure.error.message.lower()
+    return failure.kind == "settings" or _UNSUPPORTED.search(message) is not None
 
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions and compatible servers (`dialects.py`)."""
+"""OpenAI's chat completions API and compatible servers (`dialects.py`)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ragbed.schema import Case, Completion, Served
 from ragbed.text import storable
 
 _HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
-_MAX_NAME = 200  # characters of a served model's name, its provider, fingerprint or response ID
-# Values of finish_reason for a content filter.
+_MAX_NAME = 200  # maximum characters of a served model's name, its provider, fingerprint or response ID
+# Values of finish_reason that indicate a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 
-# A paid response is not discarded for a field that is not needed, so those may have any type.
+# A paid response must not be discarded because of a field that is not needed, so such fields may have any type.
 
 
 class _Message(msgspec.Struct):
@@ -57,16 +57,17 @@ class _ChatCompletion(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
-# Names of finish_reason at the token limit; `length` is OpenAI's.
+# Values of finish_reason that indicate the token limit; OpenAI uses `length`.
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
-_THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})  # types of content parts
+# Types of content parts that contain thoughts.
+_THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
 # Fields of a listed model that change only with the model: weights and length in vLLM, sizes in llama.cpp. Times and
-# permissions change at every start or every request.
+# permissions change on every start or request.
 _FIXED = ("id", "object", "owned_by", "root", "parent", "max_model_len", "meta", "digest")
 
 
 class OpenAIModel(HttpModel):
-    """A model of one or several OpenAI-compatible servers.
+    """A model on one or more OpenAI-compatible servers.
 
     Args:
         service: The servers.
@@ -97,17 +98,17 @@ class OpenAIModel(HttpModel):
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
-        if not self._official or sampling.top_p != 1:  # otherwise vLLM uses the default of the model
+        if not self._official or sampling.top_p != 1:  # without it, vLLM would use the model's default
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return a hash of the model metadata that the servers report; servers without metadata are ignored."""
+        """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # the server knows the model and needs no key, so no probe is needed
+            self._transport.probe.open()  # the server knows the model and needs no key, so it need not be probed
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
@@ -123,7 +124,7 @@ class OpenAIModel(HttpModel):
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
 
     def open_batches(self) -> OpenAIBatches:
-        """Return the batches of the server; see `Batching`."""
+        """Return the server's batch service; see `Batching`."""
         return OpenAIBatches(self.batch_client())
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
@@ -131,7 +132,7 @@ class OpenAIModel(HttpModel):
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the first entry of a JSON list whose key has one of the values; empty if there is none."""
+    """Return the first entry in a JSON list whose key has one of the values, or an empty dict if there is none."""
     try:
         entries = msgspec.json.decode(page or b"{}", type=dict[str, Any]).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})
@@ -164,11 +165,14 @@ def parse_chat(content: bytes) -> Completion:
     text, thought = _answer_of(message)
     if not text and not (finish == "length" or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
-    return completed(text or "", finish, usage, thought, _served(completion))
+    done = completed(text or "", finish, usage, thought, _served(completion))
+    if done.outcome == "ok" and not done.reply and (text or thought):
+        raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+    return done
 
 
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
-    """Return the text of a message, and the thought that has a field or a part of its own."""
+    """Return a message's text, and its thoughts if they are in a separate field or part."""
     text, part = _join(message.content)
     details = _join(message.reasoning_details if isinstance(message.reasoning_details, list) else None)
     thought = _text(message.reasoning_content) or _text(message.reasoning) or part or details[0] or details[1]
@@ -199,7 +203,7 @@ def _without_choices(completion: _ChatCompletion) -> Failure:
 
 
 def _from_error(error: object) -> Failure:
-    """Return the failure for an error that is sent with status 200."""
+    """Return the failure for an error sent with status 200."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
     return from_status(status, msgspec.json.encode({"error": error}).decode())

@@ -1,7 +1,7 @@
-"""Decide when a call is sent and to which server.
+"""Decide when to send a call and to which server.
 
 Each server has a lane with its own concurrency and rate limit, because one may be slow or strict where another is not.
-A call goes to the lane with the most room; a lane whose server fails pauses while another one works. No library does
+A call goes to the lane with the most room; a lane whose server fails pauses while others work. No library does
 this for several servers with unknown limits, so it is our own.
 """
 
@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from ragbed.models.providers.concurrency import ConcurrencyControl
 from ragbed.models.providers.rate_limit import RateLimiter
 
-# The pause of a lane after its first failure; doubled after each further one.
+# The pause of a lane after its first failure, and the maximum; the pause doubles after each further failure.
 _PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
-# Tokens per byte of a request in English (four bytes per token) or Chinese (three per character), as a first guess.
+# Initial estimate of the tokens per byte of a request: English has about four bytes per token, Chinese three per
+# character.
 _TOKENS_PER_BYTE = 0.3
 _LEARNING_RATE = 0.1
 
 
 class ServerLane:
-    """The state of one server; `heard` is true if it ever sent a byte."""
+    """The state of one server; `heard` is true once the server has sent a byte."""
 
     def __init__(self, concurrency: ConcurrencyControl) -> None:
         self.concurrency, self.rate_limiter = concurrency, RateLimiter()
@@ -36,16 +37,16 @@ class ServerLane:
     def responded(self, now: float) -> None:
         """Count a response."""
         self.heard, self._failures, self.paused_until = True, 0, 0.0
-        if self.rate_limiter.rate is None:  # below a rate limit the concurrency has no effect
+        if self.rate_limiter.rate is None:  # the concurrency has no effect below a rate limit
             self.concurrency.responded(now)
 
     def refused(self, now: float) -> None:
-        """Count a call that was refused because of the rate."""
+        """Count a call that was refused because of a rate limit."""
         self.heard = True
         self.rate_limiter.refused(now)
 
     def failed(self, now: float, *, late: bool) -> None:
-        """Count a failure of the server: no connection, no response, or an internal error."""
+        """Count a server failure: no connection, no response, or an internal error."""
         if late:
             self.concurrency.timed_out()
         self._failures += 1
@@ -53,7 +54,7 @@ class ServerLane:
 
 
 class _Meter:
-    """A limit of the user in units per second."""
+    """A limit set by the user, in units per second."""
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s, self.ready_at = per_s, 0.0
@@ -75,7 +76,7 @@ class _Waiter:
 
 
 class Pacer:
-    """The limits of one model.
+    """Enforce the limits for one model.
 
     Args:
         most: Maximum concurrent calls over all servers.
@@ -123,14 +124,14 @@ class Pacer:
             raise
 
     def leave(self, lane: ServerLane) -> None:
-        """End a call."""
+        """Mark a call as finished."""
         lane.running -= 1
         self._running -= 1
         if self._waiting:
             self._serve()
 
     def correct_tokens(self, size: int, tokens: int) -> None:
-        """Correct the estimated tokens of a request by the number that the server reports."""
+        """Replace the estimated tokens of a request with the number that the server reports."""
         if tokens > 0 and size > 0:
             self._tokens.correct(tokens - size * self._tokens_per_byte)
             self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
@@ -150,7 +151,7 @@ class Pacer:
     def _choose(self, now: float, avoid: ServerLane | None) -> ServerLane | None:
         lanes = self.lanes
         if len(lanes) > 1:
-            # If all are paused, all are tried.
+            # If all lanes are paused, try all of them.
             lanes = [lane for lane in lanes if lane.paused_until <= now] or lanes
         free = [lane for lane in lanes if lane.running < lane.concurrency.open and lane.rate_limiter.ready_at <= now]
         if len(free) > 1:

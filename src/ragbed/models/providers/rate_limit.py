@@ -6,38 +6,39 @@ probably unchanged, and faster the longer nothing is refused, because the limit 
 
 from __future__ import annotations
 
-# The share of the accepted rate after a refusal: the first seconds of growth stay below the limit.
+# The share of the accepted rate to use after a refusal, so that the first seconds of growth stay below the limit.
 _CUT = 0.96
-# Growth per second at first: the rate meets the same limit after four seconds with one or two refusals, about 1 % of
-# the calls at 50 per second. At lower rates it grows by 1/2,500 per call, so that refusals stay as rare.
+# Initial growth per second: the rate reaches the same limit after four seconds with one or two refusals, about 1 % of
+# the calls at 50 per second. At lower rates it grows by 1/2,500 per call, so that refusals are equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
-# Growth doubles after this time without a refusal: ten times the rate is reached 18 s after a limit is lifted.
+# The growth rate doubles after this time without a refusal, so ten times the rate is reached 18 s after a limit is
+# lifted.
 _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
-# Growth per second while the rate is below half of the rate before the refusals.
+# Growth per second while the rate is below half of what it was before the refusals.
 _CATCH_UP = 1.0
-# The factor for the rate before the refusals after each further refusal.
+# Each further refusal multiplies the remembered rate from before the refusals by this factor.
 _FORGET = 0.8
-# Calls per second if all are refused: otherwise the end of the refusals would not be noticed.
+# Calls per second to keep sending while all calls are refused, so that we notice when the server recovers.
 _MIN_RATE = 1.0
-# A limit this many times above the actual rate has no effect and is removed.
+# A limit that is this many times the actual rate has no effect and is removed.
 _LOOSE = 4.0
-# A single refusal may be due to chance.
+# Maximum number of refusals that may be due to chance.
 _CHANCE = 1
-# Refusals within this time count as one: they answer calls that were already sent.
+# Refusals within this time count as one, because they belong to calls that had already been sent.
 _SAME_REFUSAL_S = 0.5
-# Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start at
-# least half a second is used, because the first calls go out together.
+# Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start, at
+# least half a second is used, because the first calls are sent together.
 _BUCKET_S, _BUCKETS, _MIN_SPAN_S = 0.25, 12, 0.5
-# A call may be this much early to make up for late timers.
+# A call may be sent this many seconds early to make up for late timers.
 _SLACK_S = 0.05
-# After five cuts in quick succession with at most a fifth refused, refusals do not depend on the rate (a faulty or
-# shared server). For half a minute they are then ignored unless they double.
+# If five rate reductions follow each other quickly while at most a fifth of the calls are refused, refusals do not
+# depend on the rate (faulty or shared server). Ignore them for 30 seconds unless the refusal rate doubles.
 _USELESS_CUTS, _SOON_S, _NOISE, _IGNORE_S = 5, 2.0, 0.2, 30.0
 
 
 class RateLimiter:
-    """The rate of one server in calls per second; None while no limit is known."""
+    """Limit the calls per second to one server; the rate is None while no limit is known."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -54,7 +55,7 @@ class RateLimiter:
         return 0.0 if self.rate is None else self._next - _SLACK_S
 
     def take(self, now: float) -> None:
-        """Count a call; it counts as accepted until it is refused, because responses may take long."""
+        """Count a call. It counts as accepted until it is refused, because a response may take a long time."""
         self._advance(now)
         self._sent[self._bucket % _BUCKETS] += 1
         if self.rate is not None:
@@ -63,7 +64,7 @@ class RateLimiter:
             self._next = max(self._next, now) + 1 / self.rate
 
     def refused(self, now: float) -> None:
-        """Count a call that was refused because of the rate."""
+        """Count a call that was refused because of a rate limit."""
         self._advance(now)
         self._refused[self._bucket % _BUCKETS] += 1
         sent, refused = sum(self._sent), sum(self._refused)

@@ -1,4 +1,4 @@
-"""Read a streamed chat completion: server-sent events whose pieces are joined to one response."""
+"""Read a streamed chat completion by joining its server-sent events into one response."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON
+from ragbed.models.failures import Failure
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 _KEPT = ("id", "model", "provider", "system_fingerprint", "usage", "error")
@@ -18,16 +19,24 @@ def is_stream(content: bytes) -> bool:
 
 
 def join_events(content: bytes) -> bytes:
-    """Return the chat completion that a stream describes, as if it had not been streamed."""
+    """Return a streamed chat completion as if it had not been streamed.
+
+    Raises:
+        Failure: The stream is incomplete.
+    """
     message: dict[str, list[str]] = {}
     choice: dict[str, Any] = {}
     whole: dict[str, Any] = {}
+    is_done = is_damaged = False
     for line in content.splitlines():
-        if not line.startswith(b"data:"):
+        data = line.removeprefix(b"data:").strip()
+        if not line.startswith(b"data:") or not data:
             continue
         try:
-            event = msgspec.json.decode(line.removeprefix(b"data:"), type=dict[str, Any])
-        except MALFORMED_JSON:  # also the last event, [DONE]
+            event = msgspec.json.decode(data, type=dict[str, Any])
+        except MALFORMED_JSON:
+            is_done = is_done or data == b"[DONE]"
+            is_damaged = is_damaged or data != b"[DONE]"
             continue
         whole |= {name: event[name] for name in _KEPT if event.get(name) is not None}
         choices = event.get("choices")
@@ -37,6 +46,10 @@ def join_events(content: bytes) -> bytes:
         for name in _TEXTS:
             if isinstance(delta, dict) and isinstance(delta.get(name), str):
                 message.setdefault(name, []).append(delta[name])
+    is_over = is_done or "finish_reason" in choice
+    if (is_damaged or not is_over) and not (whole.get("error") or choice.get("error")):
+        problem = "has a damaged event" if is_damaged else "ended without finish_reason and [DONE]"
+        raise Failure("network", f"the streamed response {problem}", again=True)
     if message or choice:
         whole["choices"] = [choice | {"message": {name: "".join(pieces) for name, pieces in message.items()}}]
     return msgspec.json.encode(whole)

@@ -1,4 +1,4 @@
-"""Post JSON requests to the servers of a model, with pacing, time limits and retries."""
+"""Post JSON requests to a model's servers, with pacing, time limits and retries."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# A refusal comes sooner; a server that takes longer is generating a response.
+# Refusals arrive sooner than this; a server that takes longer is generating a response.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
-# If no connection ever succeeded, the URL is more likely wrong than the server down.
+# Maximum attempts if no connection has ever succeeded: the URL is more likely to be wrong than the server to be down.
 _FIRST_CONNECT_ATTEMPTS = 3
-# A case that has to wait longer is set aside, and another one is sent meanwhile.
+# A case that has to wait longer than this is set aside, and another one is sent in the meantime.
 _PARK_S = 2.0
-# At most this many times the concurrency is set aside: after a crash these cases count as sent.
+# Maximum number of cases set aside, as a multiple of the concurrency: after a crash, these cases count as sent.
 _MAX_PARKED = 8
-# Timers may fire early, and no call may go out before the time that the server set.
+# Safety margin: timers may fire early, and no call may be sent before the time that the server set.
 _MARGIN_S = 0.01
 
 
 class _ServerProbe:
-    """Wait for the first response before calls are sent concurrently: a wrong key then costs few calls.
+    """Hold back concurrent calls until the first response, so that a wrong key costs only a few calls.
 
-    `when_open` is called once, after the first response or if it is slow.
+    `when_open` is called once: after the first response, or if that response is slow.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ async def _keep_body(_failure: Failure) -> None:
 
 
 class Transport:
-    """The connection to the servers of one model.
+    """The connection to one model's servers.
 
     Args:
         proxies: The URLs to post to, one for each lane of the pacer, with their proxies.
@@ -88,14 +88,16 @@ class Transport:
         self._servers = {url.origin(): Server(url.origin(), proxy, policy.connect_s) for url, proxy in proxies.items()}
         self._headers, self._pacer, self._policy = headers, pacer, policy
         urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
-        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
+        hidden = [*keys, *(key for url in urls for key in secrets_in(url))]
+        self.scrubber = Scrubber(hidden)
+        self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
         self._parked = 0
         self.when_parked: Callable[[], object] = lambda: None
         self.probe = _ServerProbe()
 
     @property
     def parked(self) -> int:
-        """The number of cases that are set aside; above the maximum they count as running, which stops new ones."""
+        """The number of cases that are set aside. Cases above the maximum count as running, so no new ones start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(
@@ -104,7 +106,7 @@ class Transport:
         parse: Callable[[bytes], Completion],
         renew: Callable[[Failure], Awaitable[bytes | None]] = _keep_body,
     ) -> Completion:
-        """Post a body until a response can be parsed or the retries end; every call ends in an outcome.
+        """Post a body until a response can be parsed or the retries run out; every call gets an outcome.
 
         Args:
             body: The body of the request.
@@ -120,7 +122,7 @@ class Transport:
             queued = self._pacer.clock()
             lane = await self._pacer.enter(len(body), lane)
             started = self._pacer.clock()
-            # The time in the queue does not count.
+            # Time spent in the queue does not count.
             begin = started if begin is None else begin + started - queued
             self.probe.sending()
             try:
@@ -132,7 +134,7 @@ class Transport:
                     continue
                 self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
-                failure.detail = self._scrubber.clean(failure.detail)
+                failure.detail = self.scrubber.clean(failure.detail)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
@@ -143,7 +145,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def get(self, url: URL) -> bytes | None:
-        """Get a small page of a server with metadata; None if there is none."""
+        """Fetch a small metadata page from a server, or return None if there is none."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), None, limits)
@@ -156,10 +158,10 @@ class Transport:
         self.probe.close()
         for server in self._servers.values():
             server.close()
-        await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the loop
+        await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the event loop
 
     def _pause_before_retry(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
-        """Return the pause before the next attempt; None if there is none. Adds the reason to the failure."""
+        """Return the pause before the next attempt, or None if there is none, and add the reason to the failure."""
         policy = self._policy
         limit = min(policy.attempts, policy.paid_attempts) if failure.kind in PAID else policy.attempts
         if failure.kind == "connect" and not any(lane.heard for lane in self._pacer.lanes):
@@ -167,7 +169,7 @@ class Transport:
         if not failure.again or attempt >= limit:
             return None
         longest = min(policy.longest_pause_s, policy.first_pause_s * 3.0 ** (attempt - 1))
-        # Jitter is only added: the time that the server sets is the minimum.
+        # Jitter is only ever added, because the time set by the server is the minimum.
         pause = (failure.wait_s or longest / 2) + _MARGIN_S + random.random() * longest / 2
         if spent_s + pause <= policy.item_s:
             return pause
@@ -219,16 +221,16 @@ class Transport:
             lane.heard = True
 
     def without_keys(self, completion: Completion) -> Completion:
-        """Return a response without the keys."""
-        # A server may quote the key in a response, which is stored.
-        if not self._scrubber.has_keys:
+        """Return a completion with API keys removed."""
+        # A server may quote the key in a response, and responses are stored.
+        if not self._response_scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
         served = () if completion.served is None else astuple(completion.served)
         texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages))
-        if not self._scrubber.contains_key("\n".join([text for text in texts if text])):
+        if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
-        hide = self._scrubber.hide
+        hide = self._response_scrubber.hide
         return replace(
             completion,
             reply=hide(completion.reply) if completion.reply else completion.reply,
@@ -256,7 +258,7 @@ class Transport:
 
 
 def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
-    """Return the tokens of a response and of earlier attempts that may be billed."""
+    """Return the tokens of a response plus those of earlier attempts that may be billed."""
     if not earlier:
         return completion.usage
     total = Counter(earlier)

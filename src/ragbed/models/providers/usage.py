@@ -1,4 +1,4 @@
-"""Read the usage that a provider reports, in one form for all providers (see `runs/prices.py`)."""
+"""Normalise the token usage reported by providers (see `runs/prices.py`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-_COST_UNITS = 10**12  # of the reported cost, in a dollar
+_COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-# The fields of each count, in the order in which they are tried; a dot separates the names of nested objects.
+# The fields for each count, in the order in which they are tried; dots separate the names of nested objects.
 _FIELDS = {
     "in": ("prompt_tokens", "input_tokens"),
     "out": ("completion_tokens", "output_tokens"),
@@ -25,7 +25,7 @@ _COST = ("cost", "cost.total_cost")
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
-    """Return the valid counts of a response, and its cost if it is reported; None if there are none.
+    """Return a response's valid counts, and its cost if reported, or None if there are none.
 
     `in` includes cached and written prompt tokens, which Anthropic counts separately. `out` includes reasoning tokens,
     which Gemini and xAI count only in the total. Counts of 0 that only some providers report are left out.
@@ -55,12 +55,12 @@ def _look_up(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _is_count(value: object) -> bool:
-    """Return whether a value is a count; a boolean is an int in Python."""
+    """Return whether a value is a count; booleans are excluded, although they are ints in Python."""
     return type(value) is int and 0 <= value < 1 << 40
 
 
 def _read_cost(value: object) -> int | None:
-    """Return reported dollars in units; exactly, because the shortest decimal of a float is what the server sent."""
+    """Convert a cost in dollars to units, exactly: the shortest decimal form of a float is what the server sent."""
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

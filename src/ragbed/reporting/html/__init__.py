@@ -1,7 +1,7 @@
-"""Write a report as one HTML file, with its cases and without remote resources.
+"""Write a report as one HTML file that includes its cases and uses no remote resources.
 
-The report is in the file in both languages, so that it can be read and printed without JavaScript. Only its own script
-can run, which is allowed by its hash, and all data is inserted as text (`pages/markup.py`, `dom.js`).
+The file contains the report in both languages, so that it can be read and printed without JavaScript. Only its own
+script can run, because it is allowed by its hash, and all data is inserted as text (`pages/markup.py`, `dom.js`).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
-# The scripts in `pages/static` only use these two forms, so bundling needs no parser.
+# The scripts in `pages/static` use only these two forms, so bundling needs no parser.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
-    """Return the page.
+    """Return the report page.
 
     Args:
-        report: Content of the report.
-        packed: Cases.
+        report: The report's content.
+        packed: The packed cases.
         opens_in: Language that is shown first; that of the browser if None.
     """
     bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
@@ -53,12 +53,12 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
 
 
 def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
-    """Return a complete document, in which only its own script and style are allowed, by their hashes.
+    """Return a complete document that allows only its own script and style, by their hashes.
 
     Args:
-        title: Title of the window.
+        title: Window title.
         body: Content.
-        entry: Script in `pages/static`, which is bundled with its imports.
+        entry: Script in `pages/static`, to be bundled with its imports.
         lang: Language that is shown first; that of the browser if None, or English without JavaScript.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
@@ -79,7 +79,7 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
 
 
 def to_json(value: object) -> str:
-    """Return JSON without characters that could be read as markup."""
+    """Return JSON without characters that could be interpreted as markup."""
     encoded = msgspec.json.encode(value).decode()
     return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
@@ -135,7 +135,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
 
 
 def head(title: str, track: str, words: Locale) -> Node:
-    """Return the title of a page with its buttons."""
+    """Return the page heading with its buttons."""
     made = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
     return el(
         "div",
@@ -151,27 +151,27 @@ def head(title: str, track: str, words: Locale) -> Node:
 
 
 def _cases_note(packed: Packed, words: Locale) -> Node:
-    """Return the notes above the cases, which the script draws."""
+    """Return the notes above the cases, which are drawn by the script."""
     shown = len(msgspec.convert(packed.index["questions"], list))
     note = sections.rich(words("page.some", shown=shown, all=packed.questions)) if shown < packed.questions else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
 def _browser() -> Node:
-    """Return the element of the case browser; its text is shown until the script replaces it."""
+    """Return the placeholder for the case browser; its text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 
 
 def bundle(entry: str, read: Callable[[str], str]) -> str:
-    """Return a module and the modules that it imports as one script.
+    """Return a module and its imports as one script.
 
     Args:
         entry: Name of the module.
         read: Function that returns the text of a module.
 
     Raises:
-        ValueError: A module imports or exports in another form, or the imports are circular.
+        ValueError: A module uses another form of import or export, or the imports are circular.
     """
     done: dict[str, str] = {}
     _add_module(entry, read, done, ())

@@ -1,6 +1,6 @@
-"""Pack the cases of a report for a page: an index for filters, and compressed blocks that are unpacked on demand.
+"""Pack a report's cases for a page: an index for filters, and compressed blocks that are unpacked on demand.
 
-A document is in many cases and in their prompts; it is stored once per question.
+A document occurs in many cases and in their prompts, so it is stored only once per question.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_tr
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 
-MOST_BYTES = 8_000_000  # Size of all blocks, so that a report stays below 10 MB.
-MOST_TRIALS = 20_000  # Trials that are read into memory.
-_BLOCK_TRIALS = 200  # Trials that a browser unpacks in some milliseconds.
+MOST_BYTES = 8_000_000  # Maximum size of all blocks, so that a report stays below 10 MB.
+MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
+_BLOCK_TRIALS = 200  # Trials per block, which a browser unpacks in a few milliseconds.
 
 
-# Returns the judgements of a response, as `case.js` draws them.
+# Returns the judgements on a response in the form that `case.js` draws.
 Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
 
 
 class PackedQuestion(NamedTuple):
-    """A question, whose cases of all runs are in one block."""
+    """A question; its cases from all runs are in one block."""
 
     data: str
     item: str
@@ -38,7 +38,7 @@ class PackedQuestion(NamedTuple):
 
 @dataclass
 class Packed:
-    """The packed cases; `questions` counts all questions, also those that had no room."""
+    """The packed cases. `questions` counts all questions, including those that did not fit."""
 
     index: dict[str, object]
     blocks: list[str]
@@ -47,7 +47,7 @@ class Packed:
 
 @dataclass
 class _Group:
-    """A question: its texts, cases that refer to them, and trials that refer to their cases."""
+    """A question with its texts, the cases that refer to the texts, and the trials that refer to the cases."""
 
     texts: dict[str, int] = field(default_factory=dict)
     spans: list[object] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Group:
         return fields | {"documents": documents, "messages": messages}
 
     def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
-        """Yield a prompt as its own texts and the numbers of the documents between them."""
+        """Yield a prompt as literal texts, with document numbers in place of the documents."""
         start = 0
         for text in documents:
             found = content.find(text, start) if text else -1
@@ -105,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Pack the trials of runs; if there is not enough room, those of a fixed random sample of questions."""
+    """Pack the trials of runs. If they do not fit, pack those for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
@@ -125,7 +125,7 @@ def pack_cases(
 
 
 def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
-    """Return questions in a random but fixed order, up to the limit of trials, and the number of all questions."""
+    """Return questions in a random but fixed order, up to the trial limit, and the total number of questions."""
     counts: dict[PackedQuestion, int] = {}
     for folder in runs:
         with open_scored(folder) as store:
@@ -144,7 +144,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
 
 
 class _Packer:
-    """A writer of the blocks and the index."""
+    """Writes the blocks and the index."""
 
     def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []
@@ -159,7 +159,7 @@ class _Packer:
         self._waiting: list[tuple[object, ...]] = []
 
     def take(self, group: _Group) -> bool:
-        """Add a question, and return False if its full block had no room and was left out."""
+        """Add a question, and return False if this filled a block that did not fit and was therefore omitted."""
         if not group.trials:
             return True
         head = group.heads[0]
@@ -210,5 +210,5 @@ class _Packer:
 
 
 def _name(stored: StoredResult) -> tuple[object, ...]:
-    """Return a key that distinguishes the cases of a question, also with other instructions."""
+    """Return a key that distinguishes a question's cases, including those that differ only in instructions."""
     return (stored.case.case, stored.case.rotation, stored.case.messages)

@@ -1,4 +1,4 @@
-"""Write a leaderboard site: one page with all models, which links to the report of every run."""
+"""Write a leaderboard site: one page with all models, linked to the report on each run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SiteEntry(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A run that is not on the leaderboard, and the reason."""
+    """A run that is excluded from the leaderboard, with the reason."""
 
     name: str
     reason: str

@@ -16,7 +16,7 @@ from ragbed.reporting.summary import Paragraph
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 
-_SHORT = 8  # Cells of at most this many characters are not wrapped.
+_SHORT = 8  # Maximum number of characters in a cell that is not wrapped.
 _TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
 
 
@@ -26,7 +26,7 @@ def section(words: Locale, name: str, *children: Child | Iterable[Child] | None)
 
 
 def rich(text: str) -> list[Child]:
-    """Return a text of our own, with code between backticks."""
+    """Return one of our own texts, with parts in backticks as code."""
     return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
 
 
@@ -46,7 +46,7 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
 
 
 def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
-    """Return one card per model, with a paragraph per language of the data, or None if there are none."""
+    """Return one card per model, with a paragraph for each data language, or None if there are no paragraphs."""
     cards: dict[str, list[Node]] = {}
     for one in paragraphs:
         lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
@@ -57,7 +57,7 @@ def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
 
 
 def claims(findings: Sequence[ClaimFinding], words: Locale) -> Node:
-    """Return the decided claims with their evidence, and the others folded."""
+    """Return the decided claims with their evidence, and the other claims collapsed."""
     decided, unclear, missing = split_findings(findings)
     return el(
         "div",
@@ -107,7 +107,7 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 
 def tables(report: Report, words: Locale) -> Node:
-    """Return the tables of a report."""
+    """Return the tables in a report."""
     printed = el("p", words("page.printed")) if report.has_printed else None
     return el("div", el("p", words("page.rates")), printed, [_table(one, words) for one in report.tables])
 
@@ -132,7 +132,7 @@ def _table(one: ReportTable, words: Locale) -> Node:
     return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
 
 
-# Tables whose headings are numbers, the same in every language.
+# Tables whose headings are numbers, which are the same in every language.
 _BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
 
 
@@ -140,14 +140,14 @@ def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
     return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
 
 
-# Definitions of what figures show and no table has.
+# Definitions of metrics that are shown in figures but not in tables.
 _OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
-_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Endings of metrics that share a definition.
+_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Suffixes of metrics that share a definition.
 _COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
 def method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
-    """Return the definitions of the metrics and causes of errors on a page, and the method."""
+    """Return the method and the definitions of the metrics and error causes that appear on a page."""
     texts, headings = words.section("definitions"), words.section("columns")
     metrics: list[list[Child]] = [
         [
@@ -173,7 +173,7 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
 
 
 def shown_metrics(report: Report) -> set[str]:
-    """Return the names of the definitions for all tables, the leaderboard and the figures of a report."""
+    """Return the names of the definitions for all of a report's tables and figures and its leaderboard."""
     shown = {column.metric for one in report.tables for column in one.columns}
     shown |= {column.metric for row in make_standings(report.shown, report.track)
               for column in COLUMNS if column.name in row.cells}  # fmt: skip
@@ -191,13 +191,13 @@ def table(
     class_: str | None = None,
     captioned: bool = False,
 ) -> Node:
-    """Return a table that scrolls if it is too wide; columns of numbers are aligned right.
+    """Return a table that scrolls if it is too wide; numeric columns are right-aligned.
 
     Args:
         columns: Headings.
         rows: Cells.
         label: Label for screen readers.
-        class_: CSS class; with `cards` a phone shows each row as a card, with the headings beside the cells.
+        class_: CSS class; with `cards`, phones show each row as a card, with the headings beside the cells.
         captioned: Whether the label is also shown as a caption.
     """
     lines = [list(row) for row in rows]
@@ -243,7 +243,7 @@ def _is_number(cell: Child) -> bool:
 
 
 def _cell(estimate: Estimate | None, column: TableColumn | None = None) -> Node:
-    """Return a number with its interval; its tooltip shows n."""
+    """Return a number with its interval and a tooltip that shows n."""
     value, _, interval = show(estimate, column).partition(" ")
     title = None if estimate is None else f"n = {estimate.n}"
     return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=title,

@@ -1,6 +1,6 @@
 """The scripts, styles and charts that all pages share.
 
-`static/` contains ES modules and a style sheet without a build step or a framework. Servers serve the files, and the
+`static/` contains ES modules and a style sheet that need no build step or framework. Servers serve the files, and the
 single-file report contains them.
 """
 
@@ -12,5 +12,5 @@ from importlib.resources import files
 
 @cache
 def read_static(name: str) -> str:
-    """Return a static file."""
+    """Return the text of a static file."""
     return (files(__package__) / "static" / name).read_text(encoding="utf-8")

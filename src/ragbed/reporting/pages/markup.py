@@ -1,4 +1,4 @@
-"""HTML and SVG as trees. Text from models, documents and file names stays text, because only `write` creates markup."""
+"""HTML and SVG as trees. Only `write` creates markup, so it escapes all text from models, documents and file names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Child: TypeAlias = "Node | str"
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
-# Characters that XML does not allow, not even escaped.
+# Characters that XML does not allow even if they are escaped.
 _UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class Node:
-    """An element."""
+    """An HTML or SVG element."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...] = ()
@@ -34,9 +34,9 @@ def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | 
 
     Args:
         tag: Name of the element.
-        children: Nodes and texts, or lists of them; None is left out.
+        children: Nodes and texts, or lists of them; None is omitted.
         attributes: `class_` and `for_` are for reserved names, `data_x` for `data-x`. True writes the name alone;
-            None and False leave it out.
+            None and False omit it.
     """
     flat: list[Child] = []
     for child in children:
@@ -64,12 +64,12 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
 
 
 def write(node: Child) -> str:
-    """Return the tree as text, which is valid HTML, and XML for SVG."""
+    """Return the tree as text: valid HTML, and valid XML for SVG."""
     return "".join(_write(node))
 
 
 def clean(text: str) -> str:
-    """Replace characters that no document can contain."""
+    """Replace characters that documents cannot contain."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 
@@ -94,5 +94,5 @@ def _text(text: str) -> str:
 
 
 def _number(value: str | float) -> str:
-    """Round coordinates to a tenth, which keeps files small."""
+    """Round a coordinate to one decimal, which keeps files small."""
     return value if isinstance(value, str) else f"{round(value, 1) + 0.0:g}"

@@ -1,9 +1,9 @@
-"""Engines, which run long work on this machine or on a cluster; the results are the same, byte by byte.
+"""Engines, which run long work on this machine or on a cluster with byte-identical results.
 
 To add one, write a module with a class that has the methods of `Engine`, and add a line to ENGINES.
 """
 
-# ruff: noqa: PLC0415  # an engine is imported when it is used, because the libraries load slowly
+# ruff: noqa: PLC0415  # Engines are imported on first use because their libraries are slow to load.
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ __all__ = ["ENGINES", "Engine", "EngineSpec", "ReplicaSpec", "open_engine"]
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """The engine that the user chose, with its options."""
+    """The engine chosen by the user, with its options."""
 
     engine: str = "local"
-    cluster: str | None = None  # address of a Ray cluster; auto: this user's cluster here; None: a new cluster
-    share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of a model
-    workers: int | None = None  # processes of the local engine
+    # Address of a Ray cluster; "auto" for this user's cluster on this machine, None for a new one.
+    cluster: str | None = None
+    share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of each model
+    workers: int | None = None  # number of processes for the local engine
     # Called with messages for the user.
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
 
@@ -45,10 +46,10 @@ ENGINES: dict[str, Callable[[EngineSpec], Engine]] = {"local": _local, "ray": _r
 
 
 def open_engine(spec: EngineSpec) -> Engine:
-    """Open the engine of a spec.
+    """Open the engine described by a spec.
 
     Raises:
-        UnknownName: There is no engine of that name.
+        UnknownName: There is no engine with that name.
         UsageError: Its library is not installed, or the cluster does not exist.
     """
     if spec.engine not in ENGINES:

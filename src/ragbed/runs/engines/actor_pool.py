@@ -1,7 +1,7 @@
-# ruff: noqa: ANN401  # Ray is imported where it is used and has no types for actors
-"""A pool of workers on a cluster, which appears as one worker.
+# ruff: noqa: ANN401  # Ray is imported on first use and has no types for actors.
+"""Present a pool of cluster workers as a single worker.
 
-Ray starts workers, places them and restarts them elsewhere when they end. The jobs of a worker that ended are reported
+Ray starts workers, places them and restarts them elsewhere when they die. The jobs of a dead worker are reported
 as lost, because only the caller knows whether they may be repeated.
 """
 
@@ -19,25 +19,23 @@ from ragbed.models.base import WorkerLost
 from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
-_MAX_ENDS = 5  # times in a row that a worker may end without a finished job
-_RETRY_S, _WARN_AFTER_S = (
-    0.5,
-    60.0,
-)  # time between checks for a free node, and time until the user is warned that there is none
-_HOLD_S = 0.02  # time that a job for a busy worker waits for others, to be sent together
-_MAX_CALLS = 100  # concurrent calls to a worker's process: one waits for results, the others send jobs
-_MAX_MESSAGE = 300  # characters of Ray's messages that are shown
+_MAX_ENDS = 5  # maximum consecutive times that a worker may die without finishing a job
+# Seconds between checks for a free node, and until the user is warned that there is none.
+_RETRY_S, _WARN_AFTER_S = 0.5, 60.0
+_HOLD_S = 0.02  # how long to hold a job for a busy worker so that it can be sent together with others
+_MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
+_MAX_MESSAGE = 300  # maximum characters of Ray's messages to show
 
 
 @dataclass(eq=False)
 class _Member:
-    """A worker of the pool; `room` is 0 until it is ready, `ends` counts ends in a row without a finished job."""
+    """A worker in the pool; `room` is 0 until it is ready, and `ends` counts its deaths since the last finished job."""
 
     actor: Any
     room: int = 0
     spare: int = 0
     jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
-    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs that are sent in the next iteration
+    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs to send in the next iteration
     ends: int = 0
 
     def __post_init__(self) -> None:
@@ -49,7 +47,7 @@ class _Member:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the worker has jobs for a while."""
+        """Whether the worker has enough jobs for a while."""
         return len(self.jobs) - len(self.outbox) > self.room - self.spare // 2
 
     def send(self) -> None:
@@ -58,11 +56,11 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs that are missing in it are lost and started again.
+        """Process a worker's report; jobs missing from it fail with WorkerLost.
 
         Args:
             update: The report.
-            given: The number of the last job before the request; younger ones may be on their way.
+            given: The number of the last job before the request; later ones may still be on their way.
         """
         self.room = update.room
         if update.ended:
@@ -74,7 +72,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Drop all jobs after the worker ended."""
+        """Drop all jobs after the worker has died."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)
@@ -90,14 +88,14 @@ class _Member:
 
 
 class ActorPool:
-    """Workers on a cluster as one worker.
+    """A pool of cluster workers that acts as one worker.
 
     Args:
         ray: The library.
         make: Creates a worker; called on the cluster.
-        share: The number of workers and the resources of each.
-        tell: Called if a worker is given up while others continue.
-        tries: How many times a job is tried if its worker ends.
+        share: The number of workers and the resources for each.
+        tell: Called if a worker is abandoned while others continue.
+        tries: Maximum attempts for a job whose workers die.
 
     Attributes:
         changed: Called whenever the room changes.
@@ -122,16 +120,16 @@ class ActorPool:
 
     @property
     def room(self) -> int:
-        """The number of concurrent jobs of all workers."""
+        """The total number of concurrent jobs for all workers."""
         return sum(member.room for member in self._members)
 
     @property
     def spare(self) -> int:
-        """The number of jobs that only wait, of all workers."""
+        """The total number of jobs that are only queued, for all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
-        """Start the workers and wait for the first of them.
+        """Start the workers and wait until the first one is ready.
 
         Raises:
             RagbedError: No worker could be started.
@@ -149,8 +147,8 @@ class ActorPool:
         """Give a job to the worker with the most room and return its result.
 
         Raises:
-            WorkerLost: The worker ended, and the pool does not retry.
-            RagbedError: No worker is left, the job failed, or all workers that tried it ended.
+            WorkerLost: The worker died, and the pool does not retry.
+            RagbedError: No worker is left, the job failed, or all workers that tried it died.
         """
         if self._tries == 1:
             return await self._do_once(job)
@@ -171,7 +169,7 @@ class ActorPool:
             await self._wait()
 
     async def close(self) -> None:
-        """Terminate the workers, even during a job."""
+        """Terminate the workers, even if they are busy."""
         tasks, members, self._tasks, self._members, self._what = self._tasks, self._members, [], [], None
         for task in tasks:
             task.cancel()
@@ -181,7 +179,7 @@ class ActorPool:
 
     def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        if not member.outbox:  # jobs that arise in the meantime are sent together
+        if not member.outbox:  # jobs added in the meantime are sent together
             loop.call_later(_HOLD_S if member.is_busy else 0, member.send)
         self._given += 1
         member.outbox.append((self._given, job))
@@ -209,14 +207,14 @@ class ActorPool:
             )
         except RagbedError as error:
             self._retire(member, error)
-        except Exception as error:  # callers that wait for results must get every error
+        except Exception as error:  # callers waiting for results must receive every error
             self._retire(member, RagbedError(f"a worker failed: {error!r}."))
 
     async def _open(self, member: _Member) -> int:
-        """Open a worker if necessary; return how many times it was opened.
+        """Open a worker if necessary, and return how many times it has been opened.
 
         Raises:
-            RagbedError: It cannot, or it differs from the others.
+            RagbedError: It cannot be opened, or it differs from the others.
         """
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
@@ -270,7 +268,7 @@ class ActorPool:
 
 
 def check_version(worker: str, driver: str) -> None:
-    """Refuse a worker with another version of ragbed, whose results might differ.
+    """Reject a worker with a different version of ragbed, whose results might differ.
 
     Raises:
         RagbedError: The versions differ.
@@ -283,19 +281,19 @@ def check_version(worker: str, driver: str) -> None:
 
 
 def lacks_ragbed(error: Exception) -> bool:
-    """Return whether a worker could not start because ragbed is not installed there."""
+    """Return whether a worker could not start because ragbed is not installed on its node."""
     return "No module named 'ragbed'" in str(error)
 
 
 def explain_start_failure(error: Exception) -> str:
-    """Return why a worker could not start, and the fix."""
+    """Explain why a worker could not start, and how to fix it."""
     if lacks_ragbed(error):
         return f"the workers have no ragbed; install it on every node: pip install 'ragbed[ray]=={__version__}'"
     return f"a worker cannot start: {_brief(error)}. All results are stored; rerun the same command to resume."
 
 
 def _brief(error: Exception) -> str:
-    """Return Ray's message in one line; for a killed process Ray only reports a lost connection."""
+    """Shorten Ray's message to one line; for a killed process, Ray reports only a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was ended, or its node is gone"

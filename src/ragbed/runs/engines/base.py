@@ -1,4 +1,4 @@
-"""The interfaces of engines and of their workers."""
+"""The interfaces for engines and their workers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Worker(Protocol[Job_contra, Result_co]):
-    """A worker for one kind of job, with its resources, e.g. a model or a process that reads documents."""
+    """A worker for one type of job, with its resources, e.g. a model or a process that reads documents."""
 
     @property
     def room(self) -> int:
-        """The number of concurrent jobs, which may grow."""
+        """The maximum number of concurrent jobs, which may grow."""
 
     @property
     def spare(self) -> int:
-        """How many of these jobs only wait, so that the worker is never idle; their results can be sent together."""
+        """How many of these jobs are only queued to keep the worker busy; their results can be sent together."""
 
     async def begin(self) -> str:
-        """Get ready and return the worker's identity, which must be the same for all workers of a pool."""
+        """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
 
     async def do(self, job: Job_contra) -> Result_co:
-        """Do a job.
+        """Do a job and return its result.
 
         Raises:
-            WorkerLost: The worker ended, and it is unknown how far it got; the job can be repeated.
+            WorkerLost: The worker died, and it is unknown how far it got; the job can be repeated.
         """
 
     async def close(self) -> None:
@@ -43,7 +43,7 @@ class Worker(Protocol[Job_contra, Result_co]):
 
 @dataclass(frozen=True)
 class ReplicaSpec:
-    """The number of workers on a cluster, and the resources of each."""
+    """The number of workers on a cluster, and the resources for each."""
 
     count: int = 1
     cpus: float = 1.0
@@ -51,9 +51,9 @@ class ReplicaSpec:
 
 
 class Engine(Protocol):
-    """An engine for long work; only the main process writes.
+    """An engine for long-running work; only the main process writes.
 
-    `shares_disk` says whether workers can open the files of this process.
+    `shares_disk` says whether workers can open this process's files.
     """
 
     shares_disk: bool
@@ -63,19 +63,19 @@ class Engine(Protocol):
         """The number of concurrent workers."""
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a pure function to jobs and yield the results in their order, computed only a little ahead.
+        """Apply a pure function to jobs and yield the results in order, computing only slightly ahead.
 
         The function must be at module level, and jobs and results must be picklable.
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return one worker that represents all; `make` creates a worker for a number of cores.
+        """Return one worker that represents them all; `make` creates a worker for a number of cores.
 
-        A job whose worker ends is repeated by another one, so it must be idempotent.
+        A job whose worker dies is repeated by another one, so it must be idempotent.
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open the model of a model string; limits apply to all its replicas together."""
+        """Open the model named by a model string; limits apply to all its replicas together."""
 
     def close(self) -> None:
         """Release all resources."""

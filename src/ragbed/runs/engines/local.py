@@ -1,4 +1,4 @@
-"""The local engine: work in this process and, if it takes long, in further processes."""
+"""The local engine, which works in this process and starts more processes for long work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished before
-_AHEAD = 3  # jobs per process that run or wait to be taken, to bound memory
+_ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished by then
+_AHEAD = 3  # maximum jobs per process that are running or queued, to bound memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -29,8 +29,8 @@ class LocalEngine:
     """The default engine.
 
     Args:
-        workers: Number of processes, which does not affect the results; None for the number of cores.
-        alone_s: Seconds of work before further processes are started.
+        workers: Number of processes; None for the number of cores. It does not affect the results.
+        alone_s: Seconds of work before more processes are started.
     """
 
     shares_disk = True
@@ -61,7 +61,7 @@ class LocalEngine:
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -82,7 +82,7 @@ class LocalEngine:
 
 
 def _start_pool(workers: int) -> ProcessPoolExecutor:
-    # These imports are slow, and most work ends before a pool is needed.
+    # These imports are slow, and most work is finished before a pool is needed.
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
 
     from ragbed.runs.engines.spawning import SafeSpawnContext, safe_path  # noqa: PLC0415
@@ -92,13 +92,13 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and end with the parent."""
+    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and exit with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent exits; otherwise the workers of a killed parent would wait for work for ever."""
+    """Exit when the parent exits; otherwise, the workers of a killed parent would wait for work forever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

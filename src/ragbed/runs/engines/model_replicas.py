@@ -1,4 +1,4 @@
-"""Replicas of a model on a cluster, which appear as one model; limits apply to all of them together."""
+"""Present a model's replicas on a cluster as one model; limits apply to all replicas together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ragbed.schema import Case, Completion
 if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
 
-# Endings of the environment variables that are sent to the workers: keys and URLs. The others are the worker's own.
+# Suffixes of the environment variables that are sent to the workers: keys and URLs. Workers use their own values for
+# all others.
 _CARRIED = (
     "_API_KEY",
     "_BASE_URL",
@@ -28,28 +29,28 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class ModelWorker:
-    """A model on a worker; every finished case makes room for another at once, so none is spare."""
+    """A model on a worker; every finished case makes room for another immediately, so no jobs are queued."""
 
     spare = 0
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
-        # This runs on another machine, whose environment is used for everything that is not sent.
+        # This runs on another machine, whose own environment provides everything that is not sent.
         environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
         self.begin, self.close = self._model.identity, self._model.close
 
     @property
     def room(self) -> int:
-        """The concurrency of the model; parked cases are additional."""
+        """The model's concurrency plus the number of parked cases."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
     async def do(self, job: tuple[Case, int]) -> Completion:
-        """Call the model for a case and a repeat."""
+        """Call the model for a case and repeat."""
         return await self._model.complete(*job)
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
-    """Return the configuration of each of several replicas, with its share of the user's limits."""
+    """Return the configuration for each of several replicas, with its share of the user's limits."""
     carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
     return replace(
         wish,
@@ -61,7 +62,7 @@ def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
 
 
 class ReplicatedModel:
-    """Replicas of a model as one.
+    """A model's replicas presented as one model.
 
     Args:
         model: The same model in this process, which makes the requests but loads nothing.
@@ -89,7 +90,7 @@ class ReplicatedModel:
         return completion
 
     def _fit(self) -> None:
-        """Set the concurrency; it is at least 1, so that a case waits while all replicas are restarted."""
+        """Set the concurrency; it is at least 1, so that a case can wait while all replicas restart."""
         room = max(1, self._pool.room)
         fits = room if self._max_cases is None else min(room, self._max_cases)
         has_grown, self.concurrency = fits > self.concurrency, fits

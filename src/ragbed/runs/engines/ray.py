@@ -1,9 +1,9 @@
-"""The Ray engine: functions are tasks of a cluster, models and readers are actors, which Ray places and restarts.
+"""The Ray engine: functions run as cluster tasks; models and readers are actors that Ray places and restarts.
 
 This process is the only one that plans, decides and writes. Nothing is detached: everything ends with this process.
 """
 
-# ruff: noqa: PLC0415, ANN401  # Ray takes a second to import and has no types for remote functions
+# ruff: noqa: PLC0415, ANN401  # Ray takes a second to import and has no types for remote functions.
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
 
 INSTALL = "pip install 'ragbed[ray]'"
-_AHEAD = 3  # jobs per core that run or wait to be taken
-_RETRIES = 20  # how many workers may end during one job; more than is likely
+_AHEAD = 3  # maximum jobs per core that are running or queued
+_RETRIES = 20  # maximum workers that may die during one job; more than is likely
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
-# The preface of an HTTP/2 (and gRPC) client with its settings, to which a server responds with its own.
+# The preface of an HTTP/2 (or gRPC) client with its settings, to which a server responds with its own.
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
 Job = TypeVar("Job")
@@ -44,12 +44,12 @@ Result = TypeVar("Result")
 
 
 class RayEngine:
-    """The engine of a Ray cluster.
+    """An engine that runs work on a Ray cluster.
 
     Args:
         address: The head node's address, e.g. 10.0.0.1:6379. auto: this user's cluster on this machine. local or None:
             a new cluster on this machine, which only this process can use.
-        share: The number of replicas of a model and the resources of each.
+        share: The number of replicas of each model and the resources for each replica.
         tell: Called with messages for the user.
 
     Raises:
@@ -62,18 +62,18 @@ class RayEngine:
         self._share, self._tell = share, tell
         self._ray = _import_ray()
         self._started = ExitStack()
-        self._joins = not self._ray.is_initialized()  # a notebook may have joined before
+        self._joins = not self._ray.is_initialized()  # a notebook may have joined already
         if self._joins:
             with _keeping_signals():
                 self._connect(address or _OWN)
 
     @property
     def workers(self) -> int:
-        """The number of cores of the cluster."""
+        """The number of cores in the cluster."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """See `Engine`; Ray moves a job to another worker if its worker or node ends."""
+        """See `Engine`; Ray moves a job to another worker if its worker or node dies."""
         task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         max_waiting = self.workers * _AHEAD
@@ -89,18 +89,18 @@ class RayEngine:
                 self._ray.cancel(left, force=True)
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a pool with a worker for each core."""
+        """Return a pool with one worker per core."""
         return ActorPool(self._ray, partial(make, 1), ReplicaSpec(self.workers), self._tell, _RETRIES)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open replicas of the model, as many as the user set."""
+        """Open as many replicas of the model as the user requested."""
         self._check_room()
         model = open_model(spec, lambda name: replace(wish, model=name, loads=False))
         make = partial(ModelWorker, spec, share_wish(wish, self._share.count))
         return ReplicatedModel(model, ActorPool(self._ray, make, self._share, self._tell), wish.connections)
 
     def close(self) -> None:
-        """Leave the cluster, which then ends this process's workers. A cluster that was started here ends."""
+        """Leave the cluster, which then stops this process's workers. A cluster that was started here is shut down."""
         if self._joins:
             self._ray.shutdown()
         self._started.close()
@@ -120,14 +120,14 @@ class RayEngine:
         except ConnectionError as error:
             raise UsageError(f"{address} responds, but is not a Ray cluster: {_line(error)}") from None
         except RuntimeError as error:
-            self._ray.shutdown()  # Ray may have joined before it failed.
+            self._ray.shutdown()  # Ray may have joined before the failure.
             reason, fix = f"cannot be joined: {_line(error)}", ""
             if "Version mismatch" in str(error):
                 reason, fix = f"has other versions: {_line(error)}", " Install the cluster's versions here."
             raise UsageError(f"the cluster at {address} {reason}{fix}") from None
 
     def _start(self, quiet: dict[str, Any]) -> None:
-        """Start a cluster that listens only on loopback, requires a token and ends with this process."""
+        """Start a cluster that listens only on loopback, requires a token and exits with this process."""
         short = None if sys.platform == "win32" else "/tmp"  # noqa: S108 - socket paths must be short
         folder = tempfile.mkdtemp(prefix="rb-", dir=short)
         self._started.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -140,7 +140,7 @@ class RayEngine:
             raise
 
     def _check_room(self) -> None:
-        """Check that one replica fits on some node; the number is not checked, because the cluster may grow."""
+        """Check that one replica fits on a node; their number is not checked, because the cluster may grow."""
         wanted = {"CPU": self._share.cpus, "GPU": self._share.gpus}
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
@@ -160,7 +160,7 @@ class RayEngine:
 
 
 def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
-    """Do a job as a task of the cluster; Ray needs a plain function, and `work` may be a partial one."""
+    """Do a job as a cluster task; Ray needs a plain function, and `work` may be a partial."""
     check_version(__version__, version)
     return work(job)
 
@@ -171,14 +171,14 @@ def _import_ray() -> Any:
         import ray.exceptions
     except ModuleNotFoundError:
         raise UsageError(f"engine=ray needs the library ray, which is not installed: {INSTALL}") from None
-    # Ray prints messages about ended workers to stdout, where they would break --json; ragbed reports them itself.
+    # Ray prints messages about dead workers to stdout, where they would break --json; ragbed reports them itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
 
 
 @contextmanager
 def _loopback_only(ray: Any) -> Iterator[None]:
-    """Make Ray listen on 127.0.0.1 as on macOS; on Linux it replaces every loopback address."""
+    """Make Ray listen on 127.0.0.1, as on macOS; on Linux, it replaces every loopback address."""
     constants = ray._private.ray_constants
     before = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
@@ -200,7 +200,7 @@ def _new_token() -> Iterator[None]:
 
 
 def _reload_token() -> None:
-    """Make Ray read its authentication settings from the environment again, which it caches."""
+    """Make Ray reload its authentication settings, which it caches, from the environment."""
     from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]  # compiled
 
     Config.initialize("")
@@ -208,7 +208,7 @@ def _reload_token() -> None:
 
 
 def _find_running(ray: Any) -> str:
-    """Return the address of the cluster that `ray start` started last on this machine, if it is this user's."""
+    """Return the address of the cluster most recently started with `ray start` here, if it belongs to this user."""
     import psutil  # type: ignore[import-untyped]  # a dependency of Ray
 
     address = ray._private.utils.read_ray_address()
@@ -228,7 +228,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the address of the head node; a wrong one is detected in seconds, while Ray takes minutes."""
+    """Return the head node's address; a wrong one is detected in seconds, whereas Ray takes minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -236,7 +236,7 @@ def _check_address(address: str, own_ip: str) -> str:
             "of the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
-        host = own_ip  # Ray does the same, because a head node listens there
+        host = own_ip  # Ray does the same, because a head node listens on this address
     try:
         line = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
     except (OSError, OverflowError) as error:  # OverflowError: the port number is too large
@@ -253,7 +253,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server uses gRPC, as head nodes do; with TLS, Ray checks it."""
+    """Return whether the server uses gRPC, as head nodes do; if it uses TLS, Ray checks it."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True
@@ -264,14 +264,14 @@ def _is_grpc(line: socket.socket) -> bool:
 
 
 def _check_token(ray: Any, address: str, listens_at: str) -> None:
-    """Report a missing or wrong token at once; Ray would retry for half a minute."""
+    """Report a missing or wrong token immediately; Ray would retry for half a minute."""
     from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
     try:
         GcsClient(address=listens_at)
     except ray.exceptions.RayError as error:
         if "AuthToken" not in str(error):
-            return  # ray.init has a better message
+            return  # ray.init gives a better message
         raise UsageError(
             f"the cluster at {address} needs a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to the output of "
             "`ray get-auth-token` on its head node."

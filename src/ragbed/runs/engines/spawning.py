@@ -1,9 +1,9 @@
-"""Child processes that import neither from the current folder nor the main module.
+"""Start child processes that import neither from the current folder nor the main module.
 
 Python puts the current folder first on the path of a process that is started with `-c`, as `multiprocessing` does.
 A file such as `msgspec.py` in a folder of downloaded data would then run in every child. `multiprocessing` also imports
 the main module in every child, so a script that calls `ragbed.score` without `if __name__ == "__main__":` would start
-itself again. Work is always a function of another module.
+itself again. The work is always a function in another module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ragbed import environment
 
 
 def safe_path() -> AbstractContextManager[None]:
-    """Keep the current folder off the import path of every Python process that is started inside."""
+    """Keep the current folder off the import path of every Python process started within the context."""
     return environment.temporary({"PYTHONSAFEPATH": "1"})
 
 
@@ -43,7 +43,7 @@ class _SafeProcess(SpawnProcess):
 
 
 class SafeSpawnContext(SpawnContext):
-    """The spawn context of `multiprocessing` for processes that import nothing of the user's.
+    """A `multiprocessing` spawn context for processes that import none of the user's modules.
 
     Semaphores and queues start a process too (the resource tracker): create them, or the pool that does, inside
     `safe_path`.

@@ -1,6 +1,6 @@
-"""The worker of a pool as an actor of the cluster: it takes jobs and returns results in batches.
+"""Run a pool's worker as a cluster actor that takes jobs and returns results in batches.
 
-A call between two processes takes most of a millisecond, a job in it almost nothing. So jobs that arise together are
+A call between two processes takes nearly a millisecond, a job in it almost nothing. So jobs that arrive together are
 sent together, and so are results that are ready.
 """
 
@@ -17,15 +17,15 @@ from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
-_GATHER_S = 0.005  # time to wait for further results after the first, because results often come in bursts
-_GATHER_SPARE_S = 0.5  # the same if further jobs are waiting: half of them may end before new ones are needed
+_GATHER_S = 0.005  # how long to wait for more results after the first, because results often come in bursts
+_GATHER_SPARE_S = 0.5  # the same if more jobs are queued: half of them may finish before new ones are needed
 _QUIET_S = 20.0  # time without a result after which a worker reports its jobs
 
 
 class WorkerReady(NamedTuple):
-    """The report of an opened worker.
+    """The report from a worker that has been opened.
 
-    `version` is that of ragbed, `what` the worker's identity, and `opened` how many times it was opened: answers to
+    `version` is ragbed's version, `what` the worker's identity, and `opened` how many times it was opened: answers to
     older requests are stale.
     """
 
@@ -37,7 +37,7 @@ class WorkerReady(NamedTuple):
 
 
 class FinishedJob(NamedTuple):
-    """The result or the error of a job."""
+    """The result or error of a job."""
 
     number: int
     result: Any
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """The report of a running worker; after a quiet time `held` has its jobs, so that lost ones are noticed."""
+    """The report from a running worker; after a quiet period, `held` lists its jobs, so that lost jobs are noticed."""
 
     room: int
     ended: list[FinishedJob]
@@ -53,7 +53,7 @@ class WorkerUpdate(NamedTuple):
 
 
 class WorkerActor:
-    """A worker in a process of the cluster."""
+    """A worker in a process on the cluster."""
 
     def __init__(self) -> None:
         self._worker: Worker[Any, Any] | None = None
@@ -67,11 +67,11 @@ class WorkerActor:
         return True
 
     async def open(self, make: Callable[[], Worker[Any, Any]], folder: str) -> WorkerReady | RagbedError:
-        """Create the worker; if it is opened again, because it seemed to be lost, it drops its jobs.
+        """Create the worker; if it is reopened because it seemed lost, it drops its jobs.
 
         Args:
             make: Creates the worker.
-            folder: The current folder of the driver, for relative paths, if it exists here.
+            folder: The driver's current folder, used for relative paths if it exists here.
         """
         for task in self._tasks.values():
             task.cancel()
@@ -89,15 +89,15 @@ class WorkerActor:
             return error
 
     async def give(self, jobs: Sequence[tuple[int, object]]) -> None:
-        """Start jobs, each with its number."""
+        """Start jobs; each comes with its number."""
         for number, job in jobs:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return the finished jobs once there are any, or a report after a while.
+        """Return finished jobs as soon as there are any, or a report after a while.
 
         Args:
-            opened: The opening that the caller knows; the results of earlier ones are discarded.
+            opened: The latest opening known to the caller; results from earlier ones are discarded.
         """
         try:
             async with asyncio.timeout(_QUIET_S):

@@ -1,4 +1,4 @@
-"""Instructions as text files: one folder per set, with one folder per language.
+"""Load instructions from text files: one folder per set, with one subfolder per language.
 
 A set has up to four files per language: `system.md` and `user.md` for cases with documents, `closed-book.system.md` and
 `closed-book.user.md` for cases without. `{DOCS}` and `{QUERY}` are placeholders for the documents and the question. One
@@ -20,7 +20,7 @@ from ragbed.io.locations import read_regular, report_errors
 from ragbed.schema import Lang, Message
 from ragbed.testbeds.prompts.strategies import fill, read_texts
 
-# The response that the instruction requests if no document has the answer (paper, Figure 3).
+# The response that the instruction requests if no document contains the answer (paper, Figure 3).
 REFUSAL: dict[Lang, str] = {
     "en": "I can not answer the question because of the insufficient information in documents.",
     "zh": "文档信息不足，因此我无法基于提供的文档回答该问题。",
@@ -42,7 +42,7 @@ class Instructions:
     """The texts that turn a question and its documents into messages.
 
     Args:
-        sets: Names of the included sets; a file is taken from the first that has it.
+        sets: Names of the bundled sets; each file is taken from the first set that has it.
         folder: The user's own folder with the same files, which override those of the sets.
         strategy: A prompting strategy for cases with documents.
     """
@@ -82,7 +82,7 @@ class Instructions:
 
     @cached_property
     def own(self) -> str | None:
-        """A short hash of all texts if some are from the user's folder, else None."""
+        """A short hash of all texts if any come from the user's folder, otherwise None."""
         if self.folder is None:
             return None
         together = "\0".join(self._texts[key] for key in sorted(self._texts))
@@ -95,7 +95,7 @@ class Instructions:
 
 
 def prompt_hash(messages: Sequence[Message]) -> str:
-    """Return a short hash of messages, by which the logs of other harnesses identify a prompt."""
+    """Return a short hash of messages, which identifies a prompt in other harnesses' logs."""
     text = "\0".join(f"{message.role}\0{message.content}" for message in messages)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""Citation marks in a response, e.g. `[2]`: find, remove and read them.
+"""Find, remove and parse citation marks in a response, e.g. `[2]`.
 
 docs/reference/metrics.md lists the accepted forms.
 """
@@ -15,24 +15,24 @@ from ragbed.text import split_sentences
 _PREFIX = r"(?:(?:documents?|docs?|sources?|no\.?)\s*|(?:文档|资料|来源|文献)\s*)?"
 _NUMBERS = rf"{_PREFIX}\d{{1,9}}(?:\s*(?:[-–—~至到]|[,;，、；]|and|&|和)\s*{_PREFIX}\d{{1,9}})*"
 _SQUARE = re.compile(rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]", re.IGNORECASE)
-# Round brackets also enumerate, so they are citations only at the end of a clause.
+# Round brackets are also used for enumerations, so they count as citations only at the end of a clause.
 _ROUND = re.compile(
     rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))", re.IGNORECASE | re.MULTILINE
 )
 _RANGE = re.compile(r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?")
 _WORD = re.compile(r"\w")
-_MAX_RANGE = 200  # the largest number of documents; a longer range is one fabricated citation
+_MAX_RANGE = 200  # maximum number of documents; a longer range counts as one fabricated citation
 
 
 class CitedSentence(NamedTuple):
-    """A sentence without its citation marks, and the document numbers that it cites, from 1."""
+    """A sentence without its citation marks, and the numbers of the documents that it cites, starting from 1."""
 
     text: str
     numbers: tuple[int, ...]
 
 
 def strip_citations(reply: str) -> str:
-    """Return a response without its citation marks, so that their numbers are not read as answers."""
+    """Remove the citation marks from a response, so that their numbers are not mistaken for answers."""
     return _marks(reply).sub("", reply).strip()
 
 
@@ -55,7 +55,7 @@ def parse_citations(reply: str) -> list[CitedSentence]:
 
 
 def _marks(reply: str) -> re.Pattern[str]:
-    """Return the pattern of the response's citation marks: round brackets only if it has no square ones."""
+    """Return the pattern for a response's citation marks: round brackets only if there are no square ones."""
     return _SQUARE if _SQUARE.search(reply) else _ROUND
 
 

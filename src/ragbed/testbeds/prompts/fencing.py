@@ -1,4 +1,4 @@
-"""Insert untrusted texts into an instruction between fences, so that they are not read as templates or orders."""
+"""Insert untrusted texts into an instruction between fences, so that they are not treated as templates or commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
 
 
 def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
-    """Replace `{NAME}` by the text of that name between two lines with a nonce, and `{FENCE}` by the fence's notice.
+    """Replace `{NAME}` with the text of that name, fenced by lines with a nonce, and `{FENCE}` with the fence's notice.
 
     Placeholders in the texts are not replaced, and no text can contain the end of its fence.
     """
@@ -21,10 +21,9 @@ def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
 
 
 def _nonce(texts: str) -> str:
-    """Return a word that the texts cannot contain: their hash.
+    """Return a hash of the texts, which is a word that they cannot contain.
 
-    It depends only on the content, so that equal requests stay equal, and the author of a text cannot know it in
-    advance.
+    It depends only on the content, so equal requests give equal prompts, and the author of a text cannot predict it.
     """
     nonce = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return nonce if nonce not in texts else _nonce(f"{texts}\0{nonce}")

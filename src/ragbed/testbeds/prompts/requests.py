@@ -1,4 +1,4 @@
-"""Cases for prompts that belong to no testbed, such as those of a judge or a builder."""
+"""Create cases for prompts that do not belong to a testbed, such as a judge's or a builder's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.schema import Answer, Case, Lang, Message
 def case_of(
     kind: str, task: str, lang: Lang, messages: tuple[Message, ...], *, question: str = "", answer: Answer = ()
 ) -> Case:
-    """Return a case with the given messages; its name is their hash, so equal calls have the same name.
+    """Return a case with the given messages; it is named after their hash, so equal calls have the same name.
 
     Args:
         kind: The kind of request, used as testbed and profile.

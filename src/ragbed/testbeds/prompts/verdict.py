@@ -1,4 +1,4 @@
-"""Parse the verdict in a model's response: one word of a list, or nothing if it is ambiguous."""
+"""Parse the verdict in a model's response: one word from a list, or None if it is ambiguous."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around
 
 
 def find_verdict(reply: str, words: Container[str]) -> str | None:
-    """Return the word of the lines "VERDICT: word", or None if they disagree or the word is not in the list.
+    """Return the word in the "VERDICT: word" lines, or None if they disagree or the word is not in the list.
 
-    Quoted lines and code blocks are ignored, because they may repeat the judged text; a code block around the complete
-    response is not. A response that is only the word is accepted.
+    Quoted lines and code blocks are ignored, because they may repeat the judged text, unless the code block contains
+    the whole response. A response that consists only of the word is also accepted.
     """
     text = reply.strip()
     block = _BLOCK.match(text)

@@ -1,4 +1,4 @@
-"""The web application of the review."""
+"""The web application for reviews."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragbed.ui.review.records import PointDecision
 from ragbed.ui.review.session import ReviewSession
 
 PAGE = 50
-# The filters of a list, and the states that each shows.
+# The list filters, and the states that each one shows.
 SHOWN: dict[str, frozenset[str]] = {
     "all": frozenset({"open", "begun", "waiting", "disagreed", "accepted", "fixed", "rejected"}),
     "todo": frozenset({"open", "begun"}),
@@ -33,14 +33,14 @@ _Body = TypeVar("_Body", bound=Struct)
 
 
 class _Seat(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The name of a rater, and the browser window in use."""
+    """A rater's name and the browser window in use."""
 
     rater: str
     window: str
 
 
 class _Decision(_Seat, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A decision as a page sends it."""
+    """A decision in the form that a page sends."""
 
     item: str
     said: tuple[PointDecision, ...]
@@ -48,7 +48,7 @@ class _Decision(_Seat, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def make_app(session: ReviewSession, provenance: Provenance) -> Starlette:
-    """Return the application over one review."""
+    """Create the web application for a review."""
     reading: dict[str, Handler] = {
         "/api/standing": lambda request: _standing(session, request),
         "/api/items": lambda request: _items(session, request),
@@ -114,7 +114,7 @@ async def _decide(session: ReviewSession, request: Request) -> bytes:
     session.decide(sent.rater, sent.item, sent.said, final=sent.final)
     doubts: list[str] = []
     if any(one.verdict == "fix" for one in sent.said):
-        # Earlier decisions count too: a passage is checked against the false answer as it was fixed.
+        # Earlier decisions count too: a passage is checked against the fixed false answer.
         item = session.state.of(sent.item)
         sheet = item.settled if sent.final else item.sheets[sent.rater]
         doubts = doubt_fixes(session.queue.read(sent.item), sheet.values())
@@ -128,7 +128,7 @@ async def _undo(session: ReviewSession, request: Request) -> bytes:
 
 
 def _check_seat(session: ReviewSession, request: Request) -> str:
-    """Return the name of the rater; only a POST request reserves it."""
+    """Return the rater's name; only a POST request reserves it."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
     session.seats.check(rater, window)
     return rater

@@ -1,4 +1,4 @@
-"""Write the reviewed dataset: without rejected items, with all fixes, and with lists of every removal and change."""
+"""Write the reviewed dataset without rejected items and with all fixes, and list every removal and change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REMOVED, CHANGED = PLACE.with_name("removed.jsonl"), PLACE.with_name("changed.js
 
 
 class Change(Struct, frozen=True):
-    """A changed value of an item."""
+    """A changed value in an item."""
 
     item: str
     point: str
@@ -33,9 +33,9 @@ class Change(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """The counts of an applied review.
+    """The counts for an applied review.
 
-    `rejected` includes items that lost a passage they need. `unsettled` items are left out because two raters differ.
+    `rejected` includes items that lost a required passage. `unsettled` items are omitted because two raters disagree.
     `unreviewed` items are written unchanged.
     """
 
@@ -50,7 +50,7 @@ class Applied(Struct, frozen=True, kw_only=True):
 
 
 def apply_review(state: ReviewState, folder: Path) -> Applied:
-    """Write the reviewed dataset into a new folder.
+    """Write the reviewed dataset to a new folder.
 
     Raises:
         UsageError: The folder exists and is not empty.
@@ -89,7 +89,7 @@ def _create(folder: Path) -> None:
 
 
 def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
-    """Return the result of the review for an item, and count it."""
+    """Return an item's review result, and count it."""
     item, reviewed = state.queue.read(key), state.of(key)
     if reviewed.state == "disagreed":
         counts["unsettled"] += 1
@@ -104,7 +104,7 @@ def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
 
 
 def _write_summary(folder: Path, state: ReviewState) -> None:
-    """Write the counts that the quality report shows."""
+    """Write the counts shown in the quality report."""
     datasets = {
         one.data: ReviewSample(
             sha256=Dataset(one.data, folder / f"{one.data}.jsonl").sha256(),

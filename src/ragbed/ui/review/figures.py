@@ -1,4 +1,4 @@
-"""Figures of a review: an upper bound on the share of wrong items, and the agreement of two raters."""
+"""Statistics of a review: an upper bound on the share of wrong items, and the agreement between two raters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State, judge
 
 
 class ReviewCounts(Struct, frozen=True, kw_only=True):
-    """The review of one dataset.
+    """The review counts for one dataset.
 
-    `drawn` items are not flagged. Of these, in random order, `sampled` are decided without a gap, and `wrong` of them
+    `drawn` items are not flagged. Of these, in random order, the first `sampled` are all decided, and `wrong` of them
     had to be fixed or rejected. `bound` is the upper bound on the share of wrong items among all that are not flagged
     (one-sided, 95 %). `more` items without an error are needed until the bound reaches the target.
     """
@@ -35,9 +35,9 @@ class ReviewCounts(Struct, frozen=True, kw_only=True):
 
 
 class RaterAgreement(Struct, frozen=True, kw_only=True):
-    """The agreement of two raters on which points can stay unchanged, with intervals.
+    """The agreement of two raters on which points need no change, with confidence intervals.
 
-    `kind` is a kind of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
+    `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
     Gwet's AC1 stays stable if nearly everything is accepted.
     """
 
@@ -49,7 +49,7 @@ class RaterAgreement(Struct, frozen=True, kw_only=True):
 
 
 def tally(review: ReviewState) -> list[ReviewCounts]:
-    """Return the counts of every dataset."""
+    """Return the review counts for every dataset."""
     return [_tally(review, name) for name in review.queue.data]
 
 
@@ -58,7 +58,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
     states = {entry.key: review.of(entry.key).state for entry in entries}
     drawn = [states[entry.key] for entry in review.queue.draw(name, review.settings.seed)]
     flagged = [states[entry.key] for entry in entries if entry.flags]
-    # A skipped item ends the sample. Otherwise raters who skip difficult items would make the data look better.
+    # A skipped item ends the sample. Otherwise, raters who skip difficult items would make the data look better.
     sampled = next((place for place, state in enumerate(drawn) if state not in DECIDED), len(drawn))
     wrong = sum(state in WRONG for state in drawn[:sampled])
     bound = None if not sampled else wrong / sampled if sampled == len(drawn) else upper_bound(wrong, sampled)
@@ -77,7 +77,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
 
 
 def concord(review: ReviewState) -> list[RaterAgreement]:
-    """Return the agreement on items and on every kind of point that both raters have decided, before settlement."""
+    """Return the agreement, before settlement, on items and on every type of point that both raters have decided."""
     rows: dict[str, list[tuple[int, bool, bool]]] = {}
     for kind, item, first_keeps, second_keeps in _pairs(review):
         rows.setdefault(kind, []).append((item, first_keeps, second_keeps))
@@ -92,7 +92,7 @@ def concord(review: ReviewState) -> list[RaterAgreement]:
 
 
 def _pairs(review: ReviewState) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield for each item and point whether each of the two raters would leave it unchanged."""
+    """Yield, for each item and point, whether each of the two raters would leave it unchanged."""
     names = review.raters[:2]
     if review.settings.raters == 1 or len(names) < 2:
         return

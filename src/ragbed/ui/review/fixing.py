@@ -1,4 +1,4 @@
-"""Apply the decisions of a review to an item."""
+"""Apply review decisions to an item."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ragbed.ui.review.records import PointDecision
 
 @dataclass
 class Fixed:
-    """The result of a review for an item.
+    """The review result for an item.
 
-    `item` is None if it was removed, and `why` then says whether it was rejected or two raters differ. `changes` has
+    `item` is None if it was removed; `why` then says whether it was rejected or two raters disagree. `changes` has
     each point with its old and new value. `gone` has each removed passage with the reason, or the reason alone for a
     removed item.
     """
@@ -31,7 +31,7 @@ class Fixed:
 
 
 def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
-    """Apply decisions to an item; it is removed if it cannot do without its rejected passages."""
+    """Apply decisions to an item; it is removed if it cannot be used without its rejected passages."""
     fatal = [sheet[point.name] for point in points_of(item) if point.kind in FATAL and point.name in sheet]
     if rejected := [decision for decision in fatal if decision.verdict == "reject"]:
         return Fixed(None, gone=[("", "; ".join(f"{one.point}: {one.reason}" for one in rejected))])
@@ -40,7 +40,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
     passages = _fix_passages(changed, sheet, done)
     if not done.changes and not done.gone:
         return done
-    # The original RGB record does not match the item any more.
+    # The original RGB record no longer matches the item.
     done.item = replace(changed, passages=passages, rgb=None)
     if problem := _find_problem(item, done.item):
         return Fixed(None, gone=[*done.gone, ("", problem)])
@@ -48,7 +48,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
 
 
 def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
-    """Return warnings of the builder's rules about fixed false answers and edits; people may overrule them."""
+    """Return the builder's warnings about fixed false answers and edits; people may overrule them."""
     sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
@@ -83,7 +83,7 @@ def _fix_texts(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> I
 
 
 def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> tuple[Passage, ...]:
-    """Return the passages that are kept, with fixes; each edit still refers to its original passage."""
+    """Return the passages to keep, with fixes applied; each edit still refers to its original passage."""
     points: dict[int, list[ReviewPoint]] = {}
     for point in points_of(item):
         if point.kind not in FATAL:
@@ -135,7 +135,7 @@ def _fix_of(point: ReviewPoint, sheet: Mapping[str, PointDecision]) -> str | tup
 
 
 def _replace_span(passage: Passage, number: int, words: str) -> Passage:
-    """Replace an edited span, and move the spans after it."""
+    """Replace an edited span and shift the spans after it."""
     start, end = passage.edits[number]
     shift = len(words) - (end - start)
     edits = tuple(
@@ -155,7 +155,7 @@ def _set_stance(passage: Passage, name: str, part: int | None) -> Passage:
 
 
 def _find_problem(before: Item, after: Item) -> str | None:
-    """Return why an item is no longer usable, or None if it is."""
+    """Return why an item can no longer be used, or None if it can."""
     stances = [passage.stance for passage in after.passages]
     if "supports" not in stances:
         return "no supporting passage is left"

@@ -1,4 +1,4 @@
-"""Flag items that may be wrong. All flagged items are reviewed first."""
+"""Flag items that may be wrong, so that they are reviewed first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragbed.io.locations import check_regular, open_regular
 from ragbed.schema import Item
 from ragbed.ui.review.points import is_edit
 
-# The rules of `ragbed lint` that a reviewer can confirm or overrule; the others concern the file format.
+# The `ragbed lint` rules that a reviewer can confirm or overrule; the others concern the file format.
 LINTED = (
     "gold-in-negative", "gold-part-in-negative", "negatives-hold-gold", "positive-without-gold",
     "slot-without-positive", "question-holds-gold", "one-document-holds-all", "fake-equals-gold", "fake-holds-gold",
@@ -30,7 +30,7 @@ _CACHE = "flags.json"
 
 
 class Flag(Struct, frozen=True):
-    """A possible error in an item; `where` is the field as in `ragbed lint`, or empty for the whole item."""
+    """A possible error in an item; `where` is the field, as in `ragbed lint`, or empty for the whole item."""
 
     rule: str
     where: str
@@ -44,11 +44,11 @@ class _CachedFlags(Struct, frozen=True):
 
 
 def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, int], None]) -> dict[str, list[Flag]]:
-    """Return all flags by item key; they are stored in the folder, so that they are computed only once.
+    """Return all flags by item key; they are stored in the folder, so they are computed only once.
 
     Args:
         datasets: Datasets to check.
-        folder: Folder of the review.
+        folder: The review's folder.
         watch: Called with the name of a dataset and the number of items checked so far.
     """
     data = {dataset.name: dataset.sha256() for dataset in datasets}
@@ -58,7 +58,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
     flags: dict[str, list[Flag]] = {}
     rules = choose_rules(LINTED, ())
     for dataset in datasets:
-        # Each dataset is checked alone: a build has some questions twice, with edited and with rewritten passages.
+        # Each dataset is checked separately: a build has some questions twice, with edited and with rewritten passages.
         for finding in DatasetCheck(dataset, rules).findings():
             if finding.item is not None:
                 flag = Flag(finding.rule, finding.where, finding.message)
@@ -74,7 +74,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
 
 
 def flag_item(item: Item) -> Iterator[Flag]:
-    """Yield the findings of the builder's rules about an item: labels, false answers and edits."""
+    """Yield the findings of the builder's rules for an item: labels, false answers and edits."""
     if item.fake is not None:
         for fault in check_fake(item, item.fake):
             yield Flag("false-answer", "fake", fault)
@@ -93,5 +93,5 @@ def _read(path: Path) -> _CachedFlags | None:
     try:
         with open_regular(path) as file:
             return msgspec.json.decode(file.read(), type=_CachedFlags)
-    except (OSError, msgspec.DecodeError):  # It is missing, or of an earlier version.
+    except (OSError, msgspec.DecodeError):  # The file is missing or was written by an earlier version.
         return None

@@ -1,4 +1,4 @@
-"""The page of one item: its content and origin, the points to decide, and the decisions that the rater may see."""
+"""The page for one item: its content and origin, the points to decide, and the decisions that the rater may see."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ragbed.ui.review.state import State
 
 
 class MarkedSpan(Struct, frozen=True):
-    """A highlighted span of a text."""
+    """A highlighted span in a text."""
 
     start: int
     end: int
-    kind: str  # kind of span: gold, fake or cue
+    kind: str  # type of span: gold, fake or cue
 
 
 class ShownPassage(Struct, frozen=True, kw_only=True):
-    """A passage with its label by rules; `sha256` is the hash of the page's bytes, if the build stored it."""
+    """A passage with its rule-based label; `sha256` is the hash of the page's bytes, if the build stored it."""
 
     passage: Passage
     is_edit: bool
@@ -35,10 +35,10 @@ class ShownPassage(Struct, frozen=True, kw_only=True):
 
 
 class ShownPoint(Struct, frozen=True, kw_only=True):
-    """A point with its decisions, as far as the rater may see them.
+    """A point with the decisions that the rater may see.
 
-    `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` is whether
-    they differ and the disagreement is not settled.
+    `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` says
+    whether they disagree and the disagreement is not settled.
     """
 
     name: str
@@ -53,9 +53,9 @@ class ShownPoint(Struct, frozen=True, kw_only=True):
 
 
 class ItemPage(Struct, frozen=True, kw_only=True):
-    """The content of the page.
+    """The content of an item's page.
 
-    A `closed` item can only be settled: both raters are done, or this rater is a third one. `at` is its position in the
+    A `closed` item can only be settled: both raters are done, or this is a third rater. `at` is its position in the
     order of the review, from 0, and `next_open` the next item that this rater has not decided.
     """
 
@@ -84,7 +84,7 @@ class ItemPage(Struct, frozen=True, kw_only=True):
 
 
 def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rater: str) -> ItemPage:
-    """Return the page of an item for a rater."""
+    """Return an item's page for a rater."""
     item, entry = session.queue.read(key), session.queue.entries[key]
     order, at = session.order, session.order.index(key)
     return ItemPage(
@@ -114,9 +114,9 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rat
 
 
 def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
-    """Return the next item for a rater, from a position in the order, and then from its beginning.
+    """Return the next item for a rater, searching from a position in the order and then from its start.
 
-    A rater's own items come before those on which two raters differ. A third rater gets only the latter.
+    A rater's own items come before those on which two raters disagree. A third rater gets only the latter.
     """
     rotated = session.order[start:] + session.order[:start]
     wanted = [("disagreed",)] if session.state.is_third(rater) else [("open", "begun"), ("disagreed",)]
@@ -128,7 +128,7 @@ def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
 
 
 def seen_state(session: ReviewSession, key: str, rater: str) -> State:
-    """Return the state of an item as a rater may see it; the other rater's part is hidden until both are done."""
+    """Return an item's state as a rater may see it; the other rater's decisions are hidden until both are done."""
     item = session.state.of(key)
     if session.state.settings.raters == 1 or item.both_done:
         return item.state

@@ -1,4 +1,4 @@
-"""The log of decisions: lines are only ever appended, and each is durable before it is confirmed."""
+"""The decision log: lines are only ever appended, and each is durable before it is confirmed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _START = b'{"line":"'  # Every line starts with these bytes.
 
 
 class Log:
-    """The log of a review. Reading it changes nothing; one process at a time may add to it.
+    """The log of a review. Reading it changes nothing; only one process at a time may append to it.
 
-    After `read`, `torn` is the size of an incomplete last line, as a crash leaves it; it was never confirmed.
+    After `read`, `torn` is the size of an incomplete last line left by a crash; such a line was never confirmed.
 
     Args:
-        path: File of the log; it is created with the first line.
+        path: The log file; it is created when the first line is written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,7 +34,7 @@ class Log:
         self._is_checked = False
 
     def read(self) -> list[Line]:
-        """Return all complete lines in their order; none if there is no file yet.
+        """Return all complete lines in order, or none if there is no file yet.
 
         Raises:
             DataError: A line is not a line of a review.
@@ -51,9 +51,9 @@ class Log:
         return lines
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Append lines: all of them, or none and an error.
+        """Append lines; if an error is raised, none of them is appended.
 
-        An incomplete last line is removed first, once all lines before it have been found valid.
+        An incomplete last line is removed first, provided that all lines before it are valid.
         """
         if not self._is_checked:
             self.read()
@@ -67,7 +67,7 @@ class Log:
             raise RagbedError(
                 f"{self.path} cannot be written: {error.strerror}; the decision was not stored."
             ) from error
-        except UsageError as error:  # The file is the problem, not the decision.
+        except UsageError as error:  # The problem is the file, not the decision.
             raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error
         self.torn = 0
         if not before:
@@ -75,7 +75,7 @@ class Log:
 
 
 def read_log(path: Path) -> Iterator[tuple[int, Line]]:
-    """Yield the lines of a file with their numbers.
+    """Yield the lines of a file with their line numbers.
 
     Raises:
         DataError: A line is not a line of a review.
@@ -93,7 +93,7 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
 
 
 def pack(lines: Iterable[Line]) -> bytes:
-    """Return lines as they are stored."""
+    """Encode lines in the stored format."""
     return b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
 
 
@@ -109,7 +109,7 @@ def _write(handle: int, packed: bytes, before: int) -> None:
 
 
 def _is_torn(packed: bytes) -> bool:
-    """Return whether the last line of a file is the beginning of one of ours, as a crash leaves it."""
+    """Return whether the last line of a file is an incomplete line of ours, left by a crash."""
     written = packed.rstrip(b"\0")  # Some file systems fill lost data with zeros.
     if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
         return False
@@ -121,7 +121,7 @@ def _is_torn(packed: bytes) -> bool:
 
 
 def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line; return the line end that a complete one lacks."""
+    """Remove an incomplete last line, and return the line ending that a complete one lacks."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 1))
     if file.read(1) in (b"", b"\n"):

@@ -1,4 +1,4 @@
-"""Open a review: its data, flags, log and lock."""
+"""Open a review with its data, flags, log and lock."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def open_review(
     *,
     writes: bool = True,
 ) -> Iterator[tuple[ReviewSession, Log]]:
-    """Open the review of a build's folder or a dataset; one process at a time.
+    """Open the review of a build folder or a dataset; only one process at a time can write to it.
 
-    The log changes only if an option sets another number of raters or another target.
+    The log changes only if an option sets a different number of raters or a different target.
 
     Args:
-        path: Folder of a build, or file of a dataset.
-        raters: Raters per item; None for the stored number, or one.
-        target: Share of wrong items to rule out; None for the stored share, or 5 %.
+        path: A build folder or a dataset file.
+        raters: Raters per item; None for the stored number, or one if none is stored.
+        target: Share of wrong items to rule out; None for the stored share, or 5 % if none is stored.
         watch: Called with the name of a dataset and the number of items checked for flags.
-        writes: Whether decisions can be added. If not, a copy of the log is read, so that the page can run meanwhile.
+        writes: Whether decisions can be added. If not, a copy of the log is read, so the page can keep running.
 
     Raises:
-        UsageError: There are decisions that were made with another number of raters.
+        UsageError: There are decisions that were made with a different number of raters.
     """
     datasets, folder = find_datasets(path)
     _make_room(folder)
@@ -68,14 +68,14 @@ def open_review(
 
 
 def _copy(log: Path, folder: Path) -> Path:
-    """Copy the log; a line that is being written now is then incomplete in the copy only."""
+    """Copy the log; a line that is being written at that moment is incomplete only in the copy."""
     with report_errors(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
         (folder / NAME).write_bytes(source.read())
     return folder / NAME
 
 
 def _make_room(folder: Path) -> None:
-    """Create the folder of the review and check that it is writable."""
+    """Create the review's folder and check that it is writable."""
     try:
         folder.mkdir(exist_ok=True)
         problem = None if os.access(folder, os.W_OK) else "not writable"

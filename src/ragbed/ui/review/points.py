@@ -1,4 +1,4 @@
-"""The points of an item that a rater decides, one for each thing that can be right or wrong by itself.
+"""The points of an item that a rater decides, one for each thing that can be right or wrong on its own.
 
 A point has the name of its field, or its own name:
 
@@ -27,7 +27,7 @@ from ragbed.schema import Item, Passage
 from ragbed.ui.review.records import PointDecision
 
 Kind: TypeAlias = Literal["question", "searchable", "known", "answer", "fake", "stance", "text", "edit"]
-# Rejecting one of these removes the item; rejecting another point removes a passage.
+# Rejecting one of these removes the item; rejecting any other point removes a passage.
 FATAL: frozenset[Kind] = frozenset({"question", "searchable", "known", "answer", "fake"})
 LONGEST_REASON = 500
 LONGEST_FIX = 20_000
@@ -46,7 +46,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """A point; `index` is the part of the answer or the passage, and `span` the edited span of the passage."""
+    """A point to decide; `index` is the answer part or the passage, and `span` the edited span of the passage."""
 
     name: str
     kind: Kind
@@ -55,7 +55,7 @@ class ReviewPoint:
 
 
 def points_of(item: Item) -> list[ReviewPoint]:
-    """Return the points of an item, in reading order."""
+    """Return an item's points in reading order."""
     names: tuple[Kind, ...] = ("question", "searchable", "known")
     points = [ReviewPoint(name, name) for name in names]
     points += [ReviewPoint(f"answer[{part}]", "answer", part) for part in range(len(item.answer))]
@@ -71,17 +71,17 @@ def points_of(item: Item) -> list[ReviewPoint]:
 
 
 def is_edit(passage: Passage) -> bool:
-    """Return whether a passage was made by putting a false answer into a true one."""
+    """Return whether a passage was made by inserting a false answer into a true passage."""
     return passage.edit_of is not None
 
 
 def kind_of_point(name: str) -> Kind:
-    """Return the kind of a point."""
+    """Return the type of a point."""
     return next(kind for kind, pattern in _NAMES.items() if pattern.fullmatch(name))
 
 
 def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
-    """Check decisions about an item.
+    """Check decisions on an item.
 
     Raises:
         UsageError: The item has no such point, or the fix is not valid.

@@ -1,4 +1,4 @@
-"""The origin of a built item: the article of its question, and its search results."""
+"""The origin of a built item: the article behind its question, and its search results."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Origin(Struct, frozen=True):
 
 
 class _Hashes(Struct, frozen=True):
-    """The part of a build's lock file that is used here; reading all of it would import the whole builder."""
+    """The part of a build's lock file that is used here; reading the whole file would import the entire builder."""
 
     sources: dict[str, str]
     pages: dict[str, str]
 
 
 class Provenance:
-    """The origins of the items in one folder; empty if it is not the folder of a build.
+    """The origins of the items in one folder; empty if it is not a build folder.
 
     Args:
-        folder: Folder of the data.
+        folder: The data folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,16 +53,16 @@ class Provenance:
         self._pages = _page_hashes(folder)
 
     def origin(self, item: Item) -> Origin | None:
-        """Return the article that the question of an item was made from."""
+        """Return the article from which an item's question was made."""
         return self._origins.get(item.article or "")
 
     def hits(self, item: Item) -> list[Hit] | None:
-        """Return the search results for the question of an item, or its parts; None if there was no search."""
+        """Return the search results for an item's question or its parts, or None if there was no search."""
         drafts = [self._drafts[text] for text in item.sub_questions or (item.question,) if text in self._drafts]
         return [hit for draft in drafts for hit in self._hits.get(draft, ())] if drafts else None
 
     def page_hash(self, url: str | None) -> str | None:
-        """Return the hash of the bytes of a page."""
+        """Return the hash of a page's bytes."""
         return self._pages.get(url or "")
 
 
@@ -80,6 +80,6 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
 def _page_hashes(folder: Path) -> dict[str, str]:
     try:
         lock = msgspec.json.decode(read_regular(folder / "build.lock"), type=_Hashes)
-    except (OSError, *MALFORMED_JSON):  # There is no lock file, or it has another version; only hashes are missing.
+    except (OSError, *MALFORMED_JSON):  # Only the hashes are missing: the lock file is absent or has another version.
         return {}
     return lock.sources | lock.pages

@@ -1,4 +1,4 @@
-"""The items under review, of a build or of one dataset, with their flags and their order."""
+"""The items under review, from a build or a single dataset, with their flags and order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ragbed.text import storable_name
 from ragbed.ui.review.flags import Flag
 from ragbed.ui.review.points import points_of
 
-MOST_ITEMS = 50_000  # People review far fewer, and more would need too much memory.
+MOST_ITEMS = 50_000  # Maximum number of items. People review far fewer, and more would need too much memory.
 _DIGITS = 16
 _DECODER = msgspec.json.Decoder(Item)
 
 
 @dataclass(frozen=True)
 class QueueEntry:
-    """An item in a list; its key is the dataset and the id, and `points` are the names of its points."""
+    """An item in a list; its key consists of the dataset and the ID, and `points` are the names of its points."""
 
     key: str
     data: str
@@ -38,10 +38,10 @@ class QueueEntry:
 
 
 class ReviewQueue:
-    """The items of some datasets.
+    """The items of one or more datasets.
 
     Args:
-        datasets: Datasets to review, which are read once.
+        datasets: Datasets to review; each is read once.
         flags: Flags by item key.
     """
 
@@ -77,10 +77,10 @@ class ReviewQueue:
             raise UsageError(f"item {key!r} does not exist.") from None
 
     def order(self, seed: int) -> list[QueueEntry]:
-        """Return the order of the review: all flagged items, then random items, one of each dataset in turn.
+        """Return the review order: all flagged items, then random items, taking one from each dataset in turn.
 
         The random order of a dataset depends only on its own items. Its first n items are a simple random sample of
-        those that are not flagged, as the bound on wrong items requires.
+        the unflagged items, as the bound on wrong items requires.
         """
         flagged = [entry for entry in self.entries.values() if entry.flags]
         drawn = [self.draw(name, seed) for name in self.data]
@@ -88,7 +88,7 @@ class ReviewQueue:
         return flagged + [entries[turn] for turn in rounds for entries in drawn if turn < len(entries)]
 
     def draw(self, data: str, seed: int) -> list[QueueEntry]:
-        """Return the items of a dataset that are not flagged, in a random order that depends on the seed."""
+        """Return a dataset's unflagged items in a random order that depends on the seed."""
         if (data, seed) not in self._drawn:
             plain = [entry for entry in self.entries.values() if entry.data == data and not entry.flags]
             plain.sort(key=lambda entry: hashlib.sha256(f"{seed}\0{entry.key}".encode()).digest())
@@ -97,10 +97,10 @@ class ReviewQueue:
 
 
 def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
-    """Return the datasets at a path, and the folder of their review beside them.
+    """Return the datasets at a path and the adjacent folder for their review.
 
     Raises:
-        UsageError: There is no dataset, or the folder of the review is a symbolic link.
+        UsageError: There is no dataset, or the review's folder is a symbolic link.
     """
     if path.is_file():
         return [Dataset(storable_name(path.stem), path)], place_inside(path.parent, f"{path.stem}.review")

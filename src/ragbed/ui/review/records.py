@@ -10,10 +10,10 @@ Verdict: TypeAlias = Literal["accept", "fix", "reject"]
 
 
 class PointDecision(Record, frozen=True, kw_only=True):
-    """A decision about one point of an item.
+    """A decision on one point of an item.
 
     `fix` is the new value: a text, or the aliases of a part of an answer. `part` is the part of an integration item
-    that a passage supports, from 0. `reason` is why it is rejected.
+    that a passage supports, from 0. `reason` says why it is rejected.
     """
 
     point: str
@@ -24,10 +24,10 @@ class PointDecision(Record, frozen=True, kw_only=True):
 
 
 class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
-    """The settings of a review; the last such line counts.
+    """The settings of a review; the last such line in the log applies.
 
     `data` has the hash of each dataset. With two `raters`, both decide every item without seeing the other's decisions.
-    `target` is the share of wrong items to rule out, and `seed` that of the random order.
+    `target` is the share of wrong items to rule out, and `seed` determines the random order.
     """
 
     at: str
@@ -38,9 +38,9 @@ class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
-    """Decisions of one rater about one item, made together.
+    """One rater's decisions on an item, made together.
 
-    `act` is a unique id, `item` the dataset and the id of the item, and `digest` the hash of the item at that time.
+    `act` is a unique ID, `item` the dataset and the item's ID, and `digest` the hash of the item at that time.
     A `final` decision settles what two raters disagree on.
     """
 

@@ -1,4 +1,4 @@
-"""A review in progress: check decisions, store them, and update the state."""
+"""Run a review: check decisions, store them, and update the state."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSetting
 from ragbed.ui.review.state import ReviewState
 
 LONGEST_NAME = 40
-SILENCE_S = 20.0  # A window that has not confirmed its name for this time loses it. Pages confirm every few seconds.
-_TIME = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
-)  # In the format of `now`, which sorts correctly as text.
+# Seconds after which a window that has not confirmed its name loses it. Pages confirm every few seconds.
+SILENCE_S = 20.0
+# The format used by `now`, which sorts correctly as text.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 
 @dataclass
 class Seats:
-    """The window that uses each name. Two windows with one name would mix up the authors of decisions."""
+    """Track which window uses each name. Two windows with the same name would mix up the authors of decisions."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     def take(self, name: str, window: str) -> None:
-        """Reserve a rater's name for a browser window, or confirm it.
+        """Reserve a rater's name for a browser window, or confirm the reservation.
 
         Raises:
             UsageError: The name is not valid, or another window has it.
@@ -41,7 +41,7 @@ class Seats:
         self._taken[name] = (window, self.clock())
 
     def check(self, name: str, window: str) -> None:
-        """Check that a window can have a name, without taking it.
+        """Check that a window can use a name, without reserving it.
 
         Raises:
             UsageError: The name is not valid, or another window has it.
@@ -56,7 +56,7 @@ class Seats:
 
 
 def check_name(name: str) -> None:
-    """Check the name of a rater.
+    """Check a rater's name.
 
     Raises:
         UsageError: The name is not valid.
@@ -70,13 +70,13 @@ class ReviewSession:
 
     Args:
         queue: Items to review.
-        log: Log of the decisions.
+        log: The decision log.
         settings: Settings to use if the log has none.
     """
 
     def __init__(self, queue: ReviewQueue, log: Log, settings: ReviewSettings) -> None:
         self.queue, self._log = queue, log
-        self._unsaved: list[Line] = []  # Settings that are not in the log yet.
+        self._unsaved: list[Line] = []  # Settings that are not yet in the log.
         self.seats = Seats()
         self.state = ReviewState(queue, settings)
         lines = log.read()
@@ -95,7 +95,7 @@ class ReviewSession:
         self._store([])
 
     def decide(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool = False) -> None:
-        """Store decisions of a rater about an item.
+        """Store a rater's decisions on an item.
 
         Raises:
             UsageError: The decisions are not valid, or the rater may not make them now.
@@ -106,7 +106,7 @@ class ReviewSession:
         self._refuse_late(rater, key, decisions, final=final)
         line = Decided(
             act=secrets.token_hex(8),
-            at=max(now(), self.state.latest),  # A clock that was set back must not make this the older decision.
+            at=max(now(), self.state.latest),  # If the clock was set back, this must not become the older decision.
             rater=rater,
             item=key,
             digest=self.queue.entries[key].digest,
@@ -116,10 +116,10 @@ class ReviewSession:
         self._store([line])
 
     def undo(self, rater: str) -> str:
-        """Withdraw the last decision of a rater, and return the item that it was about.
+        """Withdraw a rater's last decision, and return the item that it was about.
 
         Raises:
-            UsageError: There is no decision, or the other rater can see it already.
+            UsageError: There is no decision, or the other rater can already see it.
         """
         last = self.state.last_act(rater)
         if last is None:
@@ -130,10 +130,10 @@ class ReviewSession:
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions of another file, all or none, and return the number of new ones.
+        """Import the decisions in another file, all or none, and return the number of new ones.
 
         Raises:
-            DataError: The file is about other items, or was made with another number of raters.
+            DataError: The file is about other items, or was made with a different number of raters.
         """
         added: list[Line] = []
         acts: set[str] = set()
@@ -153,7 +153,7 @@ class ReviewSession:
         return len(added)
 
     def _check_raters(self, path: Path, raters: int, added: Sequence[Line]) -> None:
-        """Refuse decisions made with another number of raters, and a third rater in a review by two."""
+        """Reject decisions made with a different number of raters, and a third rater in a review by two."""
         ours = self.state.settings.raters
         if raters != ours:
             raise DataError(
@@ -192,7 +192,7 @@ class ReviewSession:
         return self.state.has(line.act) if isinstance(line, Decided) else self.state.is_undone(line.undoes)
 
     def _refuse_late(self, rater: str, key: str, decisions: Sequence[PointDecision], *, final: bool) -> None:
-        """With two raters, let each decide an item once; after that, only their differences can be settled."""
+        """With two raters, let each decide an item once; after that, only their disagreements can be settled."""
         if self.state.settings.raters == 1:
             if final:
                 raise UsageError("a review with one rater has nothing to settle.")
@@ -213,12 +213,12 @@ class ReviewSession:
 
 
 def now() -> str:
-    """Return the time as the log stores it."""
+    """Return the current time in the format used by the log."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) -> None:
-    """Refuse a log that is about none of these items."""
+    """Reject a log that concerns none of these items."""
     decided = [line for line in lines if isinstance(line, Decided)]
     fits = any(line.item in queue.entries and queue.entries[line.item].digest == line.digest for line in decided)
     if decided and not fits:

@@ -1,4 +1,4 @@
-"""The state of a review: the result of its log for every item."""
+"""The state of a review: what its log means for every item."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _time_of = attrgetter("at")
 
 @dataclass(frozen=True)
 class ItemState:
-    """The result of the log for one item.
+    """What the log says about one item.
 
-    `sheets` has the decisions of each rater, and `whole` those of raters who have decided everything. `finals` has the
-    settling decision of each point and its author. `differing` has the points on which two raters differ and that
+    `sheets` has each rater's decisions, and `whole` those of raters who have decided everything. `finals` has the
+    settling decision for each point and its author. `differing` has the points on which two raters disagree and that
     are not settled yet. `settled` has the decisions that count: the last ones of a single rater, or what two raters
-    agree on and what was settled. If `both_done`, each of two raters can see the decisions of the other.
+    agree on and what was settled. If `both_done`, each of the two raters can see the other's decisions.
     """
 
     sheets: dict[str, Sheet]
@@ -39,9 +39,9 @@ class ItemState:
 
 
 class ReviewState:
-    """The state after the lines of a log are applied.
+    """The state of a review after the lines of a log have been applied.
 
-    `stale` has the decisions about items that are missing or have changed; they stay in the log but do not count.
+    `stale` has the decisions on items that are missing or have changed; they remain in the log but do not count.
     `latest` is the time of the last decision.
 
     Args:
@@ -85,32 +85,32 @@ class ReviewState:
         return act in self._acts
 
     def has_decisions(self) -> bool:
-        """Return whether there is a decision that was not withdrawn."""
+        """Return whether there is a decision that has not been withdrawn."""
         return any(act not in self._undone for act in self._acts)
 
     def is_undone(self, act: str) -> bool:
-        """Return whether a decision was withdrawn."""
+        """Return whether a decision has been withdrawn."""
         return act in self._undone
 
     @property
     def raters(self) -> list[str]:
-        """Return the raters in the order of their first decisions."""
+        """Return the raters in order of their first decisions."""
         if self._raters is None:
             acts = sorted((act for act in self._acts.values() if not act.final and self._counts(act)), key=_time_of)
             self._raters = list(dict.fromkeys(act.rater for act in acts))
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Return whether two others are the raters, so that this one can only settle their differences."""
+        """Return whether there are already two other raters, so that this one can only settle their disagreements."""
         return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:
-        """Return the last decision of a rater that was not withdrawn."""
+        """Return a rater's last decision that has not been withdrawn."""
         acts = (act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act))
         return max(acts, key=_time_of, default=None)
 
     def of(self, key: str) -> ItemState:
-        """Return the state of an item."""
+        """Return an item's state."""
         if key not in self._items:
             self._items[key] = self._make(key)
         return self._items[key]
@@ -150,12 +150,12 @@ def _differing(whole: Sequence[Sheet], settled: Container[str]) -> list[str]:
 
 
 def is_whole(points: Sequence[str], sheet: Mapping[str, PointDecision]) -> bool:
-    """Return whether everything is decided: every point, or that the item is removed."""
+    """Return whether the review of an item is complete: every point is decided, or the item is removed."""
     return is_rejected(sheet) or all(point in sheet for point in points)
 
 
 def is_rejected(sheet: Mapping[str, PointDecision]) -> bool:
-    """Return whether an item is removed."""
+    """Return whether the decisions remove the item."""
     return any(one.verdict == "reject" and kind_of_point(point) in FATAL for point, one in sheet.items())
 
 
@@ -167,5 +167,5 @@ def judge(sheet: Mapping[str, PointDecision]) -> State:
 
 
 def _differ(one: PointDecision, other: PointDecision | None) -> bool:
-    """Compare two decisions; different reasons do not count, nor does a point that the other rater did not decide."""
+    """Return whether two decisions differ, ignoring reasons and points that the other rater did not decide."""
     return other is not None and (one.verdict, one.fix, one.part) != (other.verdict, other.fix, other.part)

@@ -1,4 +1,4 @@
-"""The web application of the viewer."""
+"""The web application for the viewer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite rejects integer
 
 
 class LabelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A label as a page sends it."""
+    """A label in the form that a page sends."""
 
     run: str
     case: str
@@ -34,7 +34,7 @@ class LabelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 def make_app(opened: OpenRuns, rater: str) -> Starlette:
-    """Return the application over open runs.
+    """Create the web application for the open runs.
 
     Args:
         opened: Runs to show.

@@ -1,4 +1,4 @@
-"""The page of one case: the prompt, the responses of one or more models, and their scores, judgements and labels."""
+"""The page for one case: the prompt, responses from one or more models, and their scores, judgements and labels."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from ragbed.ui.viewer.labelling import LabelQuestion, asked_of, read_all
 from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 
-MOST_BYTES = 1_000_000  # Size of a response to the browser.
-MOST_BESIDE = 7  # Responses beside the first one.
-_MOST_OTHERS = 120  # Other trials of the question that are listed.
-_PER_MODEL = 3  # Repeats of each model that are offered beside the case.
-_BUDGETS = (300_000, 60_000, 12_000, 2_000)  # Characters of all texts of one kind; the first that fits is used.
+MOST_BYTES = 1_000_000  # Maximum size in bytes of a response to the browser.
+MOST_BESIDE = 7  # Maximum number of responses to show next to the first one.
+_MOST_OTHERS = 120  # Maximum number of other trials of the question to list.
+_PER_MODEL = 3  # Maximum repeats per model that can be shown next to the case.
+# Maximum total characters for all texts of one type; the first budget that fits is used.
+_BUDGETS = (300_000, 60_000, 12_000, 2_000)
 
 _find_price = cache(find_price)
 
 
 class ShownCall(NamedTuple):
-    """The name of one trial."""
+    """Identifies one trial."""
 
     run: str
     case: str
@@ -50,7 +51,7 @@ class Seen(ShownTrial, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class CasePage(Struct, frozen=True, kw_only=True):
-    """The content of the page."""
+    """The content of a case's page."""
 
     shown: ShownCase
     trials: list[Seen]
@@ -62,7 +63,7 @@ class CasePage(Struct, frozen=True, kw_only=True):
 
 
 def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall], rater: str) -> bytes:
-    """Return the page as JSON, with texts shortened if it would be too large."""
+    """Return the page as JSON, shortening texts if it would be too large."""
     reader, stored = find_trial(queries, call)
     found = [(reader, stored), *(find_trial(queries, other) for other in beside[:MOST_BESIDE])]
     question = [read_row(reader, place) for place in reader.of_question(stored, _MOST_OTHERS)]
@@ -83,7 +84,7 @@ def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall],
 
 
 def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredResult]:
-    """Return the run and the trial that a page names."""
+    """Return the run and the trial that a page refers to."""
     reader = queries.readers.get(call.run)
     place = None if reader is None else reader.of_call(call.model, call.case, call.repeat)
     if reader is None or place is None:
@@ -105,7 +106,7 @@ def _see(reader: RunReader, stored: StoredResult, rater: str) -> Seen:
 
 
 def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
-    """Return other responses to the same case; the newest may be missing until they are indexed."""
+    """Return other responses to the same case; the newest may be missing until they have been indexed."""
     peers: list[TrialRow] = []
     for reader in queries.readers.values():
         for found in reader.store.results_of(stored.case.case, _PER_MODEL):
@@ -135,7 +136,7 @@ def _cost(stored: StoredResult) -> float | None:
 
 
 def _cut(page: CasePage, budget: int) -> CasePage:
-    """Return the page with long texts shortened, so that the texts of each kind have the same total length."""
+    """Shorten long texts, so that the texts of each type have the same total length."""
 
     def short(text: str | None, among: int) -> str | None:
         most = budget // max(1, among)
@@ -151,7 +152,7 @@ def _cut(page: CasePage, budget: int) -> CasePage:
         texts = {name: short(getattr(one, name), len(page.trials)) for name in ("reply", "reasoning", "error")}
         votes = [change(vote, said=short(vote.said, len(page.trials) * len(one.judged))) for vote in one.judged]
         found = one.retrieved and tuple(change(it, text=short(it.text, len(one.retrieved))) for it in one.retrieved)
-        # The prompts of steps repeat the documents, so they are left out of a page that is too large.
+        # The prompts of individual steps repeat the documents, so they are omitted from a page that is too large.
         steps = tuple(change(step, messages=(), reply=short(step.reply, len(one.steps))) for step in one.steps)
         trials.append(change(one, judged=votes, spans=one.spans[:200], retrieved=found, steps=steps, **texts))
     facts = change(shown, documents=documents, messages=messages, question=short(shown.question, 1))

@@ -1,6 +1,6 @@
-"""Cells: the groups by which the viewer counts and filters trials. A million trials have a few thousand cells.
+"""Cells, the groups by which the viewer counts and filters trials; a million trials have a few thousand cells.
 
-A filter selects cells, which are in memory, and the index stores the trials of a cell together. So filters, pages and
+A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
 counts take the same time for any number of trials.
 """
 
@@ -26,38 +26,38 @@ COUNTED = (
     *("code.correct", "code.refused", "code.flagged"),
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
-MOST_VALUES = 200  # Values of a facet that are offered, the most frequent ones. The URL can name others.
+MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). The URL can name others.
 _MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
-_LAST = 99  # Position of unknown values.
+_LAST = 99  # Sort position of unknown values.
 
 
 class TrialCell(Condition, frozen=True, array_like=True):
-    """A condition of one model, with the outcome and scores that its trials have in common."""
+    """A condition of one model, with the outcome and scores that its trials share."""
 
     outcome: str
     error: str | None = None  # Kind of error.
     verdict: str | None = None
     bits: int = 0
-    types: tuple[str, ...] = ()  # Types of error that `ragbed diagnose` found.
+    types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
 
     @property
     def condition(self) -> tuple[Any, ...]:
-        """Return the condition, which the cells of a row in the overview share."""
+        """Return the condition, which is the same for all cells in a row of the overview."""
         return structs.astuple(self)[: len(Condition.__struct_fields__)]
 
     def has(self, name: str) -> bool:
-        """Return whether its trials have a score."""
+        """Return whether the cell's trials have a score."""
         return bool(self.bits & _MASK[name])
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """Return the tracks that score its trials differently from the robust track."""
+        """Return the tracks that score the cell's trials differently from the robust track."""
         return _differing(self.bits, self.verdict == "unscored") if self.outcome == "ok" else ()
 
     @property
     def place(self) -> tuple[object, ...]:
-        """Return the sort key: by model, data, testbed and noise, and failures first."""
+        """Return the sort key: model, data, testbed and noise, with failures first."""
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types)
@@ -81,7 +81,7 @@ def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
     return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
-# The filters, and the values of a cell for each. To add a filter, add a line.
+# The filters, with a function that returns a cell's values for each. To add a filter, add a line.
 FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "model": lambda cell: (cell.model,),
     "data": lambda cell: (cell.data,),
@@ -100,13 +100,13 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
 
 @lru_cache(maxsize=65_536)
 def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """Return the values of a cell for every facet; cached, because every request needs all of them."""
+    """Return a cell's values for every facet; cached, because every request needs all of them."""
     return {name: values(cell) for name, values in FACETS.items()}
 
 
 @dataclass(frozen=True)
 class CellFilter:
-    """A filter: for each facet that it names, a cell must have one of the values."""
+    """A filter that a cell matches if it has one of the given values for each facet in the filter."""
 
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> 
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
-    """Return the most frequent values of a facet, in the order in which they are shown."""
+    """Return a facet's most frequent values in display order."""
 
     def place(value: str) -> tuple[float, str]:
         if name == "noise":

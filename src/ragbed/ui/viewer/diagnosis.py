@@ -1,4 +1,4 @@
-"""Read the types of error that `ragbed diagnose` wrote beside a run."""
+"""Read the error types that `ragbed diagnose` stored with a run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from ragbed.errors import MALFORMED_JSON
 from ragbed.io.locations import open_regular
 
 FOLDER = "diagnose"
-_MAX_LINE_BYTES = (
-    1_000_000  # A record has a few kilobytes. A longer line is skipped, so that it cannot fill the memory.
-)
+# Maximum line length. A record has a few kilobytes; longer lines are skipped, so that they cannot fill the memory.
+_MAX_LINE_BYTES = 1_000_000
 
 
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The reason for a type of error.
+    """The reason for an error type.
 
     `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if it is about the response.
     `asked` is a qualifier of the question, and `found` the one that the document has instead. `what_zh` is `what` in
-    Chinese, which older files lack. `confirmed` is whether removing the cause gave the expected response.
+    Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
     """
 
     type: str
@@ -41,7 +40,7 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Diagnosed(NamedTuple):
-    """The types of error of one response; an empty model means the responses of all models to the case."""
+    """The error types of one response; an empty model stands for the responses of all models to the case."""
 
     case: str
     model: str
@@ -59,7 +58,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def stamp_of(run: Path) -> str:
-    """Return a text that changes when the records of a run change."""
+    """Return a string that changes when a run's records change."""
     stats = [(path.name, path.stat()) for path in sorted((run / FOLDER).glob("*.jsonl"))]
     return "; ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
@@ -67,7 +66,7 @@ def stamp_of(run: Path) -> str:
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
     """Yield all records of a run that name a `case` and its `types`.
 
-    Unknown fields, lines of another shape and overlong lines are skipped, because a newer version may write more.
+    Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
     """
     for path in sorted((run / FOLDER).glob("*.jsonl")):
         for line in _lines(path):
@@ -78,7 +77,7 @@ def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, except overlong ones, in bounded memory."""
+    """Yield the lines of a file in bounded memory, skipping overlong ones."""
     with open_regular(path) as source:
         is_rest = False  # Whether the next piece belongs to an overlong line.
         while piece := source.readline(_MAX_LINE_BYTES):

@@ -1,4 +1,4 @@
-"""Find the runs in the paths that a user names, and give each a unique name."""
+"""Find the runs in the paths given by a user, and give each run a unique name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.errors import UsageError
 from ragbed.runs.database import NAME
 from ragbed.text import storable_name
 
-_DEPTH = 3  # Levels of subfolders that are searched.
+_DEPTH = 3  # Maximum depth of subfolders to search.
 _NAME_A_RUN = "name a run (`ragbed run … --out RUN`) or a folder of runs."
 
 
@@ -23,7 +23,7 @@ def check_paths(paths: Sequence[Path]) -> None:
 
 
 def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return the runs in some folders by name.
+    """Return the runs in the given folders, by name.
 
     Raises:
         UsageError: A path contains no run.
@@ -36,16 +36,16 @@ def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def runs_in(paths: Sequence[Path]) -> list[Path]:
-    """Return the runs in these folders; a path without a run is kept, so that opening it raises the error."""
+    """Return the runs in the given folders; a path without a run is kept, so that opening it raises the error."""
     return [run for path in paths for run in find_runs([path]).values() or [path]]
 
 
 def find_runs(paths: Sequence[Path], known: Mapping[str, Path] | None = None) -> dict[str, Path]:
-    """Return runs by name: those that are named, and those in folders that are named.
+    """Return runs by name: those given directly, and those in the given folders.
 
     Args:
-        paths: Runs and folders of runs.
-        known: Runs of an earlier call, which keep their names.
+        paths: Runs, and folders that contain runs.
+        known: Runs from an earlier call, which keep their names.
     """
     found = {name: run for name, run in (known or {}).items() if (run / NAME).is_file()}
     seen = {run.resolve() for run in found.values()}
@@ -58,12 +58,12 @@ def find_runs(paths: Sequence[Path], known: Mapping[str, Path] | None = None) ->
 
 
 def _inside(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the runs below a folder, without the runs of judges."""
+    """Yield the runs below a folder, excluding judges' runs."""
     if not depth:
         return
     try:
         entries = sorted(folder.iterdir())
-    except OSError:  # It is not a folder, was deleted meanwhile, or may not be read.
+    except OSError:  # Not a folder, deleted in the meantime, or not readable.
         return
     for entry in entries:
         if (entry / NAME).is_file():

@@ -16,8 +16,8 @@ _HAN_RUN = re.compile(rf"[{_HAN}]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
-_BEFORE, _AFTER = 60, 140  # Characters of an excerpt around a match.
-# Parts of words at the edges of an excerpt.
+_BEFORE, _AFTER = 60, 140  # Characters to show before and after a match in an excerpt.
+# Partial words at the edges of an excerpt.
 _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
 
 
@@ -29,13 +29,13 @@ class _Phrase(NamedTuple):
 
 
 def spaced(text: str) -> str:
-    """Return a text with spaces around every Chinese character, for SQLite's tokenizer."""
+    """Put spaces around every Chinese character in a text, for SQLite's tokenizer."""
     return _HAN_RUN.sub(lambda run: f" {' '.join(run[0])} ", text)
 
 
 def to_match(query: str) -> str | None:
-    """Return a query as an expression for SQLite, or None if it contains no word."""
-    # Only words are used, and they are quoted, so that none of them is an operator.
+    """Convert a query to an SQLite expression, or return None if it contains no word."""
+    # Only words are used, and they are quoted, so that none of them is treated as an operator.
     parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
     return " AND ".join(parts) or None
 
@@ -43,7 +43,7 @@ def to_match(query: str) -> str | None:
 def excerpt(query: str, texts: Iterable[str]) -> str | None:
     """Return an excerpt around the match in the first text that contains the whole query.
 
-    It is None if only SQLite considers the spellings equal, e.g. with other accents.
+    Return None if only SQLite considers the spellings equal, e.g. because accents differ.
     """
     patterns = [_pattern(part) for part in _parse(query)]
     for text in texts:

@@ -1,7 +1,7 @@
-"""The index of one run: the cell of each trial, and the words of its question, answer, response and documents.
+"""The index of one run: each trial's cell, and the words in its question, answer, response and documents.
 
-It is a cache: a deleted index is created again. It is in the user's cache folder, so that viewing a run changes nothing
-in the folder of the run.
+It is a cache, so a deleted index is created again. It is in the user's cache folder, so viewing a run changes nothing
+in the run's folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
 _VERSION = 4
-# `passages` and `shown` keep which cases show a document, so that each text is indexed once.
+# `passages` and `shown` record which cases show a document, so that each text is indexed only once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
@@ -42,13 +42,13 @@ CREATE VIRTUAL TABLE documents USING fts5 (
 
 
 def index_path(run: Path, cache_folder: Path) -> Path:
-    """Return the path of the index of a run, whether it exists or not."""
+    """Return the path of a run's index, whether or not it exists."""
     name = hashlib.sha256(str(run.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return cache_folder / _FOLDER / f"{name}.sqlite"
 
 
 def remove_unused(cache_folder: Path) -> None:
-    """Delete indexes that no viewer has opened for a month, among them those of deleted runs."""
+    """Delete indexes that no viewer has opened for a month, including those of deleted runs."""
     oldest = time.time() - _UNUSED_S
     for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
         with suppress(OSError):  # Another viewer may delete it at the same time.
@@ -57,7 +57,7 @@ def remove_unused(cache_folder: Path) -> None:
 
 
 def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
-    """Open an index for writing; a damaged one, or one of another run or scorer, is replaced."""
+    """Open an index for writing, replacing one that is damaged or belongs to another run or scorer."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stamp = f"{_VERSION} {_scorers()} {run_stamp}"
     with suppress(sqlite3.DatabaseError):
@@ -76,14 +76,14 @@ def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an index that another process writes."""
+    """Open an index to which another process writes."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.execute("PRAGMA busy_timeout = 2000")
     return connection
 
 
 def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return a note of the index, or None if there is no such note or no index yet."""
+    """Return a metadata value from the index, or None if there is no such value or no index yet."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return None
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -91,7 +91,7 @@ def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
 
 
 def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
-    """Write notes in the open transaction."""
+    """Write metadata values in the open transaction."""
     rows = [(key, str(value)) for key, value in notes.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -106,6 +106,6 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @cache
 def _scorers() -> str:
-    """Return a hash of the scoring code, because an index contains its verdicts."""
+    """Return a hash of the scoring code, so that an index can be replaced when its verdicts are out of date."""
     sources = sorted(Path(str(files("ragbed.scoring"))).rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

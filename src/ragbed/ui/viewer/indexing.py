@@ -1,6 +1,6 @@
-"""Fill the index of a run in batches, and keep it up to date while the run is in progress.
+"""Build a run's index in batches, and keep it up to date while the run is in progress.
 
-Each batch is one transaction that starts where the last one ended. So a viewer can be stopped at any time, and two
+Each batch is one transaction that starts where the last one ended, so a viewer can be stopped at any time, and two
 viewers can index the same run.
 """
 
@@ -30,21 +30,21 @@ from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 
-PIECE = 2_000  # Trials of one transaction: some tenths of a second, after which a page shows them.
+PIECE = 2_000  # Trials per transaction: it takes a few tenths of a second, after which a page shows them.
 _LOOK_EVERY_S = 0.5
-_AGAIN_AFTER_S = 5.0  # A run that could not be read is tried again after this time.
-# Characters that are indexed, so that an endless response or a document as long as a book does not fill the disk.
+_AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
+# Maximum characters to index, so that an endless response or a book-length document does not fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 
 
 class Indexer:
-    """An updater of the index of one run.
+    """Keep the index of one run up to date.
 
-    Before a run is planned (`is_planned`) it has neither settings nor cases.
+    Before a run is planned (`is_planned`), it has neither settings nor cases.
 
     Args:
         run: Folder of the run.
-        path: File of the index.
+        path: The index file.
     """
 
     def __init__(self, run: Path, path: Path) -> None:
@@ -60,7 +60,7 @@ class Indexer:
         self._index.close()
 
     def step(self) -> bool:
-        """Index a batch, and return whether there was anything to do."""
+        """Index a batch and return whether there was anything to do."""
         done = self._count_plan() or self._add_results() or self._replace_errors()
         done = done or self._add_documents() or self._add_types()
         if done and self._note("problem"):
@@ -68,7 +68,7 @@ class Indexer:
         return done
 
     def note_problem(self, problem: str) -> None:
-        """Store why indexing stopped, for the pages."""
+        """Store the reason why indexing stopped, to be shown on the pages."""
         with self._transaction():
             write_meta(self._index, problem=problem)
 
@@ -107,7 +107,7 @@ class Indexer:
         return bool(found)
 
     def _passage(self, text: str) -> int:
-        """Return the number of a document, which is indexed once however many cases show it."""
+        """Return a document's number; the document is indexed only once, however many cases show it."""
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         found = self._index.execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
         if found is not None:
@@ -118,7 +118,7 @@ class Indexer:
         return int(number or 0)
 
     def _replace_errors(self) -> bool:
-        """Index the results that replaced an error in a later session; no other result can change."""
+        """Index the results that replaced an error in a later session; no other results can change."""
         ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
         if str(seals) in (self._note("seals"), self._note("looked")):
             return False
@@ -176,7 +176,7 @@ class Indexer:
         return int(number)
 
     def _add_types(self) -> bool:
-        """Move trials into the cells of their diagnosed types of error, and out of outdated ones."""
+        """Move trials into the cells for their diagnosed error types, and out of outdated ones."""
         stamp = stamp_of(self._run)
         if stamp == (self._note("diagnosed") or ""):
             return False
@@ -195,7 +195,7 @@ class Indexer:
         return True
 
     def _with_types(self, cell: str, types: tuple[str, ...]) -> int:
-        """Return the number of the cell that differs from this one only in its types of error."""
+        """Return the number of the cell that differs from this one only in its error types."""
         return self._number(msgspec.structs.replace(msgspec.json.decode(cell, type=TrialCell), types=types))
 
     def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:
@@ -226,12 +226,12 @@ class Indexer:
 
 
 def item_name(data: str, item: str) -> str:
-    """Return the name of an item, the same under all conditions."""
+    """Return an item's name, which is the same under all conditions."""
     return f"{data}/{item}"
 
 
 class Kept(NamedTuple):
-    """A run, the path of its index, and the device and inode of the run, which change if it is created again."""
+    """A run, the path of its index, and the run's device and inode, which change if it is recreated."""
 
     run: Path
     path: Path
@@ -239,15 +239,15 @@ class Kept(NamedTuple):
 
 
 def keep_indexes(inbox: Connection, parent: int) -> None:
-    """Keep the indexes of runs up to date, as a separate process, until the parent process is gone.
+    """Keep the indexes of runs up to date in a separate process, until the parent process is gone.
 
     Args:
         inbox: Receives the list of runs whenever it changes.
         parent: Process that serves the pages.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which terminates this process.
-    if hasattr(os, "nice"):  # not on Windows
-        os.nice(5)  # Pages are served first.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which terminates this process.
+    if hasattr(os, "nice"):  # not available on Windows
+        os.nice(5)  # Serving pages has priority.
     wanted: list[Kept] = []
     opened: dict[Kept, Indexer] = {}
     resting: dict[Kept, float] = {}
@@ -258,14 +258,14 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # The latter on Windows, where the process ID of a dead parent remains.
+        except (EOFError, BrokenPipeError):  # The latter on Windows, where a dead parent keeps its process ID.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0
 
 
 def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]) -> bool:
-    """Index a batch of a run; if it cannot be read, try it again later."""
+    """Index a batch of a run; if the run cannot be read, retry later."""
     try:
         if kept not in opened:
             opened[kept] = Indexer(kept.run, kept.path)
@@ -273,7 +273,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # It may be the index that cannot be written.
+            with suppress(sqlite3.Error):  # The index itself may be what cannot be written.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

@@ -1,4 +1,4 @@
-"""Read the judgements of a response from the judges' runs beside its run."""
+"""Read the judgements of a response from the judges' runs stored with its run."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def has_votes(run: Path) -> bool:
 
 
 def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
-    """Return all judgements of a response; if a judge's run cannot be read, the error takes their place."""
+    """Return all judgements of a response; if a judge's run cannot be read, the error is returned in their place."""
     votes: list[Vote] = []
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         try:
-            with suppress(EmptyRun):  # The judge was killed while its file was created.
+            with suppress(EmptyRun):  # The judge was killed while its file was being created.
                 votes += _read(place_inside(run, FOLDER, path.parent.name), stored)
         except RagbedError as error:
             votes.append(Vote(path.parent.name, "", "error", str(error)))

@@ -1,4 +1,4 @@
-"""Labels that people give to responses, stored beside the run in the format of `ragbed judge --labels`."""
+"""Labels that people give to responses, stored with the run in the format of `ragbed judge --labels`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ragbed.runs.store import StoredResult
 
 NAME = "labels.jsonl"
 _LOCK = "labels.lock"
-_WAIT_S = 5.0  # how long to wait for another viewer that is writing a label
+_WAIT_S = 5.0  # seconds to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A criterion on which a response can be labelled, and its labels; `wanted` if it was drawn and has none yet."""
+    """A criterion for labelling a response, and its labels; `wanted` if it was drawn but not yet labelled."""
 
     criterion: str
     asks: str
@@ -33,10 +33,10 @@ class LabelQuestion(msgspec.Struct, frozen=True):
 
 
 def read_all(run: Path) -> list[Label]:
-    """Return all lines of the label file of a run; none if there is no file.
+    """Return all lines of a run's label file, or none if there is no file.
 
     Raises:
-        UsageError: The file contains something else, which labelling would delete.
+        UsageError: The file contains other data, which labelling would delete.
     """
     path = run / NAME
     check_regular(path)
@@ -49,10 +49,10 @@ def read_all(run: Path) -> list[Label]:
 
 
 def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:
-    """Return all criteria on which a response can be labelled."""
+    """Return all criteria for which a response can be labelled."""
     questions = []
     for criterion in CRITERIA.values():
-        # The judge prompts of the paper have no words of their own: our criteria ask the same more clearly.
+        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria ask the same more clearly.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
@@ -67,7 +67,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
     """Store a rater's label in place of the same rater's earlier one; None removes it.
 
     A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
-    on the disk when this returns, whatever other viewers of the run write meanwhile.
+    on disk when this returns, whatever other viewers of the run write in the meantime.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"criterion {criterion!r} does not exist.")
@@ -79,7 +79,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
 
 
 def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: str) -> list[Label]:
-    """Return the lines of a label file after a rater labelled a response."""
+    """Return the lines of a label file after a rater has labelled a response."""
     here = [line for line in lines if _unit(line) == unit]
     mine = [line for line in here if line.rater == rater and line.label is not None]
     drawn = [line for line in here if line.label is None]
@@ -95,10 +95,10 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
 
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
-    """Hold the lock of the label file, which another viewer has only while it writes a label.
+    """Hold the label file's lock, which other viewers hold only while they write a label.
 
     Raises:
-        RagbedError: Another process still has the lock after the wait.
+        RagbedError: Another process still holds the lock after the wait.
     """
     path = run / _LOCK
     with report_errors(path, "opened"):

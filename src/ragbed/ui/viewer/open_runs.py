@@ -1,4 +1,4 @@
-"""Keep the runs of some folders open for reading, as they appear and disappear."""
+"""Keep the runs in the given folders open for reading, as they appear and disappear."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from ragbed.ui.viewer.index import index_path, remove_unused
 from ragbed.ui.viewer.indexing import Indexer, Kept, keep_indexes
 from ragbed.ui.viewer.run_reader import RunReader
 
-# Time between two searches of the folders, and the multiple of the time of a search, for large folder trees.
+# Minimum seconds between two searches of the folders, and the minimum as a multiple of the search time, for large
+# folder trees.
 _REST_S, _REST_TIMES = 1.0, 20
-_PATIENCE_S = 5.0  # A new run may be unreadable for this time while it is planned.
+_PATIENCE_S = 5.0  # Seconds for which a new run may be unreadable while it is being planned.
 _READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
 class OpenRuns:
-    """The open runs of some folders: their readers by name, which `look` updates.
+    """The open runs in the given folders, with their readers by name, which `look` updates.
 
     Args:
-        paths: Runs, and folders of runs.
-        cache_folder: Folder for the indexes of the runs.
-        tell: Called with all runs whose indexes are to be kept up to date, whenever they change.
+        paths: Runs, and folders that contain runs.
+        cache_folder: Folder for the runs' indexes.
+        tell: Called with all runs whose indexes should be kept up to date, whenever the list changes.
     """
 
     def __init__(self, paths: Sequence[Path], cache_folder: Path, tell: Callable[[list[Kept]], None]) -> None:
@@ -43,18 +44,18 @@ class OpenRuns:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Return why runs cannot be shown, by name."""
+        """Return the reasons why runs cannot be shown, by run name."""
         latest = time.monotonic() - _PATIENCE_S
         return {name: problem for name, (since, problem) in self._trouble.items() if since < latest}
 
     def fill(self) -> None:
-        """Open all runs, or raise the error of the first one that cannot be read."""
+        """Open all runs, or raise the error for the first one that cannot be read."""
         for name, run in find_runs(self._paths).items():
             self._open(name, run)
         self._tell(list(self._kept.values()))
 
     def look(self) -> None:
-        """Open new runs and close deleted ones, unless the folders were searched a moment ago."""
+        """Open new runs and close deleted ones, unless the folders were searched very recently."""
         started = time.monotonic()
         if started < self._look_at:
             return
@@ -85,7 +86,7 @@ class OpenRuns:
             self._trouble.pop(name, None)
 
     def _close_damaged(self) -> None:
-        """Close runs that were damaged while they were open, so that the others are still shown."""
+        """Close runs that were damaged while they were open, so that the others can still be shown."""
         for name, reader in list(self.readers.items()):
             try:
                 reader.check()
@@ -94,7 +95,7 @@ class OpenRuns:
                 self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
-        """Open a run; one that is not planned yet has nothing to show and is tried again later."""
+        """Open a run; one that is not yet planned has nothing to show and is retried later."""
         index, file = index_path(run, self._cache_folder), _file(run)
         with closing(Indexer(run, index)) as indexer:
             if not indexer.is_planned:
@@ -116,7 +117,7 @@ class OpenRuns:
 
 @contextmanager
 def open_runs(paths: Sequence[Path], cache_folder: Path) -> Iterator[OpenRuns]:
-    """Open the runs of some folders, with a process that keeps their indexes up to date."""
+    """Open the runs in the given folders, with a process that keeps their indexes up to date."""
     remove_unused(cache_folder)
     spawn = SafeSpawnContext()
     inbox, outbox = spawn.Pipe(duplex=False)
@@ -135,6 +136,6 @@ def open_runs(paths: Sequence[Path], cache_folder: Path) -> Iterator[OpenRuns]:
 def _file(run: Path) -> tuple[int, int]:
     try:
         stat = (run / NAME).stat()
-    except OSError:  # It was deleted since the search.
+    except OSError:  # The run has been deleted since the search.
         return (0, 0)
     return stat.st_dev, stat.st_ino

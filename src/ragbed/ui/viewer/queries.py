@@ -1,4 +1,4 @@
-"""Queries over all open runs: the overview, and the trials that match a filter, a search or a label state."""
+"""Query all open runs: the overview, and the trials that match a filter, a search or a label state."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # A longer overview is neither small nor readable; filters show the other rows.
-MOST_FOUND = 1_000  # Hits of a search that are counted and can be browsed.
-SEARCH_S = 0.2  # Time limit of a search; the page shows the hits so far, and that there may be more.
-_EXCERPT = 240  # Characters of a question or response in a list.
+MOST_ROWS = 1_500  # Maximum rows in the overview; a longer one would not be readable, and filters show the other rows.
+MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
+SEARCH_S = 0.2  # Time limit for a search in seconds; the page shows the hits so far, and that there may be more.
+_EXCERPT = 240  # Maximum characters of a question or response shown in a list.
 
 _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
 
 
 class ShownRate(Struct, frozen=True, array_like=True):
-    """A rate with Wilson's interval over trials; `ragbed report` has intervals over questions."""
+    """A rate with its Wilson interval over trials; `ragbed report` shows intervals over questions."""
 
     value: float
     low: float
@@ -41,7 +41,7 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """One condition of one model; `differs` counts responses that the tracks score differently."""
+    """One condition of one model; `differs` counts the responses that the tracks score differently."""
 
     run: str
     asked: int
@@ -51,7 +51,7 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     unscored: int
     differs: int
     rates: dict[str, ShownRate]
-    wanted: tuple[str, ...]  # the scores of which a higher rate is better
+    wanted: tuple[str, ...]  # the scores for which higher is better
 
 
 @dataclass
@@ -77,8 +77,8 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     """A trial in a list.
 
     For an item of a minimal pair, `dial` is what was perturbed, `twin` the other item of the pair, and `is_plain`
-    whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document; it is empty if
-    the document has another spelling.
+    says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
+    if the document uses a different spelling.
     """
 
     run: str
@@ -105,7 +105,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
 
 
 class ResultPage(Struct, frozen=True, kw_only=True):
-    """A page of a list; `is_exact` is False if a search found more than is counted, or ran out of time."""
+    """A page of a list; `is_exact` is False if a search had more hits than are counted, or timed out."""
 
     total: int
     is_exact: bool
@@ -116,32 +116,32 @@ class ResultPage(Struct, frozen=True, kw_only=True):
 
 
 class TrialQuery(Struct, frozen=True, kw_only=True):
-    """A query, all of whose conditions must be met."""
+    """A query whose conditions must all be met."""
 
-    runs: frozenset[str] = frozenset()  # If it is empty, all are used.
+    runs: frozenset[str] = frozenset()  # If empty, all runs are used.
     wanted: CellFilter = CellFilter()
     query: str = ""
-    label: str = ""  # `wanted`: drawn for labelling and not labelled yet; `done`: labelled.
+    label: str = ""  # `wanted`: drawn for labelling but not yet labelled; `done`: labelled.
 
 
 class RunQueries:
-    """Queries over the open runs.
+    """Run queries over the open runs.
 
     Args:
-        readers: Readers by name of the run; they can change between two queries.
+        readers: Readers by run name; they can change between queries.
     """
 
     def __init__(self, readers: Mapping[str, RunReader]) -> None:
         self.readers = readers
 
     def names(self) -> dict[str, str]:
-        """Return the display names of the models of all runs, by model string."""
+        """Return the display names of the models in all runs, by model string."""
         models = [name for reader in self.readers.values() for name, _ in reader.store.models().values()]
         given = [reader.store.names() for reader in self.readers.values()]
         return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
-        """Return the rows of the overview, at most as many as a page can show, and the number of all rows."""
+        """Return as many rows of the overview as a page can show, and the total number of rows."""
         rows = [row for reader in self.readers.values() for row in _overview_rows(reader, track)]
         return rows[:MOST_ROWS], len(rows)
 
@@ -171,7 +171,7 @@ class RunQueries:
 
 
 def _overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
-    """Yield the rows of one run, in the order of lists."""
+    """Yield the rows for one run, in list order."""
     sums: dict[tuple[object, ...], _Sum] = {}
     for _, cell, trials in reader.cells:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
@@ -208,7 +208,7 @@ def _rates(total: _Sum, track: str) -> dict[str, ShownRate]:
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
-    """Return the row of a trial in a list."""
+    """Return the list row for a trial."""
     case, completion = stored.case, stored.completion
     perturbed = None if case.twin is not None else reader.perturbed(case)
     twin, dial = (case.twin, case.dial) if perturbed is None else perturbed
@@ -222,7 +222,7 @@ def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> Trial
 
 
 def read_row(reader: RunReader, place: TrialLocation) -> TrialRow:
-    """Return the row of an indexed trial in a list."""
+    """Return the list row for an indexed trial."""
     return light_row(reader, reader.cell(place), reader.read(place))
 
 
@@ -239,7 +239,7 @@ def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, tuple[TrialCel
 
 
 def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocation]]:
-    """Yield the trials of one page, whose cells follow from the counts alone."""
+    """Yield the trials on one page; their cells can be determined from the counts alone."""
     left = PAGE
     for reader, cells in chosen:
         for number, (_, trials) in cells.items():
@@ -257,7 +257,7 @@ def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, TrialLocati
 def _search(
     chosen: _Chosen, query: TrialQuery, match: str | None
 ) -> tuple[list[tuple[RunReader, TrialLocation]], bool]:
-    """Return the trials that match words or a label state, and whether these are all."""
+    """Return the trials that match words or a label state, and whether the list is complete."""
     found: list[tuple[RunReader, TrialLocation]] = []
     is_all = True
     deadline = time.monotonic() + SEARCH_S
@@ -276,7 +276,7 @@ def _search(
 
 
 def _labelled(reader: RunReader, state: str) -> dict[int, TrialLocation]:
-    """Return the trials that are to be labelled, or that are labelled, by their number."""
+    """Return the trials that need a label, or that have one, by number."""
     labels = [label for label in read_all(reader.folder) if (label.label is None) == (state == "wanted")]
     places = (reader.of_call(label.model, label.case, label.repeat) for label in labels)
     return {place.id: place for place in places if place is not None}

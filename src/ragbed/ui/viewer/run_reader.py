@@ -1,4 +1,4 @@
-"""One run with its index, open for reading."""
+"""Read one run and its index."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # Instructions of SQLite between two checks of the clock: some tenths of a millisecond.
+_CHECK_EVERY = 10_000  # SQLite instructions between two checks of the clock: a few tenths of a millisecond.
 # CROSS JOIN makes SQLite start from the words; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
@@ -28,7 +28,7 @@ _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS J
 
 
 class TrialLocation(NamedTuple):
-    """A trial in the index; `in_document` if a search matched only one of its documents."""
+    """A trial in the index; `in_document` is true if a search matched only one of its documents."""
 
     id: int
     result: int
@@ -37,7 +37,7 @@ class TrialLocation(NamedTuple):
 
 
 class RunReadProgress(NamedTuple):
-    """The progress of a run and of its index; `process` is the one that writes the run now."""
+    """The progress of a run and its index; `process` is the process that is currently writing the run."""
 
     results: int
     indexed: int
@@ -46,12 +46,12 @@ class RunReadProgress(NamedTuple):
 
 
 class RunReader:
-    """A reader of one run and its index, which reads on demand, so that the content is as new as the run.
+    """A reader for one run and its index. It reads on demand, so that its content is always current.
 
     Args:
-        name: Name of the run on the pages.
+        name: The run's name on the pages.
         folder: Folder of the run.
-        index: File of its index.
+        index: The run's index file.
     """
 
     def __init__(self, name: str, folder: Path, index: Path) -> None:
@@ -80,7 +80,7 @@ class RunReader:
 
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
-        """Return the number, cell and number of trials of all cells in list order; cached until the index changes."""
+        """Return each cell's number, the cell and its trial count, in list order; cached until the index changes."""
         (version,) = self._index.execute("PRAGMA data_version").fetchone()
         if version != self._version:
             rows = self._index.execute("SELECT id, cell, trials FROM cells WHERE trials > 0")
@@ -91,31 +91,31 @@ class RunReader:
         return self._cells
 
     def cell(self, place: TrialLocation) -> TrialCell:
-        """Return the cell of a trial, which may be newer than the cached ones."""
+        """Return a trial's cell, which may be newer than the cached ones."""
         if place.cell not in self._by_number:
             (cell,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
             self._by_number[place.cell] = msgspec.json.decode(cell, type=TrialCell)
         return self._by_number[place.cell]
 
     def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
-        """Yield every condition, without the model, with its numbers of feasible and infeasible cases."""
+        """Yield every condition, without the model, with the numbers of feasible and infeasible cases."""
         for condition, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
             yield tuple(msgspec.json.decode(condition)), planned, infeasible
 
     def progress(self) -> RunReadProgress:
-        """Return the progress of the run and of its index."""
+        """Return the progress of the run and its index."""
         results = self.store.result_count()
         indexed = int(read_meta(self._index, "rows") or 0)
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 
     def in_cell(self, cell: int, offset: int, limit: int) -> list[TrialLocation]:
-        """Return trials of one cell."""
+        """Return trials from one cell."""
         return self._locate("trials t WHERE t.cell = ? ORDER BY t.id LIMIT ? OFFSET ?", (cell, limit, offset))
 
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return the first trials that contain all words, in some cells or in all, and whether these are all.
+        """Return the first trials with all words, in the given cells or in all, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """
@@ -153,13 +153,13 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the item of a minimal pair with perturbed documents, and its perturbation, if there is one."""
+        """Return the item with perturbed documents in a minimal pair, and its perturbation, if there is one."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
 
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
-        """Return the trial of one call, or None if it is not indexed."""
+        """Return the trial for a call, or None if it is not indexed."""
         rows = self.store.read(
             """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
             ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",
@@ -173,11 +173,11 @@ class RunReader:
         return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:
-        """Return the evidence for the errors of a trial, if it was diagnosed."""
+        """Return the evidence for a trial's errors, if it was diagnosed."""
         row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
         return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
 
     def read(self, place: TrialLocation) -> StoredResult:
-        """Return a trial from the run."""
+        """Read a trial from the run."""
         _, stored, _ = next(iter(self.store.results_after(place.result - 1, 1)))
         return stored

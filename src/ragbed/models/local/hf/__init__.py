@@ -1,4 +1,4 @@
-"""`hf/<repo or folder>`: run models of the transformers library in this process.
+"""`hf/<repo or folder>`: run models from the transformers library in this process.
 
 The library computes the model; attention, KV cache and scheduling are our own, so that prompts of different lengths run
 in one batch without padding. Measured on one H200 with a 7.6B model (512 prompts, 128 new tokens each): 0.043 s per

@@ -20,7 +20,7 @@ NAME = "ragbed_ragged"
 
 @dataclass(frozen=True)
 class PrefillBatch:
-    """Complete prompts: the slots of their tokens, and where each prompt starts and ends in the batch."""
+    """A batch of complete prompts: the slots of their tokens, and each prompt's start and end in the batch."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention for each prompt; prompts are long, so a launch for each costs hardly anything."""
+        """Compute causal attention prompt by prompt; prompts are long, so one launch each costs hardly anything."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
@@ -42,7 +42,7 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """One new token per sequence; `spans` has the starts and ends as numbers if there is no kernel."""
+    """A batch with one new token per sequence; `spans` holds the starts and ends as numbers if there is no kernel."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -53,7 +53,7 @@ class DecodeBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute attention to all tokens of each sequence, with the kernel or sequence by sequence."""
+        """Compute attention over all tokens of each sequence, with the kernel or one sequence at a time."""
         kept_keys, kept_values = self.cache.put(layer, keys[0], values[0], self.slots)
         if self.spans is None:
             from ragbed.models.local.hf.triton_kernel import attend_spans  # noqa: PLC0415  # Triton needs a GPU

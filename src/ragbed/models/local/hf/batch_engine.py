@@ -1,4 +1,4 @@
-"""Run a model in a thread: read prompts in full batches, write to all sequences at once, and select their tokens."""
+"""Run a model in a thread: read prompts in full batches, decode all sequences together and choose their tokens."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from ragbed.models.base import Sampling
 from ragbed.models.failures import Failure
 from ragbed.models.local.hf.sequence import NOT_A_NUMBER, Batching, Runner, Sequence, StopCondition
 
-# This many of the most probable tokens nearly always have `top_p`; sorting all tokens takes longer than the model.
+# The most probable tokens to consider. They nearly always cover `top_p`; sorting the whole vocabulary would take longer
+# than the model.
 _TOP_K = 1024
 
 
 class BatchEngine:
-    """Complete sequences and call their `done`; one without finish and failure was abandoned.
+    """Complete sequences and call their `done`; a sequence with neither a finish nor a failure was abandoned.
 
     Args:
         open_runner: Loads the model in the thread. An exception is kept in `broken`.
-        batching: Reduced if the memory is too small.
+        batching: The batch limits, reduced if there is too little memory.
         sampling: The sampling parameters of all sequences.
-        stop: What ends a response.
+        stop: The condition that ends a response.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class BatchEngine:
         self._incoming.put(None)
 
     def join(self, timeout_s: float) -> None:
-        """Wait for the end of the thread."""
+        """Wait for the thread to end."""
         if self._thread.ident:
             self._thread.join(timeout_s)
 
@@ -64,14 +65,14 @@ class BatchEngine:
                 self._runner = self._open_runner()
                 while self._receive():
                     self._advance()
-        except BaseException as error:  # all waiting tasks must get the error
+        except BaseException as error:  # every waiting task must receive the error
             self.broken = error
         finally:
             self._has_ended = True
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences in order of length; wait for one if there is no other work."""
+        """Add new sequences, sorted by length; wait for one if there is nothing else to do."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -88,14 +89,14 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # not earlier: if the step raises, every sequence must still be in a list
+        if batch:  # not earlier: if the step raises an exception, every sequence must still be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:
             self._reduce(batch)
 
     def _step(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:
-        """Run a batch, and return whether the memory was large enough."""
+        """Run a batch and return whether there was enough memory."""
         try:
             tokens = choose(run(batch), self._sampling, [sequence.random_number() for sequence in batch])
         except torch.OutOfMemoryError:
@@ -109,12 +110,12 @@ class BatchEngine:
         return True
 
     def _reduce(self, batch: list[Sequence]) -> None:
-        """After an out-of-memory error put all sequences back with their tokens, and halve the batches."""
+        """Requeue all sequences with their tokens after an out-of-memory error, and halve the batch size."""
         affected = [*self._running, *batch]
         for sequence in affected:
             self._runner.release(sequence)
         self._running = []
-        gc.collect()  # the error may refer to tensors of the step
+        gc.collect()  # the error may still refer to tensors from the step
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(affected) == 1:
@@ -143,11 +144,11 @@ class BatchEngine:
 
 
 def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> list[int]:
-    """Return the next token of every row; `NOT_A_NUMBER` if its logits are not numbers.
+    """Return the next token for every row, or `NOT_A_NUMBER` if its logits are not numbers.
 
     Args:
         logits: One row for each sequence, one column for each token.
-        sampling: Temperature 0 takes the best token.
+        sampling: The sampling parameters; temperature 0 selects the most probable token.
         numbers: A random number of up to 62 bits for each row.
     """
     if sampling.temperature == 0:
@@ -161,7 +162,7 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
 
 
 def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:
-    """Sample from the most probable tokens that together have `top_p`, with the Gumbel trick.
+    """Sample from the most probable tokens that together cover `top_p`, with the Gumbel trick.
 
     The result depends only on the row, and small differences between batches change it only if two tokens are nearly
     equal.
@@ -179,7 +180,7 @@ def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Te
 
 
 def _gumbel_noise(seeds: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """Return Gumbel noise for each seed and token, by the mixing steps of SplitMix64."""
+    """Return Gumbel noise for each seed and token, generated with the mixing steps of SplitMix64."""
     mixed = seeds + (tokens + 1) * _GOLDEN
     for shift, factor in _MIXING:
         mixed = (mixed ^ ((mixed >> shift) & ((1 << (64 - shift)) - 1))) * factor

@@ -1,6 +1,6 @@
-"""The KV cache of all running sequences, each in one contiguous span of slots.
+"""The KV cache for all running sequences; each sequence has one contiguous span of slots.
 
-The maximum length of a sequence is known when it starts, so that its complete span is reserved at once: there are no
+The maximum length of a sequence is known when it starts, so its complete span is reserved at once: there are no
 pages, and no sequence ever has to make room for another.
 """
 
@@ -10,19 +10,19 @@ from bisect import bisect_left
 
 import torch
 
-# A slot of no sequence: rows that only fill a batch write to it.
+# A slot that belongs to no sequence; padding rows in a batch write to it.
 SPARE = 0
 
 
 class KVSlots:
-    """The free spans; the first that is long enough is taken."""
+    """The free spans, allocated first-fit."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._free = [(SPARE + 1, count)]
 
     def take(self, size: int) -> int | None:
-        """Reserve a span and return its start; None if there is none."""
+        """Reserve a span and return its start, or None if no free span is long enough."""
         for at, (start, end) in enumerate(self._free):
             if end - start >= size:
                 self._free[at : at + 1] = [(start + size, end)] if end - start > size else []
@@ -30,7 +30,7 @@ class KVSlots:
         return None
 
     def give_back(self, start: int, size: int) -> None:
-        """Free a span and join it with its free neighbours."""
+        """Free a span and merge it with adjacent free spans."""
         at = bisect_left(self._free, (start, start))
         end, first, last = start + size, at, at
         if at and self._free[at - 1][1] == start:
@@ -41,7 +41,7 @@ class KVSlots:
 
 
 class KVCache:
-    """Keys and values by layer, shaped (heads, slots, width); a layer is allocated when it is first written."""
+    """Keys and values by layer, shaped (heads, slots, width); each layer is allocated on its first write."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
@@ -50,7 +50,7 @@ class KVCache:
     def put(
         self, layer: int, keys: torch.Tensor, values: torch.Tensor, at: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write keys and values, shaped (heads, tokens, width), to slots, and return all of the layer."""
+        """Write keys and values, shaped (heads, tokens, width), to slots, and return the layer's keys and values."""
         if layer not in self._layers:
             self._layers[layer] = (_allocate(keys, self.slots), _allocate(values, self.slots))
         kept_keys, kept_values = self._layers[layer]
@@ -59,19 +59,19 @@ class KVCache:
         return kept_keys, kept_values
 
     def enlarged(self, slots: int) -> KVCache:
-        """Return an empty cache for the same layers, allocated at once; a smaller one if the memory is too small."""
+        """Return an empty cache for the same layers, allocated at once; it is smaller if there is not enough memory."""
         larger = KVCache(slots)
         try:
             for layer, (keys, values) in self._layers.items():
                 larger._layers[layer] = (_allocate(keys, slots), _allocate(values, slots))
         except torch.OutOfMemoryError:
             larger._layers.clear()
-            return self.enlarged(slots // 4)  # half of the model might fit, but leave no memory to work with
+            return self.enlarged(slots // 4)  # half the size might fit, but would leave no memory to work with
         return larger
 
     @property
     def bytes_per_slot(self) -> int:
-        """The size of a token in all layers that were written."""
+        """The size in bytes of one token in all layers written so far."""
         parts = [part for pair in self._layers.values() for part in pair]
         return sum(part.shape[0] * part.shape[2] * part.element_size() for part in parts)
 

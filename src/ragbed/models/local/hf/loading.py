@@ -1,4 +1,4 @@
-"""Load and check weights and tokenizer, and choose a runner."""
+"""Load and check the weights and the tokenizer, and choose a runner."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ragbed.models.local.hf.ragged_runner import RaggedRunner
 from ragbed.models.local.hf.sequence import Batching, Runner, Sequence
 from ragbed.models.local.hf.weights import WeightSource, read_config
 
-# Reading is at full speed from a few thousand tokens on; more memory is better used for sequences. Writing to more than
-# about 500 rows takes proportionally longer.
+# Prompts are read at full speed from a few thousand tokens per batch; more memory is better spent on sequences.
+# Decoding more than about 500 rows takes proportionally longer.
 GPU = Batching(tokens=16_384, width=512)
 CPU = Batching(tokens=2_048, width=32)
 
-# The share of the free memory for the KV cache. The rest is for activations (3 GB to read 16,384 tokens of a 7B model),
-# logits, graphs and a reserve, because allocating GPU memory again and again halves the speed.
+# The share of free memory to use for the KV cache. The rest is for activations (3 GB to read 16,384 tokens with a 7B
+# model), logits, graphs and a reserve, because repeatedly allocating GPU memory halves the speed.
 _GPU_SHARE = 0.7
 _CPU_CACHE_BYTES = 2 << 30
-# Position embeddings that depend on the longest prompt of a batch.
+# Position embeddings that depend on the longest prompt in a batch.
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
 
 
 @dataclass(frozen=True)
 class LoadedTokenizer:
-    """The tokenizer, the context length of the model, and the tokens that end a response."""
+    """A tokenizer with the model's context length and the tokens that end a response."""
 
     tokenizer: Any
     context: int | None
@@ -43,19 +43,19 @@ class LoadedTokenizer:
 
 
 def device() -> torch.device:
-    """Return the GPU if there is one."""
+    """Return the GPU if there is one, otherwise the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def precision() -> torch.dtype:
-    """Return the type of the weights: bfloat16 or float16 on a GPU, float32 on a CPU."""
+    """Return the data type for the weights: bfloat16 or float16 on a GPU, float32 on a CPU."""
     if device().type == "cpu":
         return torch.float32
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
 def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
-    """Load the tokenizer and the limits; fast, so that problems are found before the weights are loaded."""
+    """Load the tokenizer and the limits. This is fast, so problems surface before the weights are loaded."""
     config = _load(transformers.AutoConfig, folder, source)
     known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
     kinds = list(config.architectures or [])
@@ -66,7 +66,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
         "input_ids"
     ]:  # the library creates an empty tokenizer if there are no files
         raise RagbedError(f"{source.name} has no valid tokenizer; download the model again.")
-    try:  # only the end tokens are used; sampling is set by the user
+    try:  # only the end tokens are used; the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
     except OSError:
         generation = {}
@@ -97,12 +97,12 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
-    """Return a runner without padding if our attention gives the same logits in a trial, otherwise one with padding."""
+    """Return a runner without padding if our attention reproduces the library's logits, otherwise one with padding."""
     if _may_be_ragged(model):
         cache = _try_ragged(model)
         if cache is not None:
             return RaggedRunner(model, cache.enlarged(_cache_bytes(model.device) // cache.bytes_per_slot), batching)
-        model.set_attn_implementation("sdpa")  # the trial has replaced it
+        model.set_attn_implementation("sdpa")  # undo the replacement made by the trial
     return PaddedRunner(model, batching)
 
 
@@ -123,9 +123,9 @@ def _may_be_ragged(model: Any) -> bool:
 
 
 def _try_ragged(model: Any) -> KVCache | None:
-    """Read two prompts together, write one token to each, and compare with the logits of the library.
+    """Read two prompts together, decode one token for each, and compare the logits with the library's.
 
-    This detects everything that our attention does not support. Returns the cache of the trial, or None.
+    This detects anything that our attention does not support. Returns the trial's cache, or None on failure.
     """
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[(7 * at + 3) % vocabulary for at in range(length)] for length in (9, 5)]
@@ -152,7 +152,7 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    # Sums in another order differ within the precision.
+    # Summing in a different order changes the result within the limits of the precision.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 
@@ -160,7 +160,7 @@ def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
 def _load(kind: Any, folder: Path, source: WeightSource, **options: Any) -> Any:
     try:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
-    except Exception as error:  # the library raises many types for damaged files and unknown architectures
+    except Exception as error:  # the library raises many exception types for damaged files and unknown architectures
         brief = " ".join(str(error).split())[:240]
         architecture = read_config(folder).get("model_type", "unknown")
         raise RagbedError(

@@ -1,4 +1,4 @@
-"""A model of the transformers library that runs in batches, in its own thread."""
+"""A transformers model that runs in batches in its own thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
-# Concurrent cases: those that are written to, and enough to fill batches of prompts.
+# Maximum concurrent cases: those being decoded, and enough others to fill batches of prompts.
 _WINDOW = 1024
 _CLOSE_S = 1.5
 
@@ -61,7 +61,7 @@ class HFModel:
         if sampling.temperature is None:  # the library's default
             sampling = structs.replace(sampling, temperature=1.0)
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
-        self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not safe for several threads
+        self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not thread-safe
         self._engine: BatchEngine | None = None
         self._limit = TokenLimit(sampling, only_thoughts=True)
 
@@ -75,13 +75,13 @@ class HFModel:
         return canonical(body | {"sampling": sampling | seed, "stop": stop})
 
     async def identity(self) -> str:
-        """Return the hash of the files or the revision, the precision and the versions of the libraries."""
+        """Return the hash or revision of the files, the precision and the library versions."""
         weights = await in_daemon_thread(lambda: fingerprint(self._prepare()))
         numbers = str(loading.precision()).removeprefix("torch.")
         return f"{weights};{numbers};torch={torch.__version__};transformers={transformers.__version__}"
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Add the case to the engine and wait."""
+        """Submit the case to the engine and wait for the result."""
         if self._engine is None:
             await in_daemon_thread(self._prepare)
         engine = self._engine
@@ -96,7 +96,7 @@ class HFModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits beside the first one that a response may have been requested with."""
+        """The token limits, other than the first, with which a response may have been requested."""
         return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
@@ -113,7 +113,7 @@ class HFModel:
         return self._completion(sequence, engine, time.monotonic() - started)
 
     async def close(self) -> None:
-        """End the thread of the engine."""
+        """Stop the engine's thread."""
         if self._engine is not None:
             self._engine.close()
             await asyncio.to_thread(self._engine.join, _CLOSE_S)
@@ -132,7 +132,7 @@ class HFModel:
         return folder
 
     def _stop(self) -> StopCondition:
-        """Return the end tokens of the model, and the preset's texts, as tokens if possible."""
+        """Return the model's end tokens and the preset's stop texts, as tokens where possible."""
         vocabulary = self._tokenizer.tokenizer.get_vocab()
         texts = () if self._preset is None else self._preset.stop
         tokens = self._tokenizer.ends | {vocabulary[text] for text in texts if text in vocabulary}

@@ -1,4 +1,4 @@
-"""Encode a case as tokens; control tokens that appear in documents are encoded as text."""
+"""Encode a case as tokens, treating control tokens that appear in documents as plain text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ragbed.errors import RagbedError
 from ragbed.schema import Message
 
-# Replaces a control token in a text while the template is rendered; the characters are for private use.
+# Replaces a control token in a text while the template is rendered; uses private-use characters.
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
@@ -41,20 +41,20 @@ class PromptEncoder:
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
-        """Encode with the chat template; if it has no system role, the system text precedes the user's."""
+        """Encode messages with the chat template; without a system role, the system text precedes the user's text."""
         found: list[str] = []
         turns = [{"role": turn.role, "content": self._mark(turn.content, found)} for turn in messages]
         return self._encode(self._render(turns), found, has_start=True)
 
     def encode_prompt(self, prompt: str, parts: Sequence[str]) -> list[int]:
-        """Encode a complete prompt whose parts are the texts of the case."""
+        """Encode a complete prompt; the parts are the texts taken from the case."""
         found: list[str] = []
         for part in parts:
             prompt = prompt.replace(part, self._mark(part, found)) if part else prompt
         return self._encode(prompt, found, has_start=False)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of tokens."""
+        """Decode tokens to text."""
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _render(self, turns: list[dict[str, str]]) -> str:
@@ -77,7 +77,7 @@ class PromptEncoder:
         return self._controls.sub(mark, text)
 
     def _encode(self, text: str, found: list[str], *, has_start: bool) -> list[int]:
-        """Encode a prompt, with marked control tokens as text.
+        """Encode a prompt, treating marked control tokens as text.
 
         Args:
             text: The complete prompt.

@@ -1,4 +1,4 @@
-"""Run batches without padding: prompts are concatenated, and a token attends only to its own sequence."""
+"""Run batches without padding: prompts are concatenated, and each token attends only to its own sequence."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from ragbed.models.local.hf.attention import DecodeBatch, PrefillBatch, has_kern
 from ragbed.models.local.hf.kv_cache import SPARE, KVCache, KVSlots
 from ragbed.models.local.hf.sequence import Batching, Sequence
 
-# Batches of new tokens are filled to a multiple of this, or to a power of two below it: one CUDA graph for each size.
+# Decoding batches are padded to a multiple of this, or to a power of two below it, so that each size has one CUDA
+# graph.
 _GRAPH_STEP = 64
-# The share of a full batch that is worth reading at once; less takes no longer than its launch.
+# The minimum share of a full batch that is worth reading at once; smaller batches are dominated by launch time.
 _MIN_BATCH = 0.25
-# Steps that a small batch waits for more sequences.
+# Maximum number of steps for which a small batch waits for more sequences to join.
 _MAX_STEPS = 16
-# Without cuDNN, which makes a plan for every new length: on an H200 that doubled the time to read.
+# cuDNN is excluded because it makes a plan for every new length, which doubled the reading time on an H200.
 _BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class RaggedRunner:
-    """Run a model with our attention.
+    """Run a model with our own attention function.
 
     Args:
         model: A model with `attention.NAME` as its attention.
@@ -42,7 +43,7 @@ class RaggedRunner:
         self._graphs = _Graphs(self._step) if has_kernel(self._device) else None
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return a batch that is large enough, at least as large as the running one, or has waited for some steps."""
+        """Return a batch that is large enough, at least as large as the running one, or has waited several steps."""
         free, tokens = self._batching.width - running, 0
         admitted: list[Sequence] = []
         for sequence in waiting:
@@ -66,7 +67,7 @@ class RaggedRunner:
         return []
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read all prompts as one row."""
+        """Read all prompts as a single row."""
         borders: list[tuple[int, int]] = []
         tokens: list[int] = []
         positions: list[int] = []
@@ -83,7 +84,7 @@ class RaggedRunner:
             return self._forward(numbers[0], numbers[1], last, PrefillBatch(self._cache, numbers[2], borders))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read one token of each sequence as a row; on a GPU as a CUDA graph."""
+        """Read one token of each sequence as a row, with a CUDA graph on a GPU."""
         spans = [(start := self._starts[sequence], start + sequence.length) for sequence in batch]
         numbers = [
             [sequence.written[-1] for sequence in batch],
@@ -97,7 +98,7 @@ class RaggedRunner:
         return self._step(torch.tensor(numbers, device=self._device), spans)
 
     def release(self, sequence: Sequence) -> None:
-        """Free the span of a sequence."""
+        """Free a sequence's span."""
         self._slots.give_back(self._starts.pop(sequence), sequence.max_length)
 
     def _step(self, numbers: torch.Tensor, spans: Several[tuple[int, int]] | None = None) -> torch.Tensor:
@@ -119,7 +120,7 @@ class RaggedRunner:
 
 
 class _Graphs:
-    """Record a CUDA graph for each batch size and replay it: launching kernels takes longer than running them."""
+    """Record a CUDA graph per batch size and replay it, because launching kernels takes longer than running them."""
 
     def __init__(self, step: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self._step = step
@@ -142,13 +143,13 @@ class _Graphs:
         return logits[:rows]
 
     def _record(self, numbers: torch.Tensor) -> None:
-        """Record a step; if the model does something that cannot be recorded, all steps run without graphs."""
+        """Record a step; if the model does something that cannot be recorded, run all steps without graphs."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            self._step(numbers)  # compiles kernels, which cannot be recorded
+            self._step(numbers)  # compile the kernels first, because compilation cannot be recorded
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # a graph that is deleted while another is recorded breaks it
+        gc.collect()  # deleting a graph while another is being recorded breaks the recording
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):

@@ -1,4 +1,4 @@
-"""A prompt in the engine, and the protocol of runners."""
+"""A prompt in the engine, and the runner protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.models.failures import Failure
 if TYPE_CHECKING:
     import torch
 
-# The next token if the logits are not numbers.
+# Stands for the next token if the logits are not numbers.
 NOT_A_NUMBER = -1
 
 
@@ -29,7 +29,8 @@ class StopCondition:
         """Return whether the last token ends the response."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
-        # A token has at least one byte, so the text is in the last tokens; the first may be part of a character.
+        # A token has at least one byte, so the text is within the last tokens; the first of them may start inside a
+        # character.
         count = max(len(text.encode()) for text in self.texts) + 4
         tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)
@@ -42,7 +43,7 @@ class Sequence:
     Attributes:
         prompt: Tokens of the prompt.
         limit: Maximum number of new tokens.
-        rng: Its own random generator, so that samples do not depend on the rest of the batch.
+        rng: Its own random number generator, so that samples do not depend on the rest of the batch.
         done: Called when it is complete, has failed, or was abandoned.
         written: New tokens, without the one that ends the response.
         finish: Why the response ended.
@@ -74,13 +75,13 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the number for the next token; the same until a token is added, so that a step can be repeated."""
+        """Return the next token's random number; it changes only when a token is added, so steps can be repeated."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
 
     def add(self, token: int, stop: StopCondition) -> bool:
-        """Add a token, and return whether the sequence has ended."""
+        """Add a token and return whether the sequence is finished."""
         if token == NOT_A_NUMBER:
             self.failure = Failure("protocol", "the logits are not numbers; the weights may be damaged")
             return True
@@ -97,7 +98,7 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """How much runs at once: tokens of prompts (a longer prompt runs alone), and sequences."""
+    """How much to run at once: prompt tokens (a longer prompt runs alone) and sequences."""
 
     tokens: int
     width: int
@@ -107,17 +108,17 @@ class Runner(Protocol):
     """Run batches of sequences through a model."""
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Reserve memory for waiting sequences and return those to read now, the longest first.
+        """Reserve memory for waiting sequences and return the ones to read now, longest first.
 
         Raises:
             Failure: The first sequence will never fit.
         """
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read all tokens of sequences, and return the logits of their next tokens, one row each."""
+        """Read all tokens of the sequences and return the logits for their next tokens, one row each."""
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read the last token of running sequences, and return likewise."""
+        """Read the last token of each running sequence and return the logits for the next tokens, one row each."""
 
     def release(self, sequence: Sequence) -> None:
-        """Free the memory of a sequence."""
+        """Free a sequence's memory."""

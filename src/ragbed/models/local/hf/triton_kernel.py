@@ -1,4 +1,4 @@
-"""Attention of one new token per sequence to all its tokens, on NVIDIA and AMD GPUs (Triton).
+"""Attention of one new token per sequence over all tokens of the sequence, on NVIDIA and AMD GPUs (Triton).
 
 Memory bandwidth limits the speed, so nothing is padded: every program follows the real length of its sequence. One
 program handles all query heads that share a key head, so that keys and values are read once. Long sequences are split
@@ -11,12 +11,12 @@ import torch
 import triton
 import triton.language as tl
 
-# The target number of programs: thirty per processor of a large GPU, so that different lengths even out.
+# The target number of programs: about thirty per processor on a large GPU, so that different lengths even out.
 _PROGRAMS = 4096
 _MAX_PARTS = 16
-# Tokens per step: 32 kB of keys and values at a width of 128, two steps at a time.
+# Tokens per step: 32 kB of keys and values at a width of 128, with two steps in flight.
 _BLOCK = 64
-# Rows of the smallest matrix product; fewer query heads are padded.
+# Minimum rows of a matrix product; with fewer query heads, the rows are padded.
 _MIN_ROWS = 16
 
 
@@ -85,7 +85,7 @@ def attend_spans(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, starts: torch.Tensor, lengths: torch.Tensor,
     scale: float,
 ) -> torch.Tensor:  # fmt: skip
-    """Compute the attention of one token per sequence to its span of slots.
+    """Compute attention for one token per sequence over the sequence's span of slots.
 
     Args:
         query: (sequences, heads, width), contiguous in the last dimension.

@@ -1,4 +1,4 @@
-"""Find the weights of a model: a folder, or a repository of the Hugging Face Hub."""
+"""Find a model's weights in a folder or a Hugging Face Hub repository."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _REVISION = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _TEXT_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken"]
 _PICKLED = "pytorch_model*.bin"
-# The same weights in another format.
+# Copies of the same weights in another format.
 _DUPLICATES = ["consolidated*", "original/*"]
 
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A folder, or a repository with or without a revision; `trusts_code` allows its own Python code to run."""
+    """A folder, or a repository with an optional revision; `trusts_code` allows its own Python code to run."""
 
     name: str
     revision: str | None = None
@@ -31,7 +31,7 @@ class WeightSource:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder on this machine."""
+        """Whether the source is a folder on this machine."""
         return Path(self.name).expanduser().is_dir() or self.name.startswith(("/", "./", "../", "~"))
 
 
@@ -66,7 +66,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
 
 
 def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
-    """Return the folder with all files of a model; download a repository if it is not cached.
+    """Return the folder with all of a model's files; download the repository if it is not cached.
 
     Raises:
         RagbedError: The download failed, or there are no weights that are safe to load.
@@ -91,12 +91,12 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files, or else the pickled ones, which the library loads with `weights_only`."""
+    """Return the safetensors files or, if there are none, the pickled ones, which are loaded with `weights_only`."""
     return sorted(folder.glob("*.safetensors")) or sorted(folder.glob(_PICKLED))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the configuration of a model."""
+    """Return a model's configuration."""
     path = folder / "config.json"
     try:
         config = json.loads(read_regular(path))
@@ -108,7 +108,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return the revision if the folder is in the Hub's cache, otherwise a hash of all files that matter."""
+    """Return the revision if the folder is in the Hub's cache, otherwise a hash of all relevant files."""
     if folder.parent.name == "snapshots" and _REVISION.fullmatch(folder.name):
         return folder.name
     files = [path for pattern in _TEXT_FILES for path in sorted(folder.glob(pattern))] + weight_files(folder)

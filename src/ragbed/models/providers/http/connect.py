@@ -25,16 +25,16 @@ from ragbed.models.secrets import encode_user_info, without_secrets
 from ragbed.models.threads import in_daemon_thread
 
 _Addresses: TypeAlias = list[AddrInfoType]
-# The delay before the other of IPv4 and IPv6 is tried, by RFC 8305.
+# The delay before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
-# A connection that was idle for longer is not used again: the server may be closing it.
+# A connection that has been idle for longer is not reused, because the server may be closing it.
 _KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
 
 def valid_url(text: str) -> URL | None:
-    """Return the URL of a text, or None if it is not valid or has no host.
+    """Parse a URL; return None if it is invalid or has no host.
 
     yarl reports some defects, as in `http://[::zz]` or `http://xn--/`, only when it parses its own output.
     """
@@ -46,7 +46,7 @@ def valid_url(text: str) -> URL | None:
 
 
 def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
-    """Return the proxy for a URL by `https_proxy`, `http_proxy` and `no_proxy`.
+    """Return the proxy for a URL according to `https_proxy`, `http_proxy` and `no_proxy`.
 
     Raises:
         UsageError: The proxy is not a valid http:// URL.
@@ -67,9 +67,9 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 
 
 def _matches(pattern: str, url: URL) -> bool:
-    """Return whether an entry of `no_proxy` covers a URL: `*`, a domain, an IP or a network, with or without a port."""
+    """Return whether a `no_proxy` entry covers a URL: `*`, a domain, an IP or a network, with or without a port."""
     host = (url.host or "").lower()
-    with suppress(ValueError):  # the entry is not a network, or the host is a name
+    with suppress(ValueError):  # the entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
     name, colon, port = pattern.rpartition(":")
     if colon and port.isdigit():
@@ -108,14 +108,14 @@ class _Connector:
 
     async def _connect(self) -> Connection:
         near = self._proxy or self._origin
-        # Bytes, because Python would import its IDNA encoder for a string.
+        # Use bytes, because Python would import its IDNA encoder for a string.
         host, port = (near.raw_host or "").encode(), near.port or 80
         if self._addresses is None:
-            # A daemon thread, because a resolver may hang for minutes.
+            # Use a daemon thread, because a resolver may hang for minutes.
             self._addresses = in_daemon_thread(
                 lambda: list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)), "ragbed-resolver"
             )
-        # Shielded, because all connections that start at this moment wait for the same lookup.
+        # Shield the lookup, because all connections that are being opened wait for the same one.
         addresses = await asyncio.shield(self._addresses)
         sock = await start_connection(addresses, happy_eyeballs_delay=_HAPPY_EYEBALLS_S)
         loop = asyncio.get_running_loop()
@@ -146,7 +146,7 @@ class _Connector:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()  # takes 0.1 s, so it is made only if it is needed
+        context = ssl.create_default_context()  # this takes 0.1 s, so it is created only when needed
         context.set_alpn_protocols(["http/1.1"])
         return context
 
@@ -156,7 +156,7 @@ def _proxy_authorization(proxy: URL) -> str:
 
 
 class Server:
-    """A server and its connections.
+    """A server and its open connections.
 
     Args:
         origin: Its URL without a path.
@@ -169,7 +169,7 @@ class Server:
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
         self._is_relayed = proxy is not None and origin.scheme == "http"
-        # Responses are short: compressing them would cost more than it saves.
+        # Responses are short, so compressing them would cost more than it saves.
         self._head = (
             f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
             "Accept: application/json\r\nAccept-Encoding: identity\r\n"
@@ -180,7 +180,7 @@ class Server:
     async def send(
         self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: ResponseLimits
     ) -> HttpResponse:
-        """Send a POST request to a URL of this server, or a GET request if the body is None.
+        """Send a POST request to a URL on this server, or a GET request if the body is None.
 
         Raises:
             Failure: There is no valid response.
@@ -207,7 +207,7 @@ class Server:
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
-            connection = self._idle.pop()  # the last one used is the least likely to be closed
+            connection = self._idle.pop()  # the most recently used connection is the least likely to be closed
             if connection.is_open and time.monotonic() - connection.idle_since < _KEEP_S:
                 return connection
             connection.close()

@@ -1,4 +1,4 @@
-"""Send one request at a time on a connection and read the response up to a limit.
+"""Send one request at a time over a connection and read the response up to a size limit.
 
 llhttp (`httptools`), the parser of Node and aiohttp, parses the responses.
 """
@@ -17,24 +17,24 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure, Kind
 
-# Bytes that are read at once; most responses are a tenth of it.
+# Size of the read buffer in bytes; most responses are a tenth of this size.
 _READ_BYTES = 16 << 10
-# Maximum bytes without a byte of the body: headers, trailers or the extensions of one chunk.
+# Maximum bytes received without any body data: headers, trailers or the extensions of one chunk.
 _MAX_HEAD_BYTES = 64 << 10
-# Maximum bytes received per byte of a body: chunks of one byte take six.
+# Maximum bytes received per byte of the body: one-byte chunks take six.
 _MAX_FRAMING = 8
-# Maximum bytes of the body of an error, compressed and uncompressed: messages are short.
+# Maximum size of an error body, both compressed and uncompressed; error messages are short.
 _MAX_ERROR_BYTES = 64 << 10
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
-# A JSON escape; the group is half of a surrogate pair without its other half.
+# A JSON escape; the group matches an unpaired surrogate.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
-# Numbers with more digits are read as floats: no count has more, and Python refuses integers of 4,300 digits.
+# Numbers with more digits are read as floats: no count has more, and Python rejects integers of more than 4,300 digits.
 _MAX_INT_DIGITS = 18
 _T = TypeVar("_T")
 
 
 class HttpResponse(NamedTuple):
-    """A response; header names are in lower case, and the body of an error may be truncated."""
+    """An HTTP response; header names are in lower case, and an error body may be truncated."""
 
     status: int
     headers: dict[str, str]
@@ -42,7 +42,7 @@ class HttpResponse(NamedTuple):
 
 
 class ResponseLimits(NamedTuple):
-    """When a response must be complete (loop time), how long it may pause, and how large it may be."""
+    """The limits for a response: its deadline (in loop time), the longest pause and the maximum size."""
 
     end: float
     silence_s: float
@@ -50,7 +50,7 @@ class ResponseLimits(NamedTuple):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A persistent connection for one request after the other.
+    """A persistent connection that handles one request after another.
 
     It reads into its own buffer, because asyncio would allocate 256 KiB for every response.
     """
@@ -62,7 +62,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response: asyncio.Future[HttpResponse] | None = None
         self._end, self._timer = 0.0, cast("asyncio.TimerHandle | None", None)
         self._parser = httptools.HttpResponseParser(self)
-        # Some servers are not strict, and browsers and aiohttp read their responses too.
+        # Some servers do not follow the standard strictly, and browsers and aiohttp accept their responses too.
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
@@ -72,7 +72,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether another request can be sent."""
+        """Whether the connection can send another request."""
         return self._transport is not None and not self._transport.is_closing()
 
     async def send(self, request: bytes, limits: ResponseLimits) -> HttpResponse:
@@ -87,7 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response, self._limits = self._loop.create_future(), limits
         self._set_deadline(limits.end)
         self._headers, self._in_body = {}, False
-        self._body = bytearray()  # a list of many small chunks would take thirty times their memory
+        self._body = bytearray()  # a list of many small chunks would use thirty times their memory
         self._received = self._since_body = 0
         self._transport.write(request)
         try:
@@ -104,7 +104,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def _set_deadline(self, end: float) -> None:
-        """Set the end of the wait. An earlier timer stays and checks again: most calls need no new timer."""
+        """Set the deadline. An earlier timer is kept and re-armed when it fires, so most calls need no new timer."""
         self._end = end
         if self._timer is None or self._timer.when() > end:
             self._cancel_timer()
@@ -124,10 +124,10 @@ class Connection(asyncio.BufferedProtocol):
             self._timer.cancel()
             self._timer = None
 
-    # Methods that asyncio calls.
+    # The following methods are called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Store the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
@@ -135,9 +135,9 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Parse new bytes."""
+        """Parse newly received bytes."""
         if self._response is None or self._response.done():
-            self.close()  # no request was sent, so the connection is useless
+            self.close()  # no request is waiting for these bytes, so the connection is useless
             return
         self._received += nbytes
         self._since_body += nbytes
@@ -155,7 +155,7 @@ class Connection(asyncio.BufferedProtocol):
         self._set_deadline(min(self._limits.end, self._loop.time() + self._limits.silence_s))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End the response; one without a length is complete when the server closes the connection."""
+        """End the response; a response without a length is complete when the server closes the connection."""
         self._transport = None
         self._cancel_timer()
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
@@ -163,10 +163,10 @@ class Connection(asyncio.BufferedProtocol):
             self._finish()
         self._fail("network", f"the connection broke ({error or 'closed by the server'})")
 
-    # Methods that the parser calls.
+    # The following methods are called by the parser.
 
     def on_message_begin(self) -> None:
-        """Start a response; close the connection if there is no request for it."""
+        """Start a response; close the connection if no request is waiting for one."""
         self._headers, self._in_body = {}, False
         if self._response is None or self._response.done():
             self.close()
@@ -177,14 +177,14 @@ class Connection(asyncio.BufferedProtocol):
             self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """Check the announced length."""
+        """Check the announced body length."""
         self._in_body = self._parser.get_status_code() >= 200
         announced = self._headers.get("content-length", "0")
         if self._parser.get_status_code() == 200 and int(announced) > self._limits.body_bytes:
             self._fail_too_large()
 
     def on_body(self, piece: bytes) -> None:
-        """Add a part of the body, without its chunk framing."""
+        """Append a piece of the body, already stripped of chunk framing."""
         self._since_body = 0
         self._body += piece
         if self._parser.get_status_code() != 200:
@@ -238,7 +238,7 @@ def read_body(response: HttpResponse, limit: int) -> bytes:
 
 
 def read_message(response: HttpResponse) -> str:
-    """Return the text of an error; empty if it cannot be read."""
+    """Return the text of an error response, or an empty string if it cannot be read."""
     try:
         return read_body(response, _MAX_ERROR_BYTES).decode("utf-8", "replace")
     except Failure:
@@ -246,7 +246,7 @@ def read_message(response: HttpResponse) -> str:
 
 
 def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
-    """Decode the JSON of a response; accept defects in fields that are not needed.
+    """Decode a JSON response, tolerating defects in fields that are not needed.
 
     Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. Numbers out of range, NaN and raw control
     characters are accepted.

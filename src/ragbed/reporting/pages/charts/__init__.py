@@ -1,4 +1,4 @@
-"""Charts: pure functions from numbers and texts to SVG, one file per shape."""
+"""Draw charts as SVG with pure functions of numbers and texts, one module per chart type."""
 
 from __future__ import annotations
 

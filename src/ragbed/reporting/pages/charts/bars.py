@@ -1,4 +1,4 @@
-"""Bar charts with intervals, in groups."""
+"""Grouped bar charts with intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):
-    """A bar of a group: a share with its interval."""
+    """A bar in a group: a share with its interval."""
 
     series: str
     value: float

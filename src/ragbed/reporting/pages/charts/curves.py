@@ -1,4 +1,4 @@
-"""Curves with interval bands, one line per series, with its name at its end."""
+"""Curves with interval bands, one line per series, labelled at the end of the line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INNER = 240
 
 
 class CurvePoint(NamedTuple):
-    """A share with its interval, at a position on the scale."""
+    """A share with its interval at a position on the scale."""
 
     at: float
     value: float | None
@@ -36,7 +36,7 @@ class CurvePoint(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One curve; `level` is a share drawn as a dotted line."""
+    """One curve. `level` is a share that is drawn as a dotted line."""
 
     name: str
     points: tuple[CurvePoint, ...]
@@ -59,7 +59,7 @@ class _Scale(NamedTuple):
 
 
 def curves(name: str, texts: ChartTexts, series: Sequence[Series]) -> Chart:
-    """Draw curves from 0 to 100 %."""
+    """Draw curves on a scale from 0 to 100 %."""
     places = sorted({point.at for one in series for point in one.points})
     scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)))
     height = _TOP + scale.height + _BOTTOM

@@ -1,4 +1,4 @@
-"""Heat maps: a share for every row and column, as a number and a shade."""
+"""Heat maps: a share for every row and column, shown as a number and a shade."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
 _WIDEST = 96
-_DARK = 0.8  # Numbers on darker fields have the background colour.
+_DARK = 0.8  # Numbers on cells darker than this use the background colour.
 
 
 class HeatRow(NamedTuple):
-    """A row of a heat map: the name of a model, its condition, and a share for each column."""
+    """A row in a heat map: the name of a model, its condition, and a share for each column."""
 
     name: str
     note: str
@@ -22,7 +22,7 @@ class HeatRow(NamedTuple):
 
 
 def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[HeatRow]) -> Chart:
-    """Draw the map; a field without a number has a dash."""
+    """Draw the heat map, with a dash in cells that have no number."""
     width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
     marks: list[Node] = [el("text", fit(texts.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
     for number, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Helpers for all charts: the frame, the title, and texts that fit a width."""
+"""Helpers for all charts: the frame, the title, and fitting text to a width."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from zlib import crc32
 from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
-WIDTH = 540  # On a phone, which scales it down, letters still have eight pixels.
-_CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese one takes two.
-_NAME = 7.2  # The same for names, which a phone shows at 13.5 pixels.
+WIDTH = 540  # When a phone scales the chart down, letters are still eight pixels high.
+_CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
+_NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
@@ -28,7 +28,7 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with its texts and numbers; its name is that of the file and of the element on a page."""
+    """A drawing with its texts and numbers. Its name is used for the file and for the element on a page."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Chart:
     grid: Grid
 
     def as_file(self, *, follows_theme: bool) -> str:
-        """Return the drawing as an SVG file that follows the theme of its reader, or has a white background."""
+        """Return the drawing as an SVG file that either follows the reader's theme or has a white background."""
         style = written_rules("light")
         if follows_theme:
             style += f"\n@media (prefers-color-scheme:dark){{{written_rules('dark')}}}"
@@ -47,14 +47,14 @@ class Chart:
 
 
 class ChartTexts(NamedTuple):
-    """The texts of a chart: `rows` heads the first column of its table, `across` and `up` are its axes."""
+    """The texts in a chart. `rows` is the heading of its table's first column; `across` and `up` label the axes."""
 
     title: str
     description: str
     rows: str
     across: str = ""
     up: str = ""
-    level: str = ""  # Meaning of a dotted line.
+    level: str = ""  # Meaning of the dotted line.
 
 
 def make_chart(name: str, texts: ChartTexts, height: float, marks: Iterable[Child], grid: Grid) -> Chart:
@@ -80,18 +80,18 @@ def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -
 
 
 def safe_name(text: str) -> str:
-    """Return a name of letters, digits and dashes for a file or an element; a changed name gets a hash."""
+    """Return a name of letters, digits and dashes for a file or an element. A hash is appended if the name changed."""
     kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:_LONGEST_NAME]
     return kept if kept and kept == text else f"{kept}-{crc32(text.encode(errors='surrogatepass')):08x}"
 
 
 def hue(number: int) -> str:
-    """Return the CSS class of the colour of a series, counted from 0."""
+    """Return the CSS class for the colour of a series, counted from 0."""
     return f"s{number % HUES + 1}"
 
 
 def dash(number: int) -> str | None:
-    """Return the dash of a series, which distinguishes series of the same colour and in print."""
+    """Return the dash pattern of a series, which distinguishes series of the same colour, also in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
@@ -101,7 +101,7 @@ def measure(text: str, letter: float = _CHARACTER) -> float:
 
 
 def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
-    """Shorten a text to a width, in its middle, because model names differ at their ends."""
+    """Shorten a text in the middle to fit a width, because model names differ at their ends."""
     text = " ".join(text.split())
     if measure(text, letter) <= width:
         return text
@@ -112,7 +112,7 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Shorten names to a width, so that different names stay different.
+    """Shorten names to fit a width, keeping different names different.
 
     If shortened names would be equal, their common prefix is removed.
     """
@@ -126,7 +126,7 @@ def fit_names(names: Sequence[str], width: float) -> list[str]:
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
-    """Return heights of labels, close to the wanted ones and at least `least` apart."""
+    """Return label heights that are close to the wanted ones and at least `least` apart."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = list(wanted)
     edge = top - least
@@ -139,11 +139,11 @@ def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> 
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share in per cent, or a dash."""
+    """Return a share as a percentage, or a dash if there is none."""
     return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
 
 
 def format_share(value: float | None, low: float | None, high: float | None) -> str:
-    """Return a share with its interval, in per cent."""
+    """Return a share with its interval as percentages."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return percent(value, 1) + interval

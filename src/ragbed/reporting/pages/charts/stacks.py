@@ -1,4 +1,4 @@
-"""Stacked bars, one per row, with each part in per cent of the whole."""
+"""Stacked bars, one per row, with each part as a percentage of the whole."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
 _RIGHT = 64
-_LEAST = 26  # Smallest width of a part that has room for its number.
+_LEAST = 26  # Minimum width of a part that has room for its number.
 
 
 class StackSegment(NamedTuple):
-    """A part: its name, its colour, and whether it is drawn pale."""
+    """A segment of a bar: its name, its colour, and whether it is drawn in a pale shade."""
 
     name: str
     hue: int
@@ -32,7 +32,7 @@ class StackSegment(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """A bar: the share of each part, n, and a note that distinguishes bars with the same name."""
+    """A bar: the share of each segment, n, and a note that distinguishes bars with the same name."""
 
     name: str
     shares: tuple[float, ...]

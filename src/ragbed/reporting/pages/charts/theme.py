@@ -1,6 +1,6 @@
-"""The styles of charts, with the colours of `static/look.css`.
+"""Chart styles, with the colours from `static/look.css`.
 
-Pages have the colours as variables. SVG files have the values, because few SVG readers support variables.
+Pages use variables for the colours. SVG files contain the values, because few SVG readers support variables.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from ragbed.reporting.pages import read_static
 
 Theme: TypeAlias = Literal["light", "dark"]
 
-HUES = 8  # Colours of series; further series repeat them with another dash.
+HUES = 8  # Number of colours for series; further series reuse them with a different dash pattern.
 
 _COLOUR = re.compile(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)")
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
 def rules() -> str:
-    """Return the styles of all charts, with colours as variables."""
+    """Return the styles for all charts, with colours as variables."""
     hues = [f"var(--series-{hue})" for hue in range(1, HUES + 1)]
     series = [f".chart .s{number}{{fill:{hue};stroke:{hue}}}" for number, hue in enumerate(hues, start=1)]
     return "\n".join([*series, _RULES])
 
 
 def written_rules(theme: Theme) -> str:
-    """Return the styles with the colours of a theme."""
+    """Return the styles with a theme's colours."""
     place = 1 if theme == "light" else 2
     colours = {found[1]: found[1 + place] for found in _COLOUR.finditer(read_static("look.css"))}
     return _VARIABLE.sub(lambda match: colours[match[1]], rules())

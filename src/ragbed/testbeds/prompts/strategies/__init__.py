@@ -1,8 +1,8 @@
 """Prompting strategies, which are compared with the plain prompt (claim C10).
 
-Some change the texts only (`numbered`, `unwarned`); others parse the response or make several calls. These are
-generators: each yields the messages of a call, is sent the response, and returns the answer. They do not call models
-themselves, so that the caller can store and resume every call. To add one, put its texts into
+Some only change the texts (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
+generators, which yield the messages for a call, receive the response, and return the answer. They do not call models
+themselves, so that the caller can store and resume every call. To add a strategy, put its texts into
 `strategies/<name>/{en,zh}` and add it to the tables below.
 """
 
@@ -21,19 +21,19 @@ from ragbed.testbeds.prompts.citation_marks import strip_citations
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
 
-MARK = "+"  # separates profile and strategy in the profile of a case
-_MAX_PARTS = 4  # sub-questions, as `split.md` says
-# The summary of a document that has no answer; `each.md` requests the first and the third.
+MARK = "+"  # separates profile and strategy in a case's profile
+_MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
+# Summaries of a document that has no answer; `each.md` requests the first and the third form.
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
-# The label before the answer, in any Markdown. Signs that belong to an answer (−5, $3) are not part of it.
+# The label before the answer, with any Markdown formatting. Signs that belong to an answer (−5, $3) are not matched.
 _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class StrategyInput:
-    """The input of a strategy; `plain` has the messages of a single call with the strategy's instruction."""
+    """The input to a strategy; `plain` contains the messages for a single call with the strategy's instruction."""
 
     plain: Messages
     question: str
@@ -41,7 +41,7 @@ class StrategyInput:
     lang: Lang
 
     def system(self) -> Messages:
-        """Return the system message alone."""
+        """Return only the system message."""
         return tuple(message for message in self.plain if message.role == "system")
 
 
@@ -70,7 +70,7 @@ def decompose(given: StrategyInput) -> Flow:
 
 
 def isolate(given: StrategyInput) -> Flow:
-    """Read each document in a separate call and combine the findings; documents without one are left out."""
+    """Read each document in a separate call, and combine the findings; documents without findings are left out."""
     texts = read_texts("isolate", given.lang)
     notes = []
     for document in given.documents:
@@ -87,7 +87,7 @@ def cite(given: StrategyInput) -> Flow:
     return strip_citations(reply) or reply
 
 
-# The strategies that do more than change the texts.
+# The strategies that do more than change texts.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "quote": quote,
     "decompose": decompose,
@@ -98,7 +98,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return the calls of a case, or None if it is a single call with the case's messages."""
+    """Return the generator of a case's calls, or None if the case is a single call with its own messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None
@@ -106,7 +106,7 @@ def flow_of(case: Case) -> Flow | None:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the placeholders of a template in one pass, so that documents are never templates."""
+    """Replace a template's placeholders in one pass, so that documents are never treated as templates."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
@@ -124,7 +124,7 @@ def _numbered(notes: Sequence[str]) -> str:
 
 @cache
 def read_texts(strategy: str | None, lang: Lang) -> Mapping[str, str]:
-    """Return the text files of a strategy by name; none for no strategy."""
+    """Return a strategy's text files by name; empty if there is no strategy."""
     if strategy is None:
         return {}
     folder = Path(__file__).parent / strategy / lang

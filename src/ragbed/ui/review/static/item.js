@@ -1,4 +1,4 @@
-/* The page of one item: the question and answers with their points, and the passages, one card each. */
+/* The page for one item: the question and answers with their points, and one card per passage. */
 
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
@@ -15,7 +15,7 @@ const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 export async function drawItem(params, { go, signal, undo, notice }) {
   const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
   const problem = el("div", {});
-  let isSent = false; // A second press before the next page is drawn is ignored.
+  let isSent = false; // Ignore a second press until the next page is drawn.
   const decide = async (said, next = false) => {
     if (isSent) return;
     isSent = true;
@@ -48,7 +48,7 @@ function drawFlags(flags) {
     el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
 }
 
-/** Draw the place of a flag; passages are numbered from 1. */
+/** Draw the location of a flag; passages are numbered from 1. */
 function whereOf(flag) {
   const index = indexOf(flag);
   return index === null ? el("code", {}, flag.where) : el("strong", {}, `${say("passage")} ${index + 1}`);
@@ -96,7 +96,7 @@ function drawPassage(shown, index, page, draw) {
     points.map(draw));
 }
 
-/** Draw the source of a passage; URLs are not linked, because the pages are untrusted. */
+/** Draw a passage's source; URLs are not linked, because the pages are untrusted. */
 function drawSource({ passage, sha256 }) {
   const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine's snippet") : null,
     passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);

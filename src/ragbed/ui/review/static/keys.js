@@ -1,4 +1,4 @@
-/* Keys: j and k move through the points, y, e and n decide, a accepts the rest. */
+/* Keyboard shortcuts: j and k move through the points; y, e and n decide; a accepts the rest. */
 
 import { isForPage, showKeys } from "./shell.js";
 
@@ -16,7 +16,7 @@ const move = (by) => () => {
   points[Math.max(0, Math.min(points.length - 1, now + by))]?.focus();
 };
 
-/** Press a button of the focused point. */
+/** Press a button on the focused point. */
 const verdict = (word) => () => document.activeElement?.closest?.("[data-point]")?.querySelector(`[data-say=${word}]`)?.click();
 
 const ACTS = {
@@ -29,7 +29,7 @@ async function search(tools) {
   document.querySelector("input[name=q]")?.focus();
 }
 
-/** Handle a key, unless a field has the focus. */
+/** Handle a key press, unless an input field has the focus. */
 export function onKey(event, tools) {
   if (!isForPage(event)) return;
   const isOnButton = event.target.closest?.("button, a, summary");

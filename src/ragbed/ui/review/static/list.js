@@ -1,4 +1,4 @@
-/* The list of items, in the order of the review. */
+/* The list of items, in review order. */
 
 import { tag } from "./case.js";
 import { el } from "./dom.js";
@@ -9,7 +9,7 @@ const PAGE = 50;
 const ONLY = { all: "all", todo: "to do", done: "done", disagreed: "disagreement", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
 const TONE = { accepted: "good", fixed: "warn", rejected: "bad", disagreed: "other" };
 
-/** Draw the state of an item. */
+/** Draw an item's state. */
 export function stateTag(state) {
   return tag({ open: "not decided", begun: "started", waiting: "waiting for the other rater", disagreed: "disagreement" }[state] ?? state, TONE[state]);
 }

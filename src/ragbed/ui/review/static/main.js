@@ -1,4 +1,4 @@
-/* The review: draw the page of the URL, and handle links, keys and news from the server. */
+/* The review: draw the page for the URL, and handle links, keys and updates from the server. */
 
 import { enter } from "./api.js";
 import { el, fill } from "./dom.js";
@@ -88,7 +88,7 @@ function stand() {
   go("");
 }
 
-/** Ask for the name of the rater. */
+/** Ask for the rater's name. */
 async function drawSeat(params, { go }) {
   const name = el("input", { name: "rater", maxlength: 40, autocomplete: "off", "aria-label": say("Your name"), required: true });
   const problem = el("div", {});
@@ -108,7 +108,7 @@ async function drawSeat(params, { go }) {
     el("div", { class: "row" }, name, el("button", {}, say("Start"))), problem);
 }
 
-/** Confirm the name, and show what others did meanwhile. */
+/** Confirm the name, and show what others have done in the meantime. */
 async function stayAlive() {
   if (seated()) {
     try {

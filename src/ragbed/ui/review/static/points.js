@@ -69,7 +69,7 @@ function drawAliases(point, page) {
   return el("span", { class: "aliases", lang: page.lang }, page[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
 }
 
-/** Draw the decisions: one's own, those of others if visible, and the settling one. */
+/** Draw the decisions: the rater's own, those of others if visible, and the settling one. */
 function drawSaid(point, page) {
   const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("settled by")} ${point.final[0]}`, point.final[1]]] : [])];
   const telling = all.filter(([who, said]) => who !== null || said.verdict !== "accept" || page.closed);
@@ -96,7 +96,7 @@ function drawReject(point, decide, close) {
     el("button", {}, say("Reject")), el("button", { type: "button", onclick: close }, say("Cancel")));
 }
 
-/** Draw the field for a fix. */
+/** Draw the input field for a fix. */
 function drawFix(point, page, decide, close) {
   if (point.kind === "stance") return drawStances(point, page, decide, close);
   const aliases = point.kind === "answer" || point.kind === "fake";

@@ -1,4 +1,4 @@
-/* The progress of the review: counts, the bound on wrong items, and the agreement of two raters. */
+/* The progress page: counts, the bound on wrong items, and the agreement between two raters. */
 
 import { tag } from "./case.js";
 import { el } from "./dom.js";
@@ -11,7 +11,7 @@ const KINDS = {
 };
 const COLUMNS = ["data", "flagged, done", "drawn, done", "wrong", "at most", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
-/** Format a share. */
+/** Format a share as a percentage. */
 export function percent(share) {
   return `${(100 * share).toFixed(1)} %`;
 }

@@ -1,4 +1,4 @@
-/* The Chinese texts of the review. */
+/* Chinese translations for the review. */
 
 export const ZH = {
   "Progress": "进度",

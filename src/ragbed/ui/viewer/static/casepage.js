@@ -1,4 +1,4 @@
-/* The page of one case: responses side by side, the question under other conditions, and labels. */
+/* The page for one case: responses side by side, the question under other conditions, and labels. */
 
 import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
@@ -70,7 +70,7 @@ function drawOthers(page) {
       el("td", {}, tag(row.outcome === "ok" ? row.verdict : row.outcome)), el("td", { class: "said", lang: row.lang, dir: "auto" }, row.reply)))))));
 }
 
-/** Draw the label buttons of a response; pressing one again removes the label. */
+/** Draw the label buttons for a response; pressing one again removes the label. */
 function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => one.wanted).map((one) => one.criterion))) {
   if (!trial.labels.length) return el("span", {});
   const set = async (one, value) => {

@@ -1,4 +1,4 @@
-/* Keys: j and k move through lists and cases, / searches, l labels, ? shows the help. */
+/* Keyboard shortcuts: j and k move through lists and cases, / searches, l labels, ? shows the help. */
 
 import { rowAt } from "./list.js";
 import { isForPage, showKeys } from "./shell.js";
@@ -9,7 +9,7 @@ export const HELP = [
   ["u  Esc", "back to the list"], ["c", "add the next model for comparison"], ["l", "label"], ["y  n", "label yes, no"], ["o", "overview"], ["?", "show this list"],
 ];
 
-/** Handle a key, unless a field has the focus. */
+/** Handle a key press, unless an input field has the focus. */
 export function onKey(event, go) {
   if (!isForPage(event)) return;
   const act = { "/": focusSearch, "?": () => showKeys(HELP), o: () => go(""), ...(ACTS[shownPage()] ?? {}) }[event.key];
@@ -26,7 +26,7 @@ const move = (by) => () => {
 
 const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 2 : 1]?.click();
 
-/** Go to the next or previous trial of the list. */
+/** Go to the next or previous trial in the list. */
 const step = (by) => async (go) => {
   if (!here().has("at")) return;
   const at = Number(here().get("at")) + by;

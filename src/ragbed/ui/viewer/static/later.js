@@ -1,8 +1,8 @@
-/* Draw what is below the visible part of the page when the browser is idle, so that a page responds at once. */
+/* Draw content below the visible part of the page when the browser is idle, so that the page responds at once. */
 
 const AT_A_TIME = 12;
 
-/** Append what functions draw, some at a time, until the page is left. */
+/** Call drawing functions and append their results in batches, until the user leaves the page. */
 export function appendLater(parent, draws, signal) {
   const rest = [...draws];
   const next = () => {

@@ -8,7 +8,7 @@ import { FACETS, caseLink, changed, filterOf, here, learnNames, nameOf, toggled 
 import { say } from "./words.js";
 
 const PAGE = 50;
-const AT_ONCE = 12; // Rows that fill a window.
+const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distractors",
   outcome: "Outcome", error: "Error kind", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
@@ -28,7 +28,7 @@ async function fetchPage(params, offset, signal) {
   return page;
 }
 
-/** Return the trial at a position of the list; the last page is cached. */
+/** Return the trial at a position in the list; the last page is cached. */
 export async function rowAt(params, at) {
   const offset = Math.floor(at / PAGE) * PAGE;
   const asked = filterOf(params);
@@ -84,7 +84,7 @@ function drawFacets(page, go) {
     const values = new Map(Object.entries(facets[name] ?? {}));
     for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
     const shown = [...values];
-    // JavaScript puts integer keys of an object first, in whatever order the server sent them.
+    // JavaScript puts integer-like keys first, regardless of the order in which the server sent them.
     if (name === "noise") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
     if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
     return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>

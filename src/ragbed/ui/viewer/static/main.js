@@ -1,4 +1,4 @@
-/* The viewer: draw the page of the URL, and handle links, keys and news from the server. */
+/* The viewer: draw the page for the URL, and handle links, keys and updates from the server. */
 
 import { enter, get } from "./api.js";
 import { drawCasePage } from "./casepage.js";
@@ -19,8 +19,8 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
-let told = null; // The last progress of the runs from the server.
-let seen = null; // The progress when the page was drawn.
+let told = null; // The runs' latest progress, as reported by the server.
+let seen = null; // The progress at the time the page was drawn.
 
 /** Go to a URL and draw its page. */
 async function go(link, { replace = false, keep = false } = {}) {
@@ -81,7 +81,7 @@ function topParts() {
   ];
 }
 
-/** Follow the progress of runs and of their indexes. */
+/** Follow the progress of runs and their indexes. */
 async function follow() {
   let pause = IDLE_S;
   try {

@@ -1,4 +1,4 @@
-/* The first page: counts and rates of every model under every condition. */
+/* The first page: counts and rates for every model under every condition. */
 
 import { get } from "./api.js";
 import { tag } from "./case.js";
@@ -8,7 +8,7 @@ import { changed, here, learnNames, listLink, nameOf } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
-const AT_ONCE = 20; // rows that fill a window
+const AT_ONCE = 20; // Number of rows needed to fill a window.
 const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "correct %", refused: "refuses %", flagged: "flags errors %", misled: "misled %" };

@@ -1,21 +1,21 @@
-/* The state of the page, all of it in the URL, so that every view can be linked, bookmarked and returned to. */
+/* The page state, which is stored entirely in the URL so that every view can be linked and bookmarked. */
 
 export const FACETS = ["run", "model", "data", "lang", "testbed", "noise", "arm", "outcome", "error", "verdict", "misled", "type", "differs", "label"];
 const CASE = ["in", "case", "by", "repeat", "with", "at"];
 
 let names = {};
 
-/** Store the display names of models, which every response of the server has. */
+/** Store the display names of models, which are part of every server response. */
 export function learnNames(told) {
   names = told;
 }
 
-/** Return the display name of a model. */
+/** Return a model's display name. */
 export function nameOf(model) {
   return Object.hasOwn(names, model) ? names[model] : model;
 }
 
-/** Return the current parameters of the URL. */
+/** Return the current URL parameters. */
 export function here() {
   return new URLSearchParams(location.search);
 }
@@ -26,14 +26,14 @@ export function shownPage(params = here()) {
   return params.get("show") === "trials" ? "trials" : "overview";
 }
 
-/** Return a link to the list with a filter. */
+/** Return a link to the list with a filter applied. */
 export function listLink(filter) {
   const params = new URLSearchParams({ show: "trials" });
   for (const [name, values] of Object.entries(filter)) for (const value of [values].flat()) params.append(name, value);
   return `?${params}`;
 }
 
-/** Return the filter of the URL, which is sent to the server and kept between pages. */
+/** Return the filter in the URL, which is sent to the server and kept between pages. */
 export function filterOf(params = here()) {
   const kept = new URLSearchParams();
   for (const [name, value] of params) if (FACETS.includes(name) || name === "q") kept.append(name, value);
@@ -59,7 +59,7 @@ export function backLink(params = here()) {
   return `?${link}`;
 }
 
-/** Return the URL with a value of a parameter added or removed, at the first page. */
+/** Return the URL with a parameter value added or removed, going back to the first page. */
 export function toggled(name, value, params = here()) {
   const link = new URLSearchParams(params);
   const values = link.getAll(name);
@@ -78,7 +78,7 @@ export function changed(name, value, params = here()) {
   return `?${link}`;
 }
 
-/** Count how often the page was drawn, for tests that wait for it. */
+/** Count how many times the page has been drawn, for tests that wait for it. */
 export function tellDrawn() {
   const { dataset } = document.querySelector("main");
   dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);

@@ -1,4 +1,4 @@
-/* The Chinese texts of the viewer. */
+/* Chinese translations for the viewer. */
 
 export const ZH = {
   "Overview": "总览",

@@ -1,0 +1,50 @@
+"""The token limit is raised for truncated responses, and lowered only if the server rejects the limit itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ragbed.models.base import Sampling
+from ragbed.models.token_limit import MAX_LIMIT, THINKING_LIMIT, TokenLimit
+from ragbed.schema import Completion
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lowered"),
+    [
+        ("too-long: HTTP 400: the prompt and max_tokens exceed the context length", False),
+        ("request: HTTP 400: the image is not valid", False),
+        ("request: HTTP 400: max_tokens is too large: 4096", True),
+        ("settings: HTTP 400: 'max_completion_tokens' must be at most 1024", True),
+    ],
+)
+def test_only_an_error_about_the_limit_lowers_it_for_later_cases(error: str, is_lowered: bool) -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+    asked: list[int] = []
+
+    async def reject(max_tokens: int) -> Completion:
+        asked.append(max_tokens)
+        if max_tokens > 256:
+            return Completion(outcome="error", error=error, attempts=1)
+        return Completion(outcome="truncated", reply="Par", finish="length", attempts=1)
+
+    done = asyncio.run(limit.complete(reject))
+    assert (done.outcome, done.reply, asked) == ("truncated", "Par", [256, THINKING_LIMIT])
+    assert limit.raised == (() if is_lowered else (THINKING_LIMIT, MAX_LIMIT))
+
+
+def test_a_long_prompt_of_a_thinking_model_falls_back_for_its_case_only() -> None:
+    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
+
+    async def think(max_tokens: int) -> Completion:
+        return Completion(outcome="ok", reply=str(max_tokens), reasoning="Hm", finish="stop", attempts=1)
+
+    async def overflow(max_tokens: int) -> Completion:
+        if max_tokens > 256:
+            return Completion(outcome="error", error="too-long: HTTP 400: max_tokens", attempts=1)
+        return await think(max_tokens)
+
+    replies = [asyncio.run(limit.complete(call)).reply for call in (think, overflow, think)]
+    assert replies == ["256", "256", str(THINKING_LIMIT)]
