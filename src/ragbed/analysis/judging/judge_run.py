@@ -57,8 +57,8 @@ class Scope:
 
     def folder(self, sampling: Sampling) -> Path:
         """Return the folder for the judgements. Different instructions or settings use a different folder."""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}".encode()).hexdigest()
         part = " unsure" if self.only_unsure else ""
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 
