@@ -25,7 +25,7 @@ _CODE = re.compile(r"\s*(>>>|\.\.\.|python -m)\s.*|\s+\w+:(?= )")
 
 
 def _files() -> list[Path]:
-    pages = ("*.md", "docs/**/*.md", "examples/**/*.md")
+    pages = ("*.md", "docs/**/*.md", "examples/*.md")
     code = ("src/**/*.py", "src/**/locale/*.toml", "src/**/*.js", "benches/**/*.py")
     return sorted({path for pattern in (*pages, *code) for path in ROOT.glob(pattern)})
 

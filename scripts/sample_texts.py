@@ -2,7 +2,7 @@
 
     python -m scripts.sample_texts [--count 60] [--seed COMMIT] > samples.json
 
-The seed defaults to the current commit, so that nobody can choose a favourable sample.
+The seed defaults to the current commit, so that a favourable sample cannot be chosen.
 """
 
 from __future__ import annotations

@@ -94,10 +94,10 @@ def test_early_scores_are_discarded_if_an_error_was_retried_since(tmp_path: Path
 
 
 def test_an_error_while_scoring_early_is_raised_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(case: Case, reply: str) -> dict[str, Any]:
+    def fail(case: Case, completion: Completion) -> dict[str, Any]:
         raise ValueError("broken scorer")
 
-    monkeypatch.setattr("ragbed.analysis.condition_table.score", fail)
+    monkeypatch.setattr("ragbed.analysis.condition_table.score_outcome", fail)
     early = EarlyTable(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=early), ask_nobody)
     with pytest.raises(ValueError, match="broken scorer"):
@@ -176,7 +176,7 @@ def test_rates_and_intervals_equal_those_of_the_cells_of_reports(tmp_path: Path)
     def respond(case: Case) -> Completion:
         reply = ("It is gold-3.", "I cannot answer the question.", f"It is gold-{case.item}.")[int(case.item) % 3]
         failed = int(case.item) % 5 == 0 or (case.testbed, case.noise) == ("rejection", 1.0)
-        outcome = ("error", "refused")[int(case.item) % 2]
+        outcome = ("error", "filtered")[int(case.item) % 2]
         return Completion(outcome=outcome, error="x") if failed else Completion(outcome="ok", reply=reply)  # type: ignore[arg-type]
 
     job = make_job(tmp_path / "run", 120, TalkingModel(respond), TalkingModel(agree, "test/second"))
@@ -217,7 +217,7 @@ def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
     assert f" {100 * accuracy:.1f} [" in printed
     status = json.loads(type_command("status", str(tmp_path / "run"), "--json").out)
     for model in status["models"]:
-        for name in ("planned", "asked", "ok", "refused", "error"):
+        for name in ("planned", "asked", "ok", "truncated", "filtered", "error"):
             assert model[name] == sum(row[name] for row in rows if row["model"] == model["model"])
 
 
@@ -231,4 +231,4 @@ def _compare(row: dict[str, Any], cells: list[dict[str, Any]], track: str) -> No
     name = score if track == "robust" else f"{track}.{score}"
     assert row["rates"][name] == round(cell["value"], 6)
     assert row["intervals"][name] == [cell["low"], cell["high"]]
-    assert (row["asked"], row["error"] + row["refused"]) == (cell["asked"], cell["errors"])
+    assert (row["asked"], row["error"] + row["filtered"]) == (cell["asked"], cell["errors"])

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 import ragbed
+from ragbed.analysis.costs import CostTally
+from ragbed.analysis.metrics.trial import to_scored
 from ragbed.models.base import Model
 from ragbed.runs.forecast import forecast
-from tests.runs.harness import TalkingModel
+from ragbed.runs.store import StoredResult
+from ragbed.testbeds import right_score
+from tests.runs.harness import TalkingModel, make_case
 
 DATA = "ragbed-mini-en_base"
 _PRICED = "openai/gpt-4o-mini"
@@ -61,3 +65,19 @@ def test_a_forecast_of_batches_has_half_the_cost() -> None:
     direct, batch = (asyncio.run(forecast(_model(), cases, 1, batch=batch)).dollars for batch in (False, True))
     assert batch is not None
     assert direct == pytest.approx(2 * batch)
+
+
+def test_the_cost_per_correct_answer_counts_priced_cases_by_track() -> None:
+    costs, case = CostTally(), make_case(0)
+    usages = [{"in": 1000, "out": 100}] * 4 + [None] * 4
+    rights = [(True, True), (False, True), (True, True), (False, False)] * 2
+    for usage, (robust, code) in zip(usages, rights, strict=True):
+        completion = ragbed.Completion(outcome="ok", reply="Paris", usage=usage)
+        scores = {right_score(case): robust, f"code.{right_score(case)}": code}
+        costs.add(StoredResult(case, _PRICED, 0, completion), to_scored(case, _PRICED, 0, "ok", scores))
+    found = {
+        cell.track: cell.estimate.value
+        for cell in costs.cells(["robust", "code"])
+        if cell.estimate.metric == "cost_per_correct"
+    }
+    assert found == {"robust": float(4 * _CALL / 2), "code": pytest.approx(float(4 * _CALL / 3))}

@@ -260,3 +260,13 @@ def test_questions_after_a_failed_call_wait_for_its_repetition(tmp_path: Path) -
     again = Slow()
     assert _run(tmp_path / "r", again, until="noise.accuracy@0.4 ± 15").conditions[0]["state"] == "decided"
     assert again.calls == 1
+
+
+def test_a_comparison_of_several_models_shares_the_error_probability(tmp_path: Path) -> None:
+    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+    calls = []
+    for count in (1, 4):
+        models = [Slow(f"test/{number}") for number in range(count)]
+        _run(tmp_path / str(count), models, until=f"compare:{base.folder}:drop 40%")
+        calls.append(models[0].calls)
+    assert calls[0] < calls[1]

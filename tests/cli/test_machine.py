@@ -44,7 +44,7 @@ def test_no_network(tmp_path: Path) -> None:
     done = type_command(*words, env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 1
     assert "the host no.invalid was not found; check the network" in done.err
-    assert "Run the same command again, or take files that you have: --from PATH." in done.err
+    assert "Run the same command again, or use another server (--mirror) or files that you have (--from)." in done.err
 
 
 def test_an_old_python() -> None:

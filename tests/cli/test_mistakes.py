@@ -377,8 +377,8 @@ OPTIONS = [
         "RUN --strategies quot",
         "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
-    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number of at least 0."),
-    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number of at least 0."),
+    Mistake("RUN --temperature hot", "--temperature 'hot' is out of range: use 'none' or a number from 0 to 100."),
+    Mistake("RUN --temperature -1", "--temperature '-1' is out of range: use 'none' or a number from 0 to 100."),
     Mistake(
         "RUN --top-p 2",
         "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
@@ -550,10 +550,10 @@ FILES = [
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
     Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
-    Mistake("build run none.toml", "none.toml does not exist; `ragbed build init BRIEF DIR` writes a recipe."),
+    Mistake("build run none.toml", "none.toml does not exist; `ragbed build init DIR` writes a recipe."),
     Mistake("build run text", "text is not TOML: <any>", code=1),
     Mistake(
-        'build init "10 English questions" none', "none does not exist; give the folder or file with the documents."
+        'build init none "10 English questions"', "none does not exist; give the folder or file with the documents."
     ),
     Mistake("review none", "none does not exist. Choose the folder of a build, or a dataset (*.jsonl)."),
     Mistake("review empty", "empty contains no dataset (*.jsonl). Choose the folder of a build, or a dataset."),

@@ -57,8 +57,8 @@ def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
         (("--drop", "0"), "use a fraction above 0"),
         (("--drop", "five"), "is not a ratio"),
         (("--base", "0"), "use a fraction above 0"),
-        (("--items", "1"), "not in the range"),
-        (("--power", "1"), "not in the range"),
+        (("--items", "1"), "Use an integer of at least 2 and at most 100,000"),
+        (("--power", "1"), "Use a number of at least 0.5 and at most 0.999"),
     ],
 )
 def test_wrong_usage_is_told(words: tuple[str, ...], told: str) -> None:

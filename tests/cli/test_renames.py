@@ -57,7 +57,7 @@ def test_every_command_with_an_option_refuses_its_former_name(command: str) -> N
 
 
 def test_a_run_keeps_the_stored_names_and_shows_the_options(tmp_path: Path) -> None:
-    words = (*_RUN, "--num-docs", "2", "--noise", "0", "--testbeds", "noise", "-o", str(tmp_path / "run"))
+    words = (*_RUN, "--num-docs", "2", "--noise", "0.5", "--testbeds", "noise", "-o", str(tmp_path / "run"))
     assert type_command(*words, "--strategies", "quote").code == 0
     with open_store(tmp_path / "run", create=False) as store:
         settings = store.settings()

@@ -114,7 +114,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
         (["none"], 2, "none does not exist. Choose the folder of a build, or a dataset"),
         (["."], 2, "contains no dataset"),
         (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
-        (["data", "--target", "0"], 2, "--target 0 is not a fraction. Use a number from 0.001"),
+        (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),
         (["data", "--target", "x"], 2, "--target x is not a fraction. Use a number from 0.001"),
         (["data", "--export", "a", "--apply", "b"], 2, "cannot be combined"),
         (["data", "--import", "none.jsonl"], 2, "none.jsonl: no such file"),

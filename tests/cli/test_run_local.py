@@ -78,7 +78,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED
     assert early.items() <= late.items()
-    assert all(line.startswith((_PROGRESS, "Run stored in")) for line in said.splitlines())
+    assert all(line.startswith((_PROGRESS, "Run stored in", "Incomplete: ")) for line in said.splitlines()), said
 
 
 def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:

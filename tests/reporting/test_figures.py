@@ -75,7 +75,7 @@ def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_pa
 
 
 def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
-    """One noise ratio is no curve, and a mix that no item can supply has no points at all."""
+    """One noise ratio is no curve, and a mix that no item can supply is refused."""
     for name, more in (
         ("one", ["--noise", "0", "--num-docs", "5"]),
         ("none", ["--noise", "0,0.5", "--num-docs", "400"]),
@@ -92,8 +92,9 @@ def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
             "2",
             *more,
         ]
-        type_command(*words, "--no-cache", "--out", str(tmp_path / name))
-        assert make_figures(read_report_cells([tmp_path / name], ("robust",)), "robust", read_words("en")) == []
+        done = type_command(*words, "--no-cache", "--out", str(tmp_path / name))
+        assert done.code == (0 if name == "one" else 2), done.err
+    assert make_figures(read_report_cells([tmp_path / "one"], ("robust",)), "robust", read_words("en")) == []
 
 
 def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:

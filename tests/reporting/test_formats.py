@@ -287,7 +287,7 @@ def test_infeasible_cases_are_in_the_counts(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("report", str(tmp_path))
-    assert (done.code, "has no run" in done.err) == (2, True)
+    assert (done.code, "contains no run" in done.err) == (2, True)
 
 
 def test_a_cell_survives_json(run: Path) -> None:

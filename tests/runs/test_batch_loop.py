@@ -14,6 +14,7 @@ import pytest
 import ragbed
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.runs import batch_loop
 from ragbed.runs.execution import Job
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
@@ -208,3 +209,65 @@ def test_errors_of_batches_have_the_user_headers_and_no_secret(
     assert "[key]" in message
     for path in (tmp_path / "run").rglob("*"):
         assert path.is_dir() or not any(secret in path.read_bytes() for secret in (b"team-7f3Kq9", b"sk-test-"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_that_is_listed_late_is_not_created_twice(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(lost_answers=1, unlisted_s=3)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True)
+        assert _stats(url)["batches"] == 1
+    assert run.outcomes == {"ok": CASES}
+
+
+def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_loop, "_FIRST_FULL_PAUSE_S", 0.01)
+    with mock_batches(BatchBehaviour(max_enqueued=8, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
+    monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
+    with mock_batches(BatchBehaviour(invalid=True, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        with pytest.raises(RagbedError, match="the provider refused a batch"):
+            _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_cases_of_a_batch_that_is_gone_are_errors_and_are_sent_again(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(gone=True, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True)
+    assert run.outcomes == {"error": CASES}
+    assert "the provider no longer has batch batch-0" in run.errors[0]["message"]
+    assert read_status(tmp_path / "run").batches == []
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_served_model_and_the_parameters_are_recorded(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        _run(model, tmp_path / "direct")
+        _run(model, tmp_path / "batch", batch=True)
+    direct, batch = (read_status(tmp_path / name).models[0] for name in ("direct", "batch"))
+    assert direct.sent is not None
+    assert (batch.sent, batch.served) == (direct.sent, direct.served)
+
+
+def test_a_model_waits_for_the_budget_that_another_one_has_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(delay_s=2)) as url:
+        _serve(monkeypatch, url)
+        # The budget is enough for the costs of both models, but not for their maximum costs at the same time.
+        models = [MODELS[1], "anthropic/claude-sonnet-4-0"]
+        run = ragbed.run(models, DATA, out=tmp_path / "run", batch=True, budget=0.2, max_tokens=1_000, **_OPTIONS)
+    assert run.outcomes == {"ok": 2 * CASES}

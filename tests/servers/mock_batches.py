@@ -46,6 +46,12 @@ class BatchBehaviour:
     """Whether every batch fails its validation."""
     lost_answers: int = 0
     """Number of creations after which the connection is closed without a response."""
+    unlisted_s: float = 0.0
+    """Until a batch appears in the list."""
+    max_enqueued: int = 0
+    """Maximum lines of a batch, above which it fails; 0 for no maximum."""
+    gone: bool = False
+    """Whether batches are unknown after their creation."""
     quotes_headers: bool = False
     """Whether errors quote the headers of the request."""
     log: str = ""
@@ -185,9 +191,13 @@ class _Server:
         status = "in_progress" if not is_over else "expired" if batch["expired"] else "completed"
         if self._behaviour.invalid:
             status = "failed"
+        is_too_large = 0 < self._behaviour.max_enqueued < count
+        if is_too_large:
+            status = "failed"
         row = {"id": name, "status": status, "created_at": int(batch["at"]), "metadata": {"ragbed": batch["key"]}}
         if status == "failed":
-            row["errors"] = {"data": [{"code": "invalid_json", "message": f"line 1 is not valid{self._quoted}"}]}
+            code = "token_limit_exceeded" if is_too_large else "invalid_json"
+            row["errors"] = {"data": [{"code": code, "message": f"line 1 is not valid{self._quoted}"}]}
         elif is_over:
             row |= {"output_file_id": f"{name}-out", "error_file_id": f"{name}-err"}
         return row | {"request_counts": {"total": count, "completed": count if is_over else 0, "failed": 0}}
@@ -200,6 +210,7 @@ class _Server:
             return web.json_response({"error": {"message": "slow down"}}, status=429)
         anthropic = "messages" in request.path
         rows = [self._row(name) for name, batch in self._batches.items() if batch["anthropic"] == anthropic]
+        rows = [row for row in rows if time.time() >= self._batches[row["id"]]["at"] + self._behaviour.unlisted_s]
         rows.reverse()
         after = request.query.get("after") or request.query.get("after_id")
         if after:
@@ -210,6 +221,8 @@ class _Server:
     async def look(self, request: web.Request) -> web.Response:
         if self._is_refused():
             return web.json_response({"error": {"message": "slow down"}}, status=429)
+        if self._behaviour.gone:
+            return web.json_response({"error": {"message": "no such batch"}}, status=404)
         await self._log("poll")
         return web.json_response(self._row(request.match_info["id"]))
 

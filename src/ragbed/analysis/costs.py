@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -24,7 +25,7 @@ class _GroupCost:
     priced: int = 0  # number of cases with a known cost
     cases: int = 0
     errors: int = 0
-    correct: float = 0.0
+    correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of these cases, by track
 
 
 @dataclass
@@ -39,11 +40,12 @@ class CostTally:
         group = self._groups.setdefault(key, _GroupCost())
         group.cases += 1
         group.errors += trial.scores is None
-        group.correct += _correct(stored.case, trial)
         cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
         if cost is not None:
             group.dollars += cost
             group.priced += 1
+            for track, right in _correct(stored.case, trial):
+                group.correct[track] += right
 
     def cells(self, tracks: Sequence[str]) -> Iterator[Cell]:
         """Yield the cells for groups with a known cost, on every track."""
@@ -53,7 +55,9 @@ class CostTally:
                     values = {
                         "cost": group.dollars,
                         "cost_per_case": group.dollars / group.priced,
-                        "cost_per_correct": group.dollars / Decimal(group.correct) if group.correct else None,
+                        "cost_per_correct": group.dollars / Decimal(group.correct[track])
+                        if group.correct[track]
+                        else None,
                     }
                     for metric, value in values.items():
                         yield Cell(TABLE, key, track, "all", _estimate(metric, value, group), {})
@@ -73,9 +77,13 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
     )
 
 
-def _correct(case: Case, trial: Scored) -> float:
-    value = (trial.scores or {}).get(right_score(case))
-    return float(value) if isinstance(value, bool | float) else 0.0
+def _correct(case: Case, trial: Scored) -> Iterator[tuple[str, float]]:
+    """Yield whether a response is right on each track."""
+    right = right_score(case)
+    for name, value in (trial.scores or {}).items():
+        track, _, score = name.rpartition(".")
+        if score == right and isinstance(value, bool | float):
+            yield track or "robust", float(value)
 
 
 @cache

@@ -220,7 +220,7 @@ class Drop(Condition):
                 f"until={self.text}: {self.base.run} and this run have no question in common. Compare runs with the "
                 "same data, testbeds and noise ratios. No model was called."
             )
-        self._alpha = ALPHA / len(compared)
+        self._alpha = ALPHA / (len(compared) * plan.models)
         for condition, size in compared.items():
             self.need(
                 size,

@@ -106,7 +106,7 @@ class _FunctionModel:
         return canonical({"messages": case.messages})
 
     async def identity(self) -> str:
-        """Return None, because a function has no version."""
+        """Return an empty string, because a function has no version."""
         return ""
 
     async def close(self) -> None:

@@ -30,6 +30,7 @@ _OWN_HEADERS = frozenset(
 )
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _MAX_THINKING = 1_000_000
+_MAX_TEMPERATURE = 100  # Far above what any provider accepts; larger numbers are typing errors.
 
 
 def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,8 +163,8 @@ def check_temperature(value: object) -> float | str | None:
         number = -1.0
     if not math.isfinite(number):
         raise UsageError(f"temperature={value!r} is not a finite number.")
-    if number < 0:
-        raise UsageError(f"temperature={value!r} is out of range: use 'none' or a number of at least 0.")
+    if not 0 <= number <= _MAX_TEMPERATURE:
+        raise UsageError(f"temperature={value!r} is out of range: use 'none' or a number from 0 to {_MAX_TEMPERATURE}.")
     return int(value) if isinstance(value, int) else number
 
 

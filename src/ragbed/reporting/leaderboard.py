@@ -58,7 +58,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
     """Return one row per model, language, profile and number of documents.
 
     Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
-    original files, the second one gets a row of its own.
+    original files, the second one gets a separate row.
     """
     shown = [
         cell

@@ -29,6 +29,10 @@ from ragbed.schema import Completion
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum batches in which a case may expire before it counts as an error
 _MAX_CREATIONS = 3  # maximum attempts to create a batch that is not found at the provider
+# Pauses between the searches for a batch after an ambiguous failure, because a new batch may be listed late.
+_FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+# Pauses before the next batch if the provider has too many tokens enqueued and no batch of the run is in progress.
+_FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum downloads of results that lack lines
 _FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
 _BYTES_PER_TOKEN = 3  # bytes per token of a prompt, to estimate the maximum cost of a batch
@@ -60,6 +64,9 @@ class BatchLoop(CallLoop):
         self._expired: Counter[tuple[int, int]] = Counter()
         self._ended: set[tuple[int, int]] = set()
         self._refused: str | None = None
+        self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
+        self._reserving: list[_OpenBatch] = []
+        self._waits_for_budget = False  # until the batches of other models release theirs
 
     async def run(self) -> None:
         """Collect batches from earlier sessions, then submit all pending cases and collect their results.
@@ -75,14 +82,19 @@ class BatchLoop(CallLoop):
                 await self._resume(stored)
             while True:
                 await self._submit_all()
-                if not self._open:
+                if self._open:
+                    await self._collect(await self._wait_for_one())
+                elif self._waits_for_budget:
+                    await asyncio.sleep(_FIRST_POLL_S)
+                else:
                     break
-                await self._collect(await self._wait_for_one())
         except Failure as failure:
             raise CircuitOpen(
                 f"the batches of {self.model.name} cannot be reached: {failure}. {self.model.advice} Batches in "
                 "progress continue at the provider. Rerun the same command with the same output folder to resume."
             ) from None
+        finally:
+            self._abandon_reservations()
         if self._refused is not None:
             raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
 
@@ -93,6 +105,11 @@ class BatchLoop(CallLoop):
         return self.session.store.pending(self.number, self.session.repeats, by_question=rule is not None)
 
     async def _submit_all(self) -> None:
+        if self._is_full:
+            if self._open:
+                return  # until one of them has ended
+            await asyncio.sleep(self._full_pause_s)
+            self._is_full, self._full_pause_s = False, min(_LONGEST_FULL_PAUSE_S, 2 * self._full_pause_s)
         while self._refused is None and not (self.session.rule is not None and self._open):
             batch = await self._next_batch()
             if batch is None:
@@ -106,6 +123,7 @@ class BatchLoop(CallLoop):
         requests: list[CallRequest] = []
         reserved: list[dict[str, int]] = []
         size = 0
+        self._waits_for_budget = False
         for request in self._read_pending():
             rule, call = self.session.rule, (request.number, request.repeat)
             if len(requests) >= self._most_lines() or (rule is not None and rule.is_over(self.model.name)):
@@ -124,7 +142,9 @@ class BatchLoop(CallLoop):
             return None
         key = secrets.token_hex(8)
         calls = [(request.number, request.repeat) for request in requests]
-        return _OpenBatch(StoredBatch(key, self.number, time.time(), len(calls), calls), requests, None, reserved)
+        batch = _OpenBatch(StoredBatch(key, self.number, time.time(), len(calls), calls), requests, None, reserved)
+        self._reserving.append(batch)
+        return batch
 
     def _most_lines(self) -> int:
         if self.session.rule is None:
@@ -133,11 +153,19 @@ class BatchLoop(CallLoop):
 
     def _reserve(self, usage: dict[str, int], *, is_first: bool) -> bool:
         budget = self.session.budget
-        return budget is None or budget.reserve(self.model.name, usage, is_last_chance=is_first)
+        if budget is None or budget.reserve(self.model.name, usage, is_last_chance=is_first):
+            return True
+        self._waits_for_budget = is_first and not budget.is_denied
+        return False
+
+    def _abandon_reservations(self) -> None:
+        budget = self.session.budget
+        if budget is not None:
+            for usage in (usage for batch in self._reserving for usage in batch.reserved):
+                budget.abandon(self.model.name, usage)
 
     async def _use_cache(self, request: CallRequest) -> bool:
-        key = key_of(self.model.name, self.identity, self.model.request(request.case), request.repeat)
-        found = self._cache.find(key) if self._cache is not None else None
+        found, key = self._find_cached(self.model.request(request.case), request.repeat)
         if found is None:
             return False
         await self._finish(request, Called(found, key, cached=True))
@@ -162,10 +190,9 @@ class BatchLoop(CallLoop):
                 if not failure.again:
                     await self._refuse(batch, failure)
                     return
-                if attempt + 1 == _MAX_CREATIONS:
+                remote = await self._find_late(stored)
+                if remote is None and attempt + 1 == _MAX_CREATIONS:
                     raise
-                await asyncio.sleep(_FIRST_POLL_S * 2**attempt)
-                remote = await self._find(stored)
             if remote is not None:
                 await self._adopt(batch, remote)
                 return
@@ -180,9 +207,21 @@ class BatchLoop(CallLoop):
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
         return await self._service.find(stored.key, stored.created, stored.count, known)
 
+    async def _find_late(self, stored: StoredBatch) -> str | None:
+        for pause in _FIND_PAUSES_S:
+            await asyncio.sleep(pause)
+            remote = await self._find(stored)
+            if remote is not None:
+                return remote
+        return None
+
     async def _refuse(self, batch: _OpenBatch, failure: Failure) -> None:
         """Record an error for every case in a rejected batch; no further batch is submitted."""
         self._refused = str(failure)
+        await self._fail(batch, failure)
+
+    async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
+        """Give all open cases of a batch an error, which a rerun repeats, and close the batch."""
         for request in batch.requests:
             if (request.number, request.repeat) not in self._ended:
                 await self._finish(request, self._called(request, failed(failure)))
@@ -199,6 +238,7 @@ class BatchLoop(CallLoop):
             if self.session.store.has_response(self.number, number, repeat):  # it was stored before the session ended
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
+        self._reserving.append(batch)
         if self.session.budget is not None:
             batch.reserved = [_largest_usage(self.model.request(request.case)) for request in requests]
             for usage in batch.reserved:
@@ -220,7 +260,7 @@ class BatchLoop(CallLoop):
         pause, shown = _FIRST_POLL_S, -1
         while True:
             for batch in self._open:
-                batch.remote = await self._service.look(batch.stored.remote or "")
+                batch.remote = await self._look(batch)
                 if batch.remote.is_over:
                     return batch
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
@@ -231,14 +271,30 @@ class BatchLoop(CallLoop):
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
 
+    async def _look(self, batch: _OpenBatch) -> RemoteBatch:
+        """Return a batch's state; a batch that the provider no longer knows is over."""
+        name = batch.stored.remote or ""
+        try:
+            return await self._service.look(name)
+        except Failure as failure:
+            if failure.kind != "missing":
+                raise
+            return RemoteBatch(name, is_over=True, is_gone=True)
+
     async def _collect(self, batch: _OpenBatch) -> None:
         """Store the result of every request in a batch; expired requests remain pending."""
-        remote = await self._service.look(batch.stored.remote or "")
+        remote = await self._look(batch)
+        if remote.is_gone:
+            self._open.remove(batch)
+            gone = f"the provider no longer has batch {remote.id}; rerun the same command to send its cases again"
+            await self._fail(batch, Failure("missing", gone))
+            return
         if remote.problem is not None:
             self._open.remove(batch)
             # Too many tokens are queued; smaller batches are submitted later.
-            if "token_limit" in remote.problem and self._open:
-                self._max_lines = max(1, len(batch.requests) // 2)
+            if "token_limit" in remote.problem and len(batch.requests) > 1:
+                self._max_lines = min(self._max_lines, len(batch.requests) // 2)
+                self._is_full = True
                 await self._close(batch)
             else:
                 await self._refuse(batch, Failure("request", f"the batch failed: {remote.problem}"))
@@ -249,8 +305,10 @@ class BatchLoop(CallLoop):
                 continue
             completion = self._read(request, results.get(f"{batch.stored.key}-{place}"))
             if completion is not None:
+                self._call_log.add(completion)
                 await self._finish(request, self._called(request, completion))
         self._open.remove(batch)
+        self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
         await self._close(batch)
 
     async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
@@ -301,6 +359,7 @@ class BatchLoop(CallLoop):
         await self._settle(self._store(request, called))
 
     async def _close(self, batch: _OpenBatch) -> None:
+        self._reserving.remove(batch)
         if self.session.budget is not None:
             for usage in batch.reserved:
                 self.session.budget.release(self.model.name, usage)

@@ -26,6 +26,7 @@ class Budget:
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent, self._denied = Decimal(str(limit)), Decimal(0), False
         self._reserved = Decimal(0)  # the maximum cost of the batches in progress
+        self._abandoned = Decimal(0)  # the same, for batches that this session does not collect
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
@@ -76,11 +77,22 @@ class Budget:
         """
         price = self._prices.get(model)
         cost = Decimal(0) if price is None else price(usage)
-        if not is_forced and self._spent + self._reserved + cost > self._limit:
-            self._denied = self._denied or is_last_chance
+        if not is_forced and self._spent + self._reserved + self._abandoned + cost > self._limit:
+            self._denied = self._denied or (is_last_chance and not self._reserved)
             return False
         self._reserved += cost
         return True
+
+    def abandon(self, model: str, usage: dict[str, int]) -> None:
+        """Keep room for a request of a batch that this session will not collect, so that nothing waits for it."""
+        price = self._prices.get(model)
+        self.release(model, usage)
+        self._abandoned += Decimal(0) if price is None else price(usage)
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the budget has ended the run."""
+        return self._denied
 
     def release(self, model: str, usage: dict[str, int]) -> None:
         """Release the amount reserved for a request."""

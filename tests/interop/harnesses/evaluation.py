@@ -131,7 +131,6 @@ _KINDS: list[Reply] = [
         ["", " ", "\n", "  \t\r\n", "…", "\u200b", "🙂", "{{answer}}", "null", "\x00\x1b[2J"]
     ),
     lambda case, draw, _: f"  \r\n{_gold(case, draw)}  \n",
-    lambda case, draw, _: f"<think>{_fake(case, draw)}</think>{_gold(case, draw)}",
     lambda case, draw, _: f'{{"answer": {json.dumps(_gold(case, draw), ensure_ascii=False)}}}',
     lambda case, draw, _: f"{_gold(case, draw)} " * draw.randint(2, 400),
 ]

@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled

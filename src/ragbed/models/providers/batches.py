@@ -42,6 +42,7 @@ class RemoteBatch(NamedTuple):
     done: int = 0
     total: int = 0
     problem: str | None = None
+    is_gone: bool = False  # whether the provider no longer knows it
     files: tuple[str, ...] = ()  # IDs or URLs of the result files
 
 
@@ -237,7 +238,7 @@ class OpenAIBatches(BatchService):
             self._client.clean(msgspec.json.encode(row.get("errors")).decode()[:500]) if status == "failed" else None
         )
         is_over = status in ("completed", "failed", "expired", "cancelled")
-        return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files)
+        return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
         """Return the lines in the output file and the error file."""

@@ -126,9 +126,12 @@ class HttpModel(ABC):
             if leads:
                 self._settled.set()
         if done.outcome != "error" and (not self.sent or self._negotiation.learned):
-            fields = msgspec.json.decode(sent, type=dict[str, Any])
-            self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
+            self._note_sent(sent)
         return done
+
+    def _note_sent(self, body: bytes) -> None:
+        fields = msgspec.json.decode(body, type=dict[str, Any])
+        self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
 
     def _adjusted(self, body: bytes) -> bytes:
         if not self._negotiation.learned:
@@ -152,10 +155,13 @@ class HttpModel(ABC):
     def parse(self, body: bytes, case: Case) -> Completion:
         """Return the outcome for a response body; see `Batching`."""
         try:
-            return self._transport.without_keys(self._parser(case)(body))
+            done = self._transport.without_keys(self._parser(case)(body))
         except Failure as failure:
             failure.detail = self._transport.scrubber.clean(failure.detail)
             raise
+        if not self.sent:
+            self._note_sent(self.request(case))
+        return done
 
     def batch_client(self) -> BatchClient:
         """Return the client that sends batch requests."""

@@ -41,6 +41,10 @@ def replies(out: Path) -> list[tuple[str, str]]:
     return sorted((line["outcome"], line["reply"] or line["error"] or "") for line in lines if line["feasible"])
 
 
+def outcomes(out: Path) -> set[str]:
+    return {outcome for outcome, _ in replies(out)}
+
+
 def open_hf(folder: Path, sampling: Sampling = DRAWN, preset: Preset | None = None) -> Model:
     return open_model(f"hf/{folder}", lambda name: ModelConfig(name, {}, sampling, preset=preset))
 
@@ -58,9 +62,9 @@ def test_a_run_answers_every_case_and_a_second_run_is_equal(architecture: str, t
     folder = save_model(tmp_path / "model", architecture)
     for out in ("one", "two"):
         done = run(folder, tmp_path / out, "--temperature", "0.8")
-        assert done.code == 0, done.err
+        assert done.code == 3, done.err  # random weights rarely end a response within six tokens
     assert replies(tmp_path / "one") == replies(tmp_path / "two")
-    assert {outcome for outcome, _ in replies(tmp_path / "one")} == {"ok"}
+    assert "truncated" in outcomes(tmp_path / "one") <= {"ok", "truncated"}
 
 
 @pytest.mark.parametrize(
@@ -69,8 +73,8 @@ def test_a_run_answers_every_case_and_a_second_run_is_equal(architecture: str, t
 def test_presets_need_no_template(preset: str, architecture: str, tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model", architecture, template=None)
     done = run(folder, tmp_path / "run", "--preset", preset, "--profile", "code-2023")
-    assert done.code == 0, done.err
-    assert {outcome for outcome, _ in replies(tmp_path / "run")} == {"ok"}
+    assert done.code == 3, done.err
+    assert "truncated" in outcomes(tmp_path / "run") <= {"ok", "truncated"}
 
 
 def test_repeats_differ_and_are_reproducible(tmp_path: Path) -> None:
@@ -130,7 +134,7 @@ def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     assert process.wait(60) == 130
     kept = results(out)
     assert kept
-    assert type_command(*words).code == 0
+    assert type_command(*words).code == 3  # some responses reach the token limit
     assert [one for one in results(out) if one in set(kept)] == kept
     assert len(results(out)) > len(kept)
 
