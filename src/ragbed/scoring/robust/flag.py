@@ -1,255 +1,296 @@
-"""Detect statements that the documents contain errors, in any wording, in English and Chinese."""
+"""Detect statements that the documents contain errors or contradict each other, in any wording.
+
+A flag combines two semantic fields: a text or one of its claims, and an error, with the right polarity. An error that
+the question itself is about, that someone else made, or that the response only quotes is not a flag.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from ragbed.scoring.robust.match import PhraseRule, PhraseRules
-from ragbed.scoring.robust.patterns import NOT_RIGHT, WRONG, any_of, lazy, words
+from ragbed.scoring.robust.assertion import sentence_around
+from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
+from ragbed.scoring.robust.match import Mention, PhraseRule, PhraseRules
+from ragbed.scoring.robust.patterns import (
+    CLAIMS,
+    ERROR_ADJECTIVES,
+    ERROR_NOUNS,
+    NOT_RIGHT,
+    SAYING,
+    SOURCES,
+    Terms,
+    any_of,
+    lazy,
+    words,
+)
+from ragbed.scoring.robust.question import STEM, Asked
 
-_ERRORS = any_of(
-    "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
-    "falsehoods? untruths?"
+_TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
+_IT = "(?:this|that|it|which|these|they|those)"
+_BE = r"(?:is|are|was|were|be|being|been|'s|'re|seems?|looks?|appears?|sounds?|proves?|turns? out)"
+_NOT = r"(?:cannot|can not|can't|couldn't|could not|can hardly|could hardly|must not|mustn't)"
+_TRULY = any_of("actually in_fact in_reality really the_(?:correct|right|actual|true|real) should_(?:be|have)")
+_MADE_WRONG = any_of(
+    r"confus(?:es?|ed|ing) conflat(?:es?|ed|ing) muddl(?:es?|ed) jumbl(?:es?|ed) garbl(?:es?|ed) swaps? swapped "
+    r"transpos(?:es?|ed) invert(?:s|ed) switch(?:es|ed) exaggerat(?:es?|ed) overstat(?:es?|ed) understat(?:es?|ed) "
+    r"inflat(?:es?|ed) slip(?:s|ped)_up err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) contradicts? "
+    r"(?:misses|missed)_the_mark falls?_apart"
 )
-_CLAIMS = any_of("information statements? claims? facts? details? dates?")
-_BLAMED = any_of(
-    r"documents? passages? statements? information claims? texts? sources? sentences? articles? answers? dates? this "
-    r"that it which \[[0-9]\]"
+_MIS = (
+    r"mis(?:stat|report|identif|attribut|quot|represent|dat|nam|spel|plac|lead|inform|count|label|print"
+    r"|calculat|describ|assign|credit|cit|transcrib|translat|translit|put|copi)\w*"
 )
-_SOURCES = any_of("documents? passages? texts? sources? articles?")
-_WRONGLY = any_of("incorrectly wrongly mistakenly falsely erroneously")
-_SAYING = any_of("stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ")
-_TRULY = any_of("actually in_fact in_reality the_(?:correct|right|actual|true)")
-_FACTS_ZH = any_of("事实 实际 史实 历史")
-_SOURCES_ZH = any_of("文档 文中 文章 资料")
-_WRONG_WORDS = words(
-    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated outdated"
+_HAS_WRONG = (
+    r"(?:gets?|got|getting|has|have|had|gives?|gave|names?|named|credits?|lists?|picks?|cites?|states?|uses?|prints?"
+    r"|shows?|quotes?|contains?|puts?|put|describes?|mentions?|provides?|reports?|records?|claims?|says?"
+    r"|makes?|made)"
 )
-_RIGHT_WORDS = words("correct true accurate right factual actually fact reality actual")
-_DOUBTED_TEXTS = any_of(
-    r"documents? passages? texts? sources? articles? information claims? statements? facts materials? "
-    r"excerpts? they this it "
-    r"that which"
+_PLURAL = (
+    r"(?:documents|docs|passages|texts|sources|articles|snippets|excerpts|reports|papers|pieces|pages|paragraphs"
+    r"|entries|accounts|records|versions|materials|references|figures|numbers|dates|names|claims|statements|details"
+    r"|years|answers|they|these|those|two|both|three|others?|context|information|data|text|(?:document|passage|source"
+    r"|article|doc|text|report)s? \[?[0-9a-d]\]?|\[[0-9]\]|itself)"
 )
-_REPORTS = any_of(
-    "documents? docs? passages? texts? sources? articles? reports? match_reports? papers? materials? excerpts?"
+_ANOTHER = r"(?:itself|themselves|each other|one another|another|the others?|the (?:\w+ )?(?:facts?|record|evidence))"
+_CONFLICT = (
+    r"(?:contradict(?:s|ed|ing|ory)?|conflict(?:s|ed|ing)?|disagree(?:s|d|ing|ment)?|differ(?:s|ed|ing)?|diverg(?:es?"
+    r"|ed|ing)|clash(?:es|ed|ing)?|inconsistent|incompatible|irreconcilable|at odds|at variance|out of step"
+    r"|mutually exclusive|(?:do|does|did|can)(?: not|n't) (?:\w+ )?(?:agree|match|tally|add up|line up|go together"
+    r"|square|fit|correspond|both be|all be)|not (?:\w+ )?(?:agree|match|tally|consistent|in agreement)"
+    r"|vary|varies|tell (?:a )?different|gives? different|give different|name different|report different|say different)"
 )
-_REPORTS_ZH = any_of("文档 文章 资料 材料 报道 文中 两篇 几篇 二者 三者 两者 说法 信息 描述 表述 记载")
-_TEXTS_ZH = any_of("文档 文中 文章 资料 材料 上文 原文 描述 说法 信息 内容 记载 报道 段落")
-_MADE_WRONG_ZH = any_of(
-    "写错 弄错 搞错 说错 记错 出错 搞混 张冠李戴 有问题 不可信 不可靠 站不住脚 有出入 有偏差 不靠谱 失真 "
-    "不成立 不足为信 不足信 靠不住 有悖"
+_UNTRUSTED = (
+    r"(?:don't|do not|wouldn't|would not|can't|cannot|shouldn't|should not|couldn't|hard to|difficult to|not to|never"
+    r"|unwise to|not be) (?:\w+ )?(?:be )?(?:trust(?:ed)?|believ(?:e|ed)|rel(?:y|ied) (?:up)?on|go by|accept(?:ed)?"
+    r"|take \w+ \w+ at face value)"
 )
-# Each rule with the words and characters of which the text must have one, and its pattern.
+_CORRECTING = (
+    r"(?:should|must|needs? to|has to|have to|ought to) (?:probably |really )?(?:be )?(?:corrected|fixed|updated|revised|removed"
+    r"|disregarded|ignored|discarded|amended|treated as|read as)"
+)
+_CONTRADICTIONS = words(
+    "contradict contradicts contradicted contradicting contradictory contradiction contradictions conflict conflicts "
+    "conflicted conflicting disagree disagrees disagreed disagreement differ differs differing different diverge "
+    "diverges clash clashes clashing inconsistent incompatible irreconcilable odds variance step exclusive agree match "
+    "tally add line together square fit correspond both all vary varies consistent agreement another"
+)
+
 _RULES: tuple[PhraseRule, ...] = (
     (
         "flag.errors",
-        _WRONG_WORDS
-        | words(
+        words(
             "error errors inaccuracy inaccuracies mistake mistakes inconsistency inconsistencies contradiction "
-            "contradictions misinformation discrepancy discrepancies falsehood falsehoods untruth untruths"
+            "contradictions misinformation discrepancy discrepancies falsehood falsehoods untruth untruths typo typos "
+            "misprint misprints mix-up mixup erratum errata fallacy conflict disagreement slip slips problem correction"
         ),
-        lazy(rf"\b{_ERRORS}\b|\b{WRONG} {_CLAIMS}\b"),
+        lazy(
+            rf"\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction|flaws?)\b (?:here )?(?:in|with|between|among"
+            rf"|to|of) (?:\w+ ){{0,3}}?{SOURCES}\b|\b{SOURCES}\b[^.;\n]{{0,40}}?\b(?:an?|is) (?:\w+ )?slip\b"
+        ),
+    ),
+    (
+        "flag.errors",
+        words("incorrect wrong false inaccurate mistaken erroneous untrue misleading bogus fabricated"),
+        lazy(
+            rf"\b(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|misleading|bogus|fabricated|contradictory) "
+            rf"(?:{CLAIMS}|{SOURCES})\b"
+        ),
     ),
     (
         "flag.wrong",
         (
-            _WRONG_WORDS | _RIGHT_WORDS,
-            words("is are was were seem seems appear appears isn't") | frozenset("'"),
+            words(
+                "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+                "fictitious fake flawed faulty implausible dubious outdated obsolete garbled nonsense absurd unreliable "
+                "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error impossible "
+                "unfounded baseless unsupported mix-up slip date correct true right accurate factual believable credible "
+                "plausible genuine valid reliable trustworthy realistic real invention forgery misprint typo mistake"
+            ),
+            words("is are was were be being been seem seems appear appears look looks sound sounds isn't wasn't aren't")
+            | frozenset("'"),
         ),
         lazy(
-            rf"\b{_BLAMED}\b[^.\n]{{0,80}}?(?:\b(?:is|are|was|were|seems?|appears?)\b|'s)(?: \w+){{0,2}}? "
-            rf"(?:(?:{WRONG}|outdated)\b|{NOT_RIGHT}\b)(?! that)|isn't (?:correct|true|accurate|right)\b"
+            rf"\b{_TEXT}\b[^.;\n]{{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? {ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right|reliable|credible|believable|genuine))\b"
+            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}|{NOT_RIGHT})\b(?! that| to\b)"
+            rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)|wrong|incorrect|false)[.!:,]"
+        ),
+    ),
+    (
+        "flag.wrong",
+        words("cannot can't can couldn't could must mustn't"),
+        lazy(
+            rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true|accurate|trusted|relied"
+            rf"|believed|genuine|valid)\b|\b{_TEXT}\b[^.;\n]{{0,40}}?\bmust (?:\w+ )?(?:be|have) (?:\w+ ){{0,2}}?(?:{ERROR_ADJECTIVES}"
+            r"|(?:an? )?(?:error|mistake|typo|misprint|mix-up|slip))\b"
         ),
     ),
     (
         "flag.wrongly",
-        words("incorrectly wrongly mistakenly falsely erroneously"),
-        lazy(rf"\b{_WRONGLY} (?:\w+ )?{_SAYING}\w*"),
+        words("incorrectly wrongly mistakenly falsely erroneously inaccurately"),
+        lazy(
+            rf"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|inaccurately) (?:\w+ )?(?:{SAYING}|puts?|gives?|gave|given"
+            r"|dates?|dated|places?|placed|credit\w*|print\w*|quot\w*|cites?|cited|shows?|uses?|used|attribut\w*)\w*"
+        ),
     ),
     (
         "flag.contrary",
-        words("contrary contradict contradicts"),
-        lazy(r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"),
-    ),
-    (
-        "flag.contrary",
-        (frozenset("非不"), frozenset("文资")),
-        lazy(rf"(?:而非|而不是|不是|并非|不同于)[^,。\n]{{0,4}}{_SOURCES_ZH}[中里]?[所的]?[说称写述提示给]"),
+        words("contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise"),
+        lazy(
+            rf"\b(?:contrary to|despite|in spite of|whatever|no matter what|regardless of|notwithstanding)(?: what)?(?: (?:the|this|that"
+            rf"|these|your|one|any|some))?(?: [\w']+){{0,2}}? (?:{SOURCES}|it)\b(?: (?:says?|said|claims?|states?|suggests?|may say|might say))?"
+            r"|\bcontradicts? (?:the|known|historical|established|common|all|every|what)\b"
+            rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
+        ),
     ),
     (
         "flag.correction",
         (
-            words("document documents passage passages text texts source sources article articles says stated claimed")
-            | words("mentioned suggested"),
-            words("but however although not"),
+            words("but however although though while not whereas yet"),
+            words(
+                "document documents doc docs passage passages text texts source sources article articles snippet excerpt says stated "
+                "claimed mentioned suggested report reports entry book page brochure context claims would it magazine paper"
+            ),
         ),
         lazy(
-            rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
-            rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
+            rf"\b{SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although|yet)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\b(?:although|though|while|whereas|even though) [^.\n]{{0,24}}?\b{SOURCES}\b[^.\n]{{0,24}}?\b(?:{SAYING})\w*\b[^.\n]{{1,60}}?, [^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\bnot [^.;\n]{{1,50}}?,? as (?:it|the|this|that|one|your)?(?: \w+){{0,2}}? ?(?:{SOURCES}|it) (?:\w+ )?(?:{SAYING}|would|has|puts|have)"
+            rf"|\bnot [^.,;\n]{{1,40}}? as (?:stated|claimed|mentioned|suggested|written|reported|printed|given)\b"
         ),
     ),
     (
-        "flag.correction",
-        (frozenset("但然过"), frozenset("实正应")),
-        lazy(
-            rf"{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
-        ),
-    ),
-    (
-        "flag.unreliable",
+        "flag.mistake",
         words(
-            "wrong off right true correct reliable unreliable untrustworthy dubious questionable hold add "
-            "match agree correspond "
-            "contradict contradicts conflict conflicts conflicting odds inconsistent misstate misstates "
-            "misreport misreports "
-            "mistaken misidentifies misattributes confuse confuses mixed fishy"
+            "confuses confused confusing confuse conflates conflated conflate muddles muddled jumbled garbled swapped swap swaps "
+            "transposed transposes inverted switched exaggerates exaggerated overstates overstated understates understated inflated "
+            "inflates slipped errs erred err mixes mixed mix fabricates fabricated contradicts wrong altered tampered doctored "
+            "edited replaced corrupted reversed zero digit decimal falls missed misses mark invented"
         ),
         lazy(
-            rf"\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?\b(?:gets?|got|has|have|had) (?:\w+ ){{0,3}}?wrong\b"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:can't|cannot|can not|couldn't) be (?:right|true"
-            rf"|correct|trusted|relied)"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?\b(?:unreliable|not reliable|untrustworthy|dubious"
-            rf"|questionable|mistaken)\b"
-            r"|\bsomething (?:is|seems|looks) (?:off|wrong|not right|fishy)\b"
-            rf"|\b{_DOUBTED_TEXTS}\b[^.\n]{{0,60}}?(?:do|does|did)(?: not|n't) (?:\w+ )?(?:hold up"
-            rf"|hold water|add up|stand up|match"
-            r"|agree with|correspond|square with|fit) ?(?:reality|the facts?|facts?|history|what|with)?"
-            r"|\b(?:contradicts?|conflicts? with|conflicting with|at odds with|inconsistent with)(?: [\w-]+){0,3}? "
-            r"(?:facts?|reality|history|knowledge|known|record|truth|established)\b"
-            r"|\bmis(?:state|report|identif|attribut|quote|represent)\w*|\b(?:confuses?|mix(?:es"
-            r"|ed) up) (?:\w+ ){1,4}?with\b"
+            rf"\b{_TEXT}\b[^.;\n]{{0,60}}?(?<!not )\b{_MADE_WRONG}\b"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b{_HAS_WRONG}\b(?: [\w'-]+){{0,6}}? (?:wrong|mixed up|backwards|muddled|confused|the wrong way)\b"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b(?:has|have|had|was|were|is|are|to have)(?: apparently| clearly| obviously)?(?: been)? (?:altered|tampered|swapped"
+            r"|doctored|corrupted|reversed|transposed|switched|mixed up|invented|made up)\b"
+            rf"|\b(?:swapped|switched|mixed up|confused|transposed|reversed|altered|changed) (?:the |these |those |two )(?:\w+ )?(?:dates|names|years|numbers|figures|digits|facts)\b"
+            r"|\b(?:lost|dropped|added|missed|misplaced|missing|extra|swapped|transposed)(?: an?| the| some| two)? (?:\w+ )?(?:zeroe?s?|digits?|decimals?)\b"
         ),
+    ),
+    (
+        "flag.mistake",
+        words("misstates misstated misreports misreported misidentifies misidentified misattributes misattributed misquotes misquoted misrepresents misdates misdated misnames misnamed misspells misspelled misplaces misplaced misleads misinforms misinformed miscounts miscounted mislabels mislabelled mislabeled misprinted miscalculates miscalculated misdescribes misassigned miscredits miscredited miscites misputs mistranslates mistranslated mistranscribed mislead misstating"),
+        lazy(rf"\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_MIS}|\b{_MIS} (?:by|in|on) (?:the |this |that )?(?:\w+ )?{SOURCES}\b"),
     ),
     (
         "flag.contradiction",
-        words(
-            "conflict conflicts conflicting contradict contradicts contradictory contradicting "
-            "inconsistent incompatible "
-            "disagree disagrees differ discrepant both vary varies match agree together all mutually different"
-        ),
+        _CONTRADICTIONS,
         lazy(
-            rf"\b(?:\bconflicting (?:\w+ ){{0,2}}?(?:{_CLAIMS}|{_REPORTS}|answers?|dates?|names?|figures?|numbers?"
-            rf"|accounts?)\b"
-            rf"|\b(?:{_REPORTS}|they|these|figures|dates|accounts"
-            rf"|numbers)\b[^.\n]{{0,60}}?\b(?<!not )(?<!n't )(?<!no )(?:contradict|conflict|disagree"
-            r"|differ)s?\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
-            rf"|\b(?:{_REPORTS}|they|these|dates|figures)\b[^.\n]{{0,60}}?\b(?:inconsistent|incompatible"
-            rf"|contradictory)\b"
-            rf"|\b(?:inconsistent|contradictory|incompatible) (?:{_REPORTS}|{_CLAIMS})\b"
-            rf"|\b(?:{_REPORTS}|they|these|two|figures|dates)\b[^.\n]{{0,40}}?(?:do not|don't|doesn't|does not"
-            rf"|cannot|can't) "
-            r"(?:\w+ )?(?:match|agree|tally|add up|go together|both be|all be)\b"
-            r"|(?:\bcannot|\bcan't|\bcan not) (?:both|all) be (?:right|true|correct|accurate)\b|\bboth (?:cannot"
-            r"|can't) be\b"
+            rf"\b{_PLURAL}\b(?:(?! not |n't |\bno\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
+            rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article|text)s? \[?[0-9a-d]|\[[0-9])"
+            rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
+            rf"|\b(?:{SOURCES}|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another|a different)\b"
             r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
-            r"|\bone of (?:these|them|the two|the \w+) (?:is|must be) (?:wrong|false|mistaken|incorrect|in error)\b"
-            rf"|\b(?:mention|name|give|report|state)s? different\b(?= \w+ (?:of|for|as)\b))"
+            r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
+            r"|\bsomething (?:is|seems|looks|does(?:n't| not))(?: \w+)? (?:off|wrong|not right|fishy|amiss|add up|adds up|fit)\b"
         ),
     ),
     (
         "flag.unreliable",
         words(
-            "typo typos misprint misprints misprinted transposed tampered doctored caution unfounded baseless believe "
-            "trust misdates misdate misleads misspells mixes mixed muddles swapped outdated date "
-            "correct mistaken false "
-            "wrong whatever zero suspect impossible updated altered invented true"
+            "trust trusted believe believed rely relied go accept salt caution care issue dispute disputes question doubt false "
+            "corrected fixed updated revised removed disregarded ignored discarded amended treated correct beware careful unfounded "
+            "read should wary sceptical skeptical hold stand disagree suspect face"
         ),
         lazy(
-            r"\b(?:\b(?:typos?|misprint(?:s|ed)?|transposed|tampered with|doctored|misdat\w+|muddles?|mixes \w+ up)\b"
-            rf"|\b(?:treat|take|use|read)\b[^.\n]{{0,30}}?\b(?:{_REPORTS})\b[^.\n]{{0,20}}?\b(?:caution|salt|care)\b"
-            rf"|\b(?:{_REPORTS}|claims?|statements?|figures?)\b[^.\n]{{0,60}}?\b(?:unfounded|baseless|out of date"
-            rf"|impossible"
-            r"|no longer true|no longer correct|should be updated|has been (?:altered|changed|replaced))\b"
-            rf"|\b(?:don't|do not|wouldn't|would not|cannot|can't) (?:believe|trust) (?:the|this|these|that"
-            rf"|your) (?:\w+ )?(?:{_REPORTS})\b"
-            rf"|\b(?:have to|must|should|need to|let me|i'd like to) correct (?:the|this|these|that"
-            rf"|your) (?:\w+ )?(?:{_REPORTS})\b"
-            rf"|\b(?:one|some|which|at least one)(?: of (?:them|these))? must be (?:mistaken|wrong|false|incorrect)\b"
-            rf"|\bwhatever the (?:{_REPORTS}) (?:says?|claims?)\b"
-            r"|\b(?:added|dropped|missed|misplaced) a (?:zero|digit)\b|\b(?:can't|cannot) (?:possibly )?be right\b"
-            r"|\bthink that can be right\b)"
+            rf"\b{_UNTRUSTED}\b[^.;\n]{{0,24}}?\b(?:{_TEXT}|it|them|that)\b"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,40}}?\b{_UNTRUSTED}\b|\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_CORRECTING}\b"
+            r"|\b(?:grain|pinch) of salt\b"
+            rf"|\b(?:treat|take|use|read|handle)\b[^.;\n]{{0,30}}?\b(?:{_TEXT}|it|this|them)\b[^.;\n]{{0,20}}?\b(?:caution|care|as (?:false|wrong|suspect|unreliable))\b"
+            rf"|\b(?:i|i'd|we|must|would|have to)(?: \w+)? (?:take issue with|disagree with|dispute|question|doubt|suspect) (?:the|this|that|what|your)(?: [\w']+){{0,3}}? {_TEXT}\b"
+            rf"|\b(?:have to|has to|must|should|need to|needs to|let me|i'd like to|want to|to) (?:correct|fix) (?:the|this|these|that|your|an?) (?:\w+ )?{_TEXT}\b"
+            rf"|\b(?:be careful|careful|beware|wary|sceptical|skeptical)(?: \w+)? (?:the|this|these|that|your) (?:\w+ )?{SOURCES}\b"
+            rf"|\b{SOURCES}\b[^.;\n]{{0,40}}?\bshould (?:read|say|have (?:read|said|named|been|given|stated))\b"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,50}}?\b(?:do|does|did|will|would)(?: not|n't) (?:\w+ )?(?:hold up|hold water|add up|stand up|square with|ring true|survive|make sense)\b"
+            r"|\b[0-9][0-9.,]* (?:should|must) (?:\w+ )?(?:be|read|have been) [0-9]"
         ),
     ),
-    (
-        "flag.矛盾",
-        (frozenset("冲盾执不"), frozenset("冲盾执一上同打自")),
-        lazy(
-            rf"{_REPORTS_ZH}[^。\n]{{0,24}}?(?:冲突|对不上|各执一词|不一致|不一(?=[:,。;])|各不相同|矛盾|自相|打架)"
-            r"|不能同时(?:为真|成立|正确)|说法(?:前后)?(?:不一|矛盾|冲突)|各执一词|有个?矛盾"
-        ),
-    ),
-    (
-        "flag.错误",
-        frozenset("虚伪失错实误混伤疑左戴颠造编能"),
-        lazy(
-            rf"{_REPORTS_ZH}[^。\n]{{0,24}}?(?:混淆|搞混|混为一谈|有硬伤|存疑|可能有错|不能全信|不可全信|造假|编造)"
-            r"|(?:虚假|伪造|失实|错误)(?:的)?(?:信息|内容|陈述|说法)|所言(?:非实|不实|有误)|张冠李戴"
-            r"|(?:疑似|应为)(?:颠倒|笔误|误植|印错)|笔误|(?:显然|明显)是?(?:写|印|记|弄|搞)错|与(?:史实|事实|实际)相左"
-            r"|(?:文档|材料|文中|资料)[^。\n]{0,30}?(?:这|绝)(?:绝|是)?不可能"
-        ),
-    ),
-    (
-        "flag.错误",
-        frozenset("错误问题信靠站出偏失悖冠同"),
-        lazy(
-            rf"{_TEXTS_ZH}[^。\n]{{0,14}}?{_MADE_WRONG_ZH}"
-            rf"|与{_FACTS_ZH}[^,。;]{{0,6}}(?:出入|不同|偏差|相反|相左)|与{_TEXTS_ZH}[^,。;]{{0,6}}?(?:不同"
-            rf"|相反|不一样|相左)"
-        ),
-    ),
-    (
-        "flag.错误",
-        frozenset("错误失实谬确属真矛对符悖"),
-        lazy(
-            r"错误|有误|失实|不实|谬误|不准确|不正确|不属实|不真实|相互矛盾|误导|(?<![?.呃啊哦,])不对的?(?=[,。;\n]|地方|$)"
-            rf"|不符合?{_FACTS_ZH}|与{_FACTS_ZH}[^,。;]{{0,6}}(?:不符|相悖|矛盾|不一致)"
-        ),
-    ),
+    *RULES_ZH,
 )
 
 _DENIED = lazy(
-    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero)\b|n't\b)(?: \w+){0,4} $"
-    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是)[^,。;\n]{0,8}$"
+    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b|n't\b)(?: [\w']+){0,4} $"
+    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$"
 )
+_POSITIVE = lazy(r"(?:\b(?:no|not|nothing|never|without|neither|none)\b|n't\b)")
 _CONDITIONAL = lazy(
-    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential)\b[^.\n]{0,60}$"
-    r"|(?:如果|若|假如|可能|是否|或许|倘若|避免)[^。\n]{0,16}$"
+    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
+    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打])[^。\n]{0,10}$"
 )
+_SURE = lazy(r"(?:may|might|could) (?:well )?(?:be|have|contain)(?: \w+){0,4} $")
 
-
-def _is_valid(text: str, match: re.Match[str]) -> bool:
-    before = text[max(0, match.start() - 70) : match.start()]
-    return not (_DENIED.search(before) or _CONDITIONAL.search(before))
-
-
-FLAGS = PhraseRules(_RULES, _is_valid)
-
+_GIVEN = rf"(?:{SOURCES}|context|information|statements?|claims?|provided|given|above|excerpts?|\[[0-9]\])"
 _REFERENCE = lazy(
-    r"\b(?:documents?|passages?|texts?|sources?|articles?|context|information|statements?|claims?|provided"
-    r"|given|above|excerpts?"
-    r"|answer|question|factual|misinformation|materials?|facts?|this)\b|\[[0-9]\]|事实性|文"
-    r"|资料|材料|信息|说法|描述|内容|上述|提供|答案|陈述"
+    rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above|answer|question|factual|this)\b|\[[0-9]\]"
+    r"|事实性|文|资料|材料|信息|说法|描述|内容|上述|提供|答案|陈述"
 )
-_STRICT_REFERENCE = lazy(
-    r"\b(?:provided|given|retrieved|supplied|these|above|your|the)(?: \w+)? (?:documents?|passages?|texts?"
-    r"|sources?|context|excerpts?)\b"
-    r"|\bdocument \[?[0-9]|\[[0-9]\]|\bfactual errors?\b|事实性错误|文档|所给|提供的|上述(?:资料|材料|文)"
-    r"|给出的(?:资料|材料)"
+_STRICT = lazy(
+    r"\b(?:provided|given|retrieved|supplied|these|above|your|the|this|both|two|all|second|first|third)(?: \w+)? (?:documents?"
+    r"|passages?|texts?|sources?|context|excerpts?|snippets?)\b|\b(?:document|passage|source) \[?[0-9]|\[[0-9]\]"
 )
-_BY_PLAYERS = lazy(
-    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admitted|unforced|spelling|fielding"
-    r"|critics|people|fans|bloggers)\b"
+_REPORTED = lazy(rf"\b(?:according to|as per|based on|per|from|in)\b[^.;,\n]{{0,20}}$")
+_SAYS = lazy(rf"\b(?:{SAYING})\w*\b(?![^.;\n]*(?:, which|\bbut\b|, this|, that|however))")
+_BY_OTHERS = lazy(
+    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admit(?:s|ted)?|unforced|spelling|fielding|apologi[sz]ed"
+    r"|retracted|acknowledged|critics|people|fans|bloggers|court|judges?|jury|police|investigators?|auditors?|inquiry|tribunal|ruled"
+    r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
 )
+_USER = lazy(r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b|[你您](?:说|提|给|讲|写)的|题目|问题中|题干")
 
 
-def is_about_documents(sentence: str, *, is_strict: bool) -> bool:
-    """Return whether an error that a sentence mentions is one of the documents.
+def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
+    """Return the flags of a folded response."""
+    return _FLAGS.find(text, terms, _validator(asked))
 
-    Args:
-        sentence: The folded sentence.
-        is_strict: Whether the question is about errors or texts, so that the sentence must name the given documents.
-    """
+
+def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
+    is_strict = asked.about_errors or asked.about_documents
+
+    def is_valid(text: str, match: re.Match[str]) -> bool:
+        before = text[max(0, match.start() - 70) : match.start()]
+        if _DENIED.search(before) or _CONDITIONAL.search(before) or _is_quoted(text, match.start()):
+            return False
+        return _is_own(text, Mention(*match.span(), ""), asked, is_strict=is_strict)
+
+    return is_valid
+
+
+def _is_quoted(text: str, start: int) -> bool:
+    """Return whether a position is inside a quotation that starts in the same paragraph."""
+    line = text.rfind("\n", 0, start) + 1
+    return text.count('"', max(line, start - 400), start) % 2 == 1
+
+
+def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
+    """Return whether the response itself criticises the documents."""
+    before, after = sentence_around(text, flag)
+    matched = text[flag.start : flag.end]
+    sentence = before + matched + after
+    if _USER.search(sentence):
+        return False
+    if text[flag.start] >= "\u3400" or asked.pairs:
+        return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
+    error = matched.split()[-1] if matched.split() else ""
+    if len(error) > 3 and error[:STEM] in asked.stems:
+        return False
     if is_strict:
-        return _STRICT_REFERENCE.search(sentence) is not None
-    return _REFERENCE.search(sentence) is not None or _BY_PLAYERS.search(sentence) is None
+        given = _STRICT.search(before + matched)
+        if given is None or _REPORTED.search((before + matched)[: given.start()]):
+            return False
+        return _SAYS.search((before + matched)[given.end() :]) is None
+    if _REFERENCE.search(sentence) is None:
+        return _BY_OTHERS.search(sentence) is None
+    return not (_BY_OTHERS.search(before + matched) and _STRICT.search(sentence) is None and not re.search(SOURCES, sentence))
+
+
+_FLAGS = PhraseRules(_RULES)

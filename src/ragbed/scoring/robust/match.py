@@ -35,6 +35,7 @@ class Mention(NamedTuple):
 
 
 PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
+Validator: TypeAlias = Callable[[str, "re.Match[str]"], bool]
 
 
 class PhraseRules:
@@ -43,11 +44,9 @@ class PhraseRules:
     Args:
         rules: The name of each rule, the words and characters of which a text must have one (or one of
             each of two sets), and the pattern.
-        is_valid: Decides whether a match counts in its context.
     """
 
-    def __init__(self, rules: Sequence[PhraseRule], is_valid: Callable[[str, re.Match[str]], bool]) -> None:
-        self._is_valid = is_valid
+    def __init__(self, rules: Sequence[PhraseRule]) -> None:
         self._rules = [
             (name, *(terms if isinstance(terms, tuple) else (terms, terms)), pattern) for name, terms, pattern in rules
         ]
@@ -57,7 +56,7 @@ class PhraseRules:
                 self._by_term.setdefault(term, set()).add(at)
         self._terms = frozenset(self._by_term)
 
-    def find(self, text: str, terms: Terms) -> list[Mention]:
+    def find(self, text: str, terms: Terms, is_valid: Validator) -> list[Mention]:
         """Return the first valid match of each rule."""
         found: list[Mention] = []
         present = terms & self._terms
@@ -67,7 +66,7 @@ class PhraseRules:
             rule, required, also_required, pattern = self._rules[at]
             if not terms.isdisjoint(required) and not terms.isdisjoint(also_required):
                 for match in pattern.finditer(text):
-                    if self._is_valid(text, match):
+                    if is_valid(text, match):
                         found.append(Mention(*match.span(), rule))
                         break
         return found

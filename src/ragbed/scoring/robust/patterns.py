@@ -46,6 +46,49 @@ NEGATIONS = words(
     "not no never neither nor none cannot isn't wasn't aren't weren't don't doesn't didn't can't couldn't won't "
     "wouldn't hasn't haven't hadn't shouldn't ain't"
 )
-WRONG = any_of("incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated")
-NOT_RIGHT = rf"not (?:\w+ )?{any_of('correct true right accurate factual the_(?:correct|right|actual|true)')}"
-FALSE_ZH = any_of("错误 不正确 不准确 不属实 有误 不符 失实")
+# Adjectives that call a statement wrong.
+WRONG = any_of(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+    "fictitious fake flawed implausible dubious unreliable exaggerated"
+)
+ERROR_ADJECTIVES = any_of(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+    "fictitious fake flawed faulty implausible impossible dubious outdated obsolete garbled nonsense nonsensical absurd "
+    "unreliable untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off unfounded "
+    "baseless unsupported out_of_date in_error a_mistake an_error a_typo a_misprint a_slip a_mix-up an_invention "
+    "a_forgery made_up"
+)
+ERROR_NOUNS = any_of(
+    "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
+    "falsehoods? untruths? typos? misprints? mix-?ups? errata erratum"
+)
+NOT_RIGHT = (
+    r"not (?:\w+ )?"
+    + any_of(
+        "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
+        "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
+    )
+)
+# Texts of any kind, and what they state.
+SOURCES = any_of(
+    "documents? docs? passages? texts? sources? articles? snippets? excerpts? extracts? context materials? reports? pieces? "
+    "pages? paragraphs? entry entries brochures? leaflets? tables? charts? press_releases? newspapers? magazines? journals? "
+    "books? textbooks? encyclop(?:a)?edias? websites? blogs? blog_posts? accounts? papers? files? references? citations? "
+    "captions? listings? databases? summar(?:y|ies) transcripts? letters? notices? posters? plaques? labels? catalogues? "
+    "registers? handouts? guides? guidebooks? manuals? biograph(?:y|ies) wiki wikipedia flyers? bulletins? records? recipes? "
+    "memos? pamphlets? programmes? news_items? stories story"
+)
+CLAIMS = any_of(
+    "information statements? claims? facts? details? dates? figures? numbers? years? names? values? counts? totals? amounts? "
+    "assertions? attributions? quotes? quotations? spellings? data descriptions? wordings? sentences? lines? premises? "
+    "answers? speeds? prices? masses mass scores? rates? measurements? conversions? calculations? parts? timelines? "
+    "chronolog(?:y|ies) credits?"
+)
+# The beginnings of verbs of saying.
+SAYING = any_of(
+    "stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ writ wrote giv gave indicat "
+    "impl maintain alleg put show credit record cit"
+)
+FALSE_ZH = any_of(
+    "错误 不正确 不准确 不属实 有误 不符 失实 不实 误植 误记 误写 误传 笔误 写错 印错 记错 弄错 搞错 错的 谬误 讹误 不可信 不足为凭 不足为信 站不住脚 不可能正确 不可能是真 虚构的 是假的 不可能的"
+)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ragbed.scoring.robust.match import Mention, PhraseRule, PhraseRules
-from ragbed.scoring.robust.patterns import NEGATIONS, any_of, lazy, words
+from ragbed.scoring.robust.patterns import NEGATIONS, Terms, any_of, lazy, words
 
 _KNOWING = any_of(
     "answer determine confirm verify identify establish deduce infer pinpoint answered determined found confirmed"
@@ -336,4 +336,9 @@ def _is_valid(text: str, match: re.Match[str]) -> bool:
     return _AS_AN_ERROR.search(before) is None
 
 
-REFUSALS = PhraseRules(_RULES, _is_valid)
+_REFUSALS = PhraseRules(_RULES)
+
+
+def find_refusals(text: str, terms: Terms) -> list[Mention]:
+    """Return the refusals of a folded response."""
+    return _REFUSALS.find(text, terms, _is_valid)

@@ -10,12 +10,12 @@ from ragbed.schema import Case
 from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.assertion import is_correcting, sentence_around
 from ragbed.scoring.robust.assertions import Assertions, ResponseReader
-from ragbed.scoring.robust.flag import FLAGS, is_about_documents
+from ragbed.scoring.robust.flag import find_flags
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.scoring.robust.question import Asked, read_question
-from ragbed.scoring.robust.refusal import REFUSALS, is_withdrawn
+from ragbed.scoring.robust.question import read_question
+from ragbed.scoring.robust.refusal import find_refusals, is_withdrawn
 
 VerdictName: TypeAlias = Literal[
     "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
@@ -67,8 +67,8 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     documents = [document.text for document in case.documents if _is_copied(document.text, reply)]
     copied = _find_spans(text, [fold(document, case.lang) for document in documents])
     asked = read_question(case.question, case.lang)
-    flags = [flag for flag in _outside(FLAGS.find(text, response.terms), copied) if _is_own_flag(text, flag, asked)]
-    refusals = _outside(REFUSALS.find(text, response.terms), copied)
+    flags = _outside(find_flags(text, response.terms, asked), copied)
+    refusals = _outside(find_refusals(text, response.terms), copied)
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
@@ -87,13 +87,6 @@ def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> 
     last = asserted.true[0][-1]
     sentence = last.start - len(sentence_around(text, last)[0])
     return sentence <= min(starts) and not is_correcting(text, last)
-
-
-def _is_own_flag(text: str, flag: Mention, asked: Asked) -> bool:
-    """Return whether a flag criticises the documents and does not merely answer a question about errors."""
-    before, after = sentence_around(text, flag)
-    is_strict = asked.about_errors or asked.about_documents
-    return is_about_documents(before + text[flag.start : flag.end] + after, is_strict=is_strict)
 
 
 def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]:
