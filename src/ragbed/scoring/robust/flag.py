@@ -34,7 +34,7 @@ _TRULY = any_of("actually in_fact in_reality really the_(?:correct|right|actual|
 _MADE_WRONG = any_of(
     r"confus(?:es?|ed|ing) conflat(?:es?|ed|ing) muddl(?:es?|ed) jumbl(?:es?|ed) garbl(?:es?|ed) swaps? swapped "
     r"transpos(?:es?|ed) invert(?:s|ed) switch(?:es|ed) exaggerat(?:es?|ed) overstat(?:es?|ed) understat(?:es?|ed) "
-    r"inflat(?:es?|ed) slip(?:s|ped)_up err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) contradicts? "
+    r"inflat(?:es?|ed) slip(?:s|ped)_up err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) "
     r"(?:misses|missed)_the_mark falls?_apart"
 )
 _MIS = (
@@ -52,7 +52,7 @@ _PLURAL = (
     r"|years|answers|they|these|those|two|both|three|others?|context|information|data|text|(?:document|passage|source"
     r"|article|doc|text|report)s? \[?[0-9a-d]\]?|\[[0-9]\]|itself)"
 )
-_ANOTHER = r"(?:itself|themselves|each other|one another|another|the others?|the (?:\w+ )?(?:facts?|record|evidence))"
+_ANOTHER = r"(?:itself|themselves|each other|one another|another|the others?)"
 _CONFLICT = (
     r"(?:contradict(?:s|ed|ing|ory)?|conflict(?:s|ed|ing)?|disagree(?:s|d|ing|ment)?|differ(?:s|ed|ing)?|diverg(?:es?"
     r"|ed|ing)|clash(?:es|ed|ing)?|inconsistent|incompatible|irreconcilable|at odds|at variance|out of step"
@@ -73,7 +73,7 @@ _CONTRADICTIONS = words(
     "contradict contradicts contradicted contradicting contradictory contradiction contradictions conflict conflicts "
     "conflicted conflicting disagree disagrees disagreed disagreement differ differs differing different diverge "
     "diverges clash clashes clashing inconsistent incompatible irreconcilable odds variance step exclusive agree match "
-    "tally add line together square fit correspond both all vary varies consistent agreement another"
+    "tally add line together square fit correspond both all vary varies consistent agreement another something one"
 )
 
 _RULES: tuple[PhraseRule, ...] = (
@@ -85,7 +85,7 @@ _RULES: tuple[PhraseRule, ...] = (
             "misprint misprints mix-up mixup erratum errata fallacy conflict disagreement slip slips problem correction"
         ),
         lazy(
-            rf"\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction|flaws?)\b (?:here )?(?:in|with|between|among"
+            rf"(?<!by )\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction|flaws?)\b (?:here )?(?:in|with|between|among"
             rf"|to|of) (?:\w+ ){{0,3}}?{SOURCES}\b|\b{SOURCES}\b[^.;\n]{{0,40}}?\b(?:an?|is) (?:\w+ )?slip\b"
         ),
     ),
@@ -111,7 +111,7 @@ _RULES: tuple[PhraseRule, ...] = (
             | frozenset("'"),
         ),
         lazy(
-            rf"\b{_TEXT}\b[^.;\n]{{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? {ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"\b{_TEXT}\b[^.;\n]{{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right|reliable|credible|believable|genuine))\b"
             rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}|{NOT_RIGHT})\b(?! that| to\b)"
             rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)|wrong|incorrect|false)[.!:,]"
@@ -136,11 +136,15 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "flag.contrary",
-        words("contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise"),
+        words(
+            "contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise conflict conflicts "
+            "odds variance inconsistent clash clashes"
+        ),
         lazy(
             rf"\b(?:contrary to|despite|in spite of|whatever|no matter what|regardless of|notwithstanding)(?: what)?(?: (?:the|this|that"
             rf"|these|your|one|any|some))?(?: [\w']+){{0,2}}? (?:{SOURCES}|it)\b(?: (?:says?|said|claims?|states?|suggests?|may say|might say))?"
-            r"|\bcontradicts? (?:the|known|historical|established|common|all|every|what)\b"
+            r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with|clash(?:es)? with) (?:the |all |every |what |well-)?"
+            r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence|chronology|science)\b"
             rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
         ),
     ),
@@ -186,7 +190,7 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.contradiction",
         _CONTRADICTIONS,
         lazy(
-            rf"\b{_PLURAL}\b(?:(?! not |n't |\bno\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
+            rf"\b{_PLURAL}\b(?:(?! not |n't |\b(?:no|nothing|nobody|none|never|neither|without)\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
             rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article|text)s? \[?[0-9a-d]|\[[0-9])"
             rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
             rf"|\b(?:{SOURCES}|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another|a different)\b"
@@ -245,7 +249,7 @@ _BY_OTHERS = lazy(
     r"|retracted|acknowledged|critics|people|fans|bloggers|court|judges?|jury|police|investigators?|auditors?|inquiry|tribunal|ruled"
     r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
 )
-_USER = lazy(r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b|[你您](?:说|提|给|讲|写)的|题目|问题中|题干")
+_USER = lazy(r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b|[你您](?:说|讲)的|题目|问题中|题干")
 
 
 def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
