@@ -21,6 +21,7 @@ from ragbed.scoring.robust.patterns import (
     SOURCES,
     Terms,
     any_of,
+    is_quoted,
     lazy,
     words,
 )
@@ -111,7 +112,7 @@ _RULES: tuple[PhraseRule, ...] = (
             | frozenset("'"),
         ),
         lazy(
-            rf"\b{_TEXT}\b[^.;\n]{{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right|reliable|credible|believable|genuine))\b"
             rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}|{NOT_RIGHT})\b(?! that| to\b)"
             rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)|wrong|incorrect|false)[.!:,]"
@@ -262,17 +263,11 @@ def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
 
     def is_valid(text: str, match: re.Match[str]) -> bool:
         before = text[max(0, match.start() - 70) : match.start()]
-        if _DENIED.search(before) or _CONDITIONAL.search(before) or _is_quoted(text, match.start()):
+        if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
             return False
         return _is_own(text, Mention(*match.span(), ""), asked, is_strict=is_strict)
 
     return is_valid
-
-
-def _is_quoted(text: str, start: int) -> bool:
-    """Return whether a position is inside a quotation that starts in the same paragraph."""
-    line = text.rfind("\n", 0, start) + 1
-    return text.count('"', max(line, start - 400), start) % 2 == 1
 
 
 def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:

@@ -32,12 +32,13 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
     if len(text) - end < _MIN_LENGTH // 4 or text[end : end + 1] == "?":
         return None
     sentence = text[start:end]
-    if _OPEN.search(sentence) or _share(sentence, asked, lang) < _SHARE[lang] or _REVISES.search(text, end):
+    if _OPEN.search(sentence) or share_of(sentence, asked, lang) < _SHARE[lang] or _REVISES.search(text, end):
         return None
     return end
 
 
-def _share(sentence: str, asked: Asked, lang: Lang) -> float:
+def share_of(sentence: str, asked: Asked, lang: Lang) -> float:
+    """Return the share of the question's words, or pairs of characters, that a sentence repeats."""
     if lang == "zh":
         wanted, found = asked.pairs, {sentence[at : at + 2] for at in range(len(sentence) - 1)}
     else:

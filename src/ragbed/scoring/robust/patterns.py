@@ -27,6 +27,12 @@ def any_of(text: str) -> str:
     return "(?:" + "|".join(text.split()).replace("_", " ") + ")"
 
 
+def is_quoted(text: str, start: int) -> bool:
+    """Return whether a position of a folded text is inside a quotation that starts in the same paragraph."""
+    line = text.rfind("\n", 0, start) + 1
+    return text.count('"', max(line, start - 400), start) % 2 == 1
+
+
 class _LazyPattern:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern

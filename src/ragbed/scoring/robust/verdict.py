@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scoring.robust.alignment import find_aligned
+from ragbed.scoring.robust.answered import gives_answer
 from ragbed.scoring.robust.assertion import is_correcting, sentence_around
 from ragbed.scoring.robust.assertions import Assertions, ResponseReader
 from ragbed.scoring.robust.flag import find_flags
@@ -15,7 +16,7 @@ from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.robust.question import read_question
-from ragbed.scoring.robust.refusal import find_refusals, is_withdrawn
+from ragbed.scoring.robust.refusal import WEAK, find_refusals, is_withdrawn
 
 VerdictName: TypeAlias = Literal[
     "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
@@ -68,12 +69,15 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     copied = _find_spans(text, [fold(document, case.lang) for document in documents])
     asked = read_question(case.question, case.lang)
     flags = _outside(find_flags(text, response.terms, asked), copied)
-    refusals = _outside(find_refusals(text, response.terms), copied)
+    refusals = _outside(find_refusals(text, response.terms, asked), copied)
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
-        asserted = ResponseReader(gold, asked, response, trimmed, refusals, is_copy=is_copy).read()
+        strong = [refusal for refusal in refusals if refusal.rule not in WEAK]
+        asserted = ResponseReader(gold, asked, response, trimmed, strong, is_copy=is_copy).read()
+        if refusals and not any(asserted.true) and not asserted.false and gives_answer(text, asked, case.lang, refusals):
+            asserted = asserted._replace(is_answered=True)
         if not asserted.is_answered and _is_undecided(text, asserted, flags):
             asserted = asserted._replace(is_contested=True)
     return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
