@@ -31,6 +31,8 @@ SHARES = {
     "number and date variants": 0.05,
 }
 
+MAX_VALUE = 40  # characters of a document that is only a value
+
 _SET_PHRASE = re.compile(r"insufficient information|信息不足")
 _REFUSING = re.compile(
     r"\bnot\b|n't\b|\bno\b|\bnone\b|\bunable\b|\bcannot\b|\bnothing\b|\bunknown\b|\bmissing\b|\bsilent\b|不|没|无|未|缺"
@@ -61,7 +63,12 @@ class ValidationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """Return the case that the response answers."""
         documents = tuple(
             Document(
-                text=each["text"], stance=each.get("stance", "distracts"), kind=each.get("kind", "related"), source=at
+                text=each["text"],
+                stance=each.get("stance", "distracts"),
+                kind=each.get("kind", "related"),
+                source=at,
+                # A written row has a rival value instead of a document.
+                states=each.get("states") or (each["text"] if len(each["text"]) <= MAX_VALUE else None),
             )
             for at, each in enumerate(self.documents)
         )

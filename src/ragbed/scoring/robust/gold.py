@@ -86,6 +86,7 @@ class Gold(NamedTuple):
         question_date: The parts of a date that the question gives.
         asks_percentage: Whether the question asks for a percentage, so that the sign can be omitted.
         fake_is_gold: Whether the false answer means the same as the true one and cannot mislead.
+        rivals: Values that documents give as an answer and that are neither the true nor the false one.
     """
 
     lang: Lang
@@ -94,18 +95,29 @@ class Gold(NamedTuple):
     question_date: Date
     asks_percentage: bool
     fake_is_gold: bool
+    rivals: tuple[GoldSlot, ...] = ()
 
 
 compiled = lru_cache(maxsize=16_384)(re.compile)  # the cache of `re` has only a few hundred patterns
 
 
 @lru_cache(maxsize=16_384)
-def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> Gold:
-    """Read the true and the false answer; the result is cached because a question occurs under many conditions."""
+def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang, stated: frozenset[str] = frozenset()) -> Gold:
+    """Read the true and the false answer; the result is cached because a question occurs under many conditions.
+
+    Args:
+        question: The question.
+        answer: The true answer.
+        fake: The false answer, if there is one.
+        lang: The language.
+        stated: Recorded values of the documents that do not support the answer.
+    """
     folded = fold(question, lang)
     dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
+    known = frozenset[object]().union(*(slot.forms for slot in (*slots, *fakes)))
+    rivals = tuple(_slot((value,), folded, lang) for value in sorted(stated))
     same = any(false.forms & true.forms for false in fakes for true in slots)
     return Gold(
         lang=lang,
@@ -114,6 +126,7 @@ def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> G
         question_date=_merge_dates(dates)._replace(day=None),
         asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
+        rivals=tuple(rival for rival in rivals if rival.forms and not rival.forms & known),
     )
 
 

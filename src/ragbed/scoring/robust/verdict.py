@@ -57,7 +57,7 @@ class RobustVerdict(NamedTuple):
 
 def judge(case: Case, reply: str) -> RobustVerdict:
     """Return the verdict of a response with all its values."""
-    gold = prepare(case.question, case.answer, case.fake, case.lang)
+    gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     text = fold(trimmed, case.lang)
     if not re.search(r"\w", text):
@@ -81,6 +81,11 @@ def judge(case: Case, reply: str) -> RobustVerdict:
         if not asserted.is_answered and _is_undecided(text, asserted, flags):
             asserted = asserted._replace(is_contested=True)
     return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
+
+
+def _stated(case: Case) -> frozenset[str]:
+    """Return the recorded values of the documents that do not support the answer."""
+    return frozenset(each.states for each in case.documents if each.states and each.stance != "supports")
 
 
 def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> bool:
