@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, WRONG, Terms, lazy, words
+from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, SOURCES, SOURCES_ZH, WRONG, Terms, lazy, words
 
 # Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
 _REACH = 240
@@ -65,11 +65,10 @@ _WRONG_AFTER = lazy(
 )
 _OTHER_SUBJECT = lazy(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = lazy(
-    r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they"
-    r"|it)\b[^.]{0,60}?"
-    r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
+    rf"\b(?:{SOURCES}|information|statements?|claims?|\[[0-9]\]|they|it|two|one|others?)\b[^.]{{0,60}}?"
+    r"\b(?:gives?|gave|names?|puts?|prints?|writes?|wrote|credits?|says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
     r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
-    r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"
+    rf"|(?:{SOURCES_ZH}|信息)[^。]{{0,20}}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载|作)"
     r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
 )
 _CONTRADICTED = lazy(
@@ -84,7 +83,7 @@ _CORRECTING = lazy(
 )
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = lazy(
-    r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
+    r"[\"')]*[,. ]*or (?:was|is) (?:that|it)\b|[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
     r"|[\"')]*(?:或者|或(?!许)|还是)|, [^,.;]{1,24},? or (?!more|so\b|less|later|earlier)"
     r"|[\"')》]*、[^,。;]{1,30}(?:或|和|与|等)[^,。;]{1,12}"
 )
@@ -92,6 +91,7 @@ _CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:c
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
 _TERM_AFTER = lazy(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
 _TERM_BEFORE = lazy(rf"{_TERM} ?[-+*/×÷] ?$")
+_MIGHT_NOT = lazy(r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)")
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
 # Words and characters without which no rule of this file can apply.
@@ -214,6 +214,8 @@ def _is_term(text: str, mention: Mention) -> bool:
 
 
 def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
+    if _MIGHT_NOT.match(after):
+        return True
     following = _OR_AFTER.match(after)
     if following:  # 'ESA, or European Space Agency' names the same thing twice
         end = mention.end + following.end()

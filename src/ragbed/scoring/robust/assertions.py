@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from ragbed.scoring.robust.assertion import is_correcting, judge_mention, sentence_around
+from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, judge_mention, sentence_around
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.final_answer import FINAL_TERMS, find_announced, find_concluded
 from ragbed.scoring.robust.lead import find_lead
@@ -127,6 +127,8 @@ class ResponseReader(MentionReader):
         rivals = {mention: self.roles[mention].strength for mention in asserted.false} | self._find_rivals(own)
         best = max(rivals.values(), default=-2)
         strongest = [mention for mention in rivals if rivals[mention] == best]
+        if strength < 0 and best < 0:  # all candidates are only mentioned
+            return asserted._replace(is_contested=True)
         if best < 0 or strength > best:
             return asserted._replace(false=[]) if asserted.false and strength > best else asserted
         if best > strength:
@@ -177,9 +179,10 @@ class ResponseReader(MentionReader):
     def _find_rivals(self, own: Sequence[Mention]) -> dict[Mention, int]:
         """Return the other candidates that nothing speaks against, with their strengths."""
         rivals = {}
-        found = self.recorded or find_candidates(
-            self.gold.slots[0], self.gold, self.response, self.asked, self.evidence
-        )
+        if self.recorded or (self.gold.lang == "zh" and (self.gold.fakes or self.gold.rivals)):
+            found = self.recorded
+        else:
+            found = find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence)
         for mention in found:
             role = read_role(self.text, mention, self.asked, self.gold.lang)
             if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
@@ -225,6 +228,9 @@ class ResponseReader(MentionReader):
         """If a response asserts both the true and the false answer, keep the one that it presents as the correction."""
         if not asserted.false or not any(asserted.true):
             return asserted
+        reported = [is_only_reported(self.text, mention) for mention in asserted.false]
+        if all(reported) and not all(is_only_reported(self.text, mention) for mention in chain(*asserted.true)):
+            return asserted._replace(false=[])
         corrects_to_true = any(is_correcting(self.text, mention) for mention in chain(*asserted.true))
         corrects_to_false = any(is_correcting(self.text, mention) for mention in asserted.false)
         if corrects_to_true == corrects_to_false:

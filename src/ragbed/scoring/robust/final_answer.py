@@ -55,7 +55,9 @@ def find_announced(
     markers = [marker for marker in found if not _EVIDENCE.match(text, marker.end())]
     if not markers:
         return None
-    start = markers[0 if slots > 1 else -1].end()  # each part of an answer can be announced
+    starts = {mention.start for mention in mentions}
+    direct = [marker for marker in markers if not starts.isdisjoint(range(marker.end(), marker.end() + _NEAR))]
+    start = (direct or markers)[0 if slots > 1 else -1].end()  # each part of an answer can be announced
     end = next((stop for at, stop in find_values() if start <= at <= start + 2), None)
     if end is None:
         if not any(start <= mention.start <= start + _REACH for mention in mentions):
@@ -68,7 +70,13 @@ def find_announced(
 
 
 def find_concluded(text: str, terms: Terms, mentions: Sequence[Mention]) -> Mention | None:
-    """Return the mention that directly follows a conclusion such as 'so it was', if there is one."""
+    """Return the mention that a response concludes with: the last sentence names it, or calls it correct, or 'so' precedes it."""
+    for mention in mentions:
+        if _CALLED_RIGHT.match(text, mention.end):
+            return mention
+    last = max(mentions, default=None)
+    if last is not None and _ALONE_BEFORE.search(text, 0, last.start) and _ALONE_AFTER.match(text, last.end):
+        return last
     if terms.isdisjoint(_CONCLUSIONS):
         return None
     starts = {mention.start: mention for mention in mentions}
@@ -77,6 +85,14 @@ def find_concluded(text: str, terms: Terms, mentions: Sequence[Mention]) -> Ment
             if start in starts:
                 return starts[start]
     return None
+
+
+_CALLED_RIGHT = lazy(
+    r"[\"')]* (?:is|was|it is)(?: the)? (?:(?:only )?(?:correct|right) (?:one|answer|name|figure|date|year|number|value|choice)|correct|right|possible)\b(?! to)"
+    r"|[\"'》)]*(?:才是?对|才是正确|是正确的|是对的|才正确)"
+)
+_ALONE_BEFORE = lazy(r"[.!?。\n][\"' ]*$")
+_ALONE_AFTER = lazy(r"[\"'.!。 ]*$")
 
 
 def _binds(text: str, start: int) -> bool:

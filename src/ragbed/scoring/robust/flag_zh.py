@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from ragbed.scoring.robust.match import PhraseRule
-from ragbed.scoring.robust.patterns import any_of, lazy
+from ragbed.scoring.robust.patterns import SOURCES_ZH, any_of, lazy
 from ragbed.scoring.robust.question import Asked
 
-# Texts of any kind. Longer words come first.
-SOURCES_ZH = any_of(
-    "文档 文中 文章 文本 文字 文献 资料 材料 原文 上文 上下文 段落 片段 报道 报告 新闻稿? 稿件 稿中 公告 年报 说明书 宣传册 册子 手册 传记 百科 词条 食谱 "
-    "菜谱 论文 综述 教材 课本 书中 书里 网页 网站 帖子 影评 书评 简介 档案 记录 记载 表格 清单 目录 公报 通稿 杂志 报纸 日报 晚报 期刊 海报 传单 "
-    "告示 说明牌 牌匾 碑文 字幕 这篇 那篇 一篇 两篇 几篇 三篇 某篇 该篇 有篇 此篇 这份 两份 几份 一份 那份 多份 各份 这段 那段 一段 两段 几段 第[一二三四五0-9]+[篇份段条则] 两处 几处 多处 三处 各处 "
-    "这则 两则 一则 作者 编者 记者 撰稿人 来源 出处 引文 条目 数据库 底稿 史料 文件 附件 表里 表中 注释 图注 \\[[0-9]\\]"
-)
 CLAIMS_ZH = any_of(
     "说法 描述 表述 陈述 叙述 论述 信息 内容 数据 数字 数值 数目 年份 日期 时间 名字 人名 姓名 地名 地点 单位 金额 人数 所述 所言 所说 所写 所载 所称 论断 结论 观点 "
     "答案 细节 这里 此处 这处 这点 这一点 这个 这条 这句 那个 该处 换算 计算 月和日 前后 二者 两者 三者 双方 彼此"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ragbed.scoring.robust.flag_zh import SOURCES_ZH
 from ragbed.scoring.robust.match import PhraseRule
-from ragbed.scoring.robust.patterns import any_of, lazy
+from ragbed.scoring.robust.patterns import SOURCES_ZH, any_of, lazy
 
 _MATTER = any_of("信息 资料 内容 数据 记录 答案 线索 记载 依据 证据 说明 描述 表述 描写 介绍 交代 提示 结论 定论 细节 消息 材料 头绪 把握 文字 字样 记述 迹象 出处")
 _FIND = any_of(

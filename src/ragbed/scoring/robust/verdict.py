@@ -26,6 +26,9 @@ MAX_LENGTH = 200_000  # characters of a response that are read, half of them fro
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
 _CONTRADICTIONS = frozenset({"flag.contradiction", "flag.矛盾"})
+_RESOLVED = re.compile(
+    r"\b(?:trust|prefer|go with|side with|more reliable|more credible|only|must be|correct|considering|majority)\b|为准|可信|可靠|[相采]信|权威|倾向"
+)
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
@@ -91,9 +94,11 @@ def _stated(case: Case) -> frozenset[str]:
 def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> bool:
     """Return whether a response only reports that documents contradict each other, and gives no answer afterwards."""
     starts = [flag.start for flag in flags if flag.rule in _CONTRADICTIONS]
-    if not starts or len(asserted.true) != 1 or not asserted.true[0]:
+    if not starts or len(starts) < len(flags) or len(asserted.true) != 1 or not asserted.true[0]:
         return False
     last = asserted.true[0][-1]
+    if _RESOLVED.search(text, min(starts), last.start):
+        return False
     sentence = last.start - len(sentence_around(text, last)[0])
     return sentence <= min(starts) and not is_correcting(text, last)
 
