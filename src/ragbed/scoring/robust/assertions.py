@@ -185,7 +185,7 @@ class ResponseReader(MentionReader):
             found = find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence)
         for mention in found:
             role = read_role(self.text, mention, self.asked, self.gold.lang)
-            if not role.status and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
+            if role.status in ("", "other-predicate") and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
                 rivals[mention] = role.strength
         return rivals
 

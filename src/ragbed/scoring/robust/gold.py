@@ -14,6 +14,7 @@ from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import LOOSE, UNITS
+from ragbed.scoring.robust.variants import spellings
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 _RUN = re.compile(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
@@ -180,7 +181,7 @@ def asked_unit(question: str) -> str:
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """Return the aliases, the parts of 'A (B)', and the spellings that an alias lists ('J·K·罗琳,J.K.罗琳')."""
+    """Return the aliases, their other spellings, the parts of 'A (B)', and what an alias lists ('J·K·罗琳,J.K.罗琳')."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):
@@ -188,6 +189,7 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
         parts = _COMMA.split(alias)
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
+        found += spellings(alias)
     return found
 
 

@@ -13,7 +13,7 @@ from ragbed.scoring.robust.cues import english
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import STEM, WORD, Asked
-from ragbed.scoring.robust.role import DIRECT, Role, year_role
+from ragbed.scoring.robust.role import DIRECT, Role, contrast_role, year_role
 
 _REACH = 80  # characters on each side of a mention that are read
 _LONGEST = 4  # words of the longest cue
@@ -34,6 +34,17 @@ _DETERMINERS = words("the a an its his her their mr mrs ms dr professor presiden
 _PRONOUNS = words("his her their its whose our my")
 _BELIEVING = words("believe believed think thought assume assumed say said rumoured rumored suspected expected")
 _FROM_TO = words("to into")
+# Words, or their beginnings, before 'from A to B' that describe a change to B.
+_CHANGES = tuple("rose rise grew grow fell fall went drop climb incr decr jump slip rais cut lower revi chan chang move moved mov exten up down upgr expa postp push delay reloc transf".split())
+# Irregular verbs in the past tense that do not express that their subject is an answer.
+_PAST = words(
+    "said told gave made did had took went led kept held got thought knew saw heard spoke sat stood ran fell rose brought bought sold sent"
+    " taught wrote read played sang drew drove rode flew met paid put set shot spent threw wore"
+)
+_EARLIER = lazy(
+    r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?|weeks?) (?:earlier|before|prior|previously|later|after|ago)"
+    r"|the (?:previous|preceding|following|next) (?:year|season|edition|day|time)|last (?:year|season|time)|years (?:earlier|before|later)|before that|after that|earlier that)\b(?! 's)"
+)
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
 _PUNCTUATION = frozenset('.,;:!?()"\n-')
@@ -101,9 +112,19 @@ class _EnglishClause:
             status = ""
         if status:
             return Role(status, weak=False, strength=strength)
+        if other := contrast_role(self.asked, "en", self._clause(), self.text, strength):
+            return other
         if year := year_role(self.asked, self._clause(), self.text, strength):
             return year._replace(strength=max(strength, year.strength))
-        return Role(self._weak(), weak=True, strength=strength)
+        return Role(self._weak() or self._other_predicate(strength), weak=True, strength=strength)
+
+    def _other_predicate(self, strength: int) -> str:
+        """Return a status if the mention is the subject of a verb that does not express the asked relation."""
+        if strength or self.is_number or not self.predicate or self.before[-1:] == ["by"]:
+            return ""
+        verb = self.predicate[0]
+        is_past = verb in _PAST or (verb.endswith("ed") and len(verb) > 4)
+        return "other-predicate" if is_past and not self._weight(verb) else ""
 
     def _clause(self) -> str:
         start = max(
@@ -154,6 +175,8 @@ class _EnglishClause:
         return strength
 
     def _cancelled(self, phrase: str, status: str) -> bool:
+        if phrase.split()[0] in {"than", "compared", "versus", "vs", "unlike"}:
+            return False
         if self.asked.is_reversed and status in {"compared", "planned"}:
             return True
         return any(word[:STEM] in self.asked.stems for word in phrase.split() if len(word) > 3)
@@ -197,6 +220,8 @@ class _EnglishClause:
 
     def _after(self) -> str:
         cues, words = english(), self.predicate
+        if self._is_at_another_time():
+            return "planned"
         if self.after[:1] == ["until"] and not self.asked.is_reversed and "until" not in self.asked.text:
             return "planned"  # 'they played at X until 2009'
         if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
@@ -211,6 +236,12 @@ class _EnglishClause:
                     if status and not self._cancelled(phrase, status):
                         return status
         return self._is_from_to()
+
+    def _is_at_another_time(self) -> bool:
+        """Return whether the relation held at another time, e.g. 'A had won it a year earlier'."""
+        if self.asked.is_reversed or self.is_relative or not self._strength_after():
+            return False
+        return _EARLIER.search(" ".join(self.predicate)) is not None and _EARLIER.search(self.asked.text) is None
 
     def _is_from_to(self) -> str:
         following = self.after[:4]
@@ -267,8 +298,10 @@ class _EnglishClause:
             phrase = " ".join(words[-size:])
             if phrase in cues.bounds_before and phrase not in self.asked.text:
                 return self._check_bound(phrase)
-        if len(words) > 1 and words[-1] in {"and", "to", "-"} and words[-3:-2] and words[-3] in {"between", "from"}:
-            return "bounded" if words[-3] == "between" else ""
+        if len(words) > 1 and words[-1] in {"and", "to", "-"} and any(word[0].isdigit() for word in words[-4:-1]):
+            opening = next((word for word in reversed(words[-6:-1]) if word in {"between", "from"}), "")
+            is_change = any(word.startswith(_CHANGES) for word in words[:-1]) or not opening
+            return "" if is_change else "bounded"
         for size in (3, 2, 1):
             if " ".join(self.after[:size]) in cues.bounds_after:
                 return "bounded"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ragbed.scoring.robust.cues import chinese
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.question import Asked
-from ragbed.scoring.robust.role import DIRECT, Role, year_role
+from ragbed.scoring.robust.role import DIRECT, Role, contrast_role, year_role
 
 _REACH = 40
 _REPEATED = 6  # pairs of characters that a clause shares with the question if it repeats it
@@ -17,6 +17,8 @@ _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
 _FROM = re.compile("[从由自][^,。;]{0,10}$")
 _TO = re.compile("(?:增长|增加|上升|提高|下降|减少|降低?|升|涨|扩大|缩小|提升)[了]?(?:到|至|为)")
+_SPEAKS = re.compile("[^,。;:是]{0,8}?(说|表示|认为|透露|回忆|告诉|指出|谈到|坦言|声称|感慨)[:,\"“]?")
+_OWNS = re.compile("的(头像|支持者?|帮助|指导|建议|陪同|鼓励|影响|邀请|粉丝|照片|画像|口音|对手|手中|前任|论文|老师)")
 _FINAL = "。.!?;\n"
 
 
@@ -33,9 +35,23 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
     status = _status(mention, asked, before[cut - 1 if cut else 0 :], clause_after)
     if status:
         return Role(status, weak=status == "rumoured", strength=strength)
+    if other := contrast_role(asked, "zh", f"{clause_before}\0{clause_after}", text, strength):
+        return other
     if year := year_role(asked, f"{clause_before}\0{clause_after}", text, strength):
         return year._replace(strength=max(strength, year.strength))
-    return Role("related" if chinese().weak.search(clause_before) else "", weak=True, strength=strength)
+    is_weak = chinese().weak.search(clause_before) or (strength < DIRECT and _is_speaker(asked, text, mention, clause_after))
+    return Role("related" if is_weak else "", weak=True, strength=strength)
+
+
+def _is_speaker(asked: Asked, text: str, mention: Mention, after: str) -> bool:
+    """Return whether a mention is quoted, or says something, or owns something that is not asked for."""
+    if mention.rule.startswith(("number", "date")):
+        return False
+    found = _SPEAKS.match(after)
+    if found and found[1] not in asked.text:
+        return True
+    owned = _OWNS.match(after)
+    return owned is not None and owned[1] not in asked.text and not (asked.family and asked.family.search(owned[1]))
 
 
 def _strength(asked: Asked, before: str, after: str) -> int:
@@ -44,7 +60,8 @@ def _strength(asked: Asked, before: str, after: str) -> int:
         return 2
     pattern = asked.family
     if pattern is None:
-        return 1 if _LINK.search(before) else 0
+        is_named = any(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1) if clause[at : at + 2].isalpha())
+        return 2 if is_named and _LINK.search(before) else 1 if _LINK.search(before) else 0
     if pattern.search(after):
         return 2
     ends = [found.end() for found in pattern.finditer(before)]
