@@ -23,7 +23,7 @@ _CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而�
 _DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
-    r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
+    r"|\b(?:rather than|instead of|contrary to|(?<!none )other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
     r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
@@ -57,8 +57,10 @@ _NEGATES = lazy(
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
 _WRONG_AFTER = lazy(
-    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
-    rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s|must be|seems?|looks?|appears to be)\b (?:\w+ )?"
+    rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake|typo|misprint|slip|mix-up))"
+    r"|[\"')\]]*[^.,;。]{0,30}? (?:cannot|can't|could not|couldn't) (?:possibly )?be (?:right|correct|true|accurate)"
+    r"|[\"')\]]*[^.,;。]{0,30}? (?:does|do|did)(?: not|n't) (?:stand up|hold up|hold water|add up|ring true)"
     rf"|[\"')\]]*, [^,.;]{{1,40}}, (?:is|was) (?:{WRONG}|{NOT_RIGHT})"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"

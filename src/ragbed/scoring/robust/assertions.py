@@ -65,8 +65,26 @@ class ResponseReader(MentionReader):
         self.recorded = sorted(chain(*by_answer[fakes:]))
         asserted_true = [self.keep(mentions, [*false, *self.recorded], "answer") for mentions in true]
         asserted_false = self.keep(false, list(chain(*true)), "fake")
-        asserted = self._keep_final(Assertions(asserted_true, asserted_false, self.evidence))
+        asserted = self._drop_criticised(Assertions(asserted_true, asserted_false, self.evidence))
+        asserted = self._keep_final(asserted)
         return self._prefer_corrections(self._compare(asserted))
+
+    def _drop_criticised(self, asserted: Assertions) -> Assertions:
+        """Drop the answer that a response names only in sentences that call the documents wrong, if it gives another."""
+        if not self.flags or len(asserted.true) != 1 or not asserted.false or not asserted.true[0]:
+            return asserted
+        true, false = (
+            [mention for mention in mentions if not self._is_criticised(mention)]
+            for mentions in (asserted.true[0], asserted.false)
+        )
+        if bool(true) == bool(false):
+            return asserted
+        return asserted._replace(false=[]) if true else asserted._replace(true=[[]])
+
+    def _is_criticised(self, mention: Mention) -> bool:
+        before, after = sentence_around(self.text, mention)
+        start, end = mention.start - len(before), mention.end + len(after)
+        return any(start <= flag.start < end for flag in self.flags)
 
     def _keep_final(self, asserted: Assertions) -> Assertions:
         """Keep only the final answer that a response announces, whether or not it is the true one."""

@@ -159,7 +159,7 @@ def _titles_and_names(document: str) -> tuple[str, ...]:
 
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:
-    if _FUNCTION.search(filler) or any(answer in filler for answer in answers):
+    if _FUNCTION.search(filler) or "是" in filler or filler[-1] == "的" or any(answer in filler for answer in answers):
         return False
     if asked.asks_who and "·" not in filler and (filler[0] not in SURNAMES or len(filler) > 4):
         return False

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ragbed.schema import Lang
 
 # The statuses of a mention that is not given as the answer, in the order in which they are checked.
-STATUSES = ("compared", "planned", "rumoured", "related", "doubted")
+STATUSES = ("compared", "planned", "rumoured", "related", "doubted", "believed")
 RANKS = ("first", "second", "third", "fourth", "fifth", "last")
 
 
@@ -105,14 +105,14 @@ def chinese() -> ChineseCues:
     for line in data["compared"]["between"].strip().splitlines():
         first, second = line.split("|")
         between[first] = re.compile(rf"[^,。;]{{0,8}}?{_any(second)}")
-    before = {status: data[status]["before"] for status in STATUSES}
+    before = {status: data[status]["before"] for status in STATUSES if status in data}
     weak = [word for word in before["related"].split() if len(word) == 1]
     before["related"] = " ".join(word for word in before["related"].split() if len(word) > 1)
     return ChineseCues(
         before=re.compile(
-            "|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES)
+            "|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES if status in data)
         ),
-        after=re.compile("|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES)),
+        after=re.compile("|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES if status in data)),
         between=between,
         bounds_before=re.compile(rf"{_any(data['bounded']['before'])}了?$"),
         bounds_after=re.compile(_any(data["bounded"]["after"])),

@@ -112,7 +112,7 @@ _RULES: tuple[PhraseRule, ...] = (
             | frozenset("'"),
         ),
         lazy(
-            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,80}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right|reliable|credible|believable|genuine))\b"
             rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}|{NOT_RIGHT})\b(?! that| to\b)"
             rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)|wrong|incorrect|false)[.!:,]"
@@ -195,6 +195,7 @@ _RULES: tuple[PhraseRule, ...] = (
             rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article|text)s? \[?[0-9a-d]|\[[0-9])"
             rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
             rf"|\b(?:{SOURCES}|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another|a different)\b"
+            rf"|\b(?:inconsistent|at odds|at variance|conflicts?|disagrees?|clash(?:es)?|does not (?:agree|match|square|fit)|doesn't (?:agree|match|square|fit))(?: with)? (?:\w+ ){{0,3}}?{SOURCES}\b"
             r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
             r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
             r"|\bsomething (?:is|seems|looks|does(?:n't| not))(?: \w+)? (?:off|wrong|not right|fishy|amiss|add up|adds up|fit)\b"

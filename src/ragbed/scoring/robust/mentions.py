@@ -50,6 +50,7 @@ class MentionReader:
         response: The folded response.
         original: The response without reasoning.
         refusals: Its refusals.
+        flags: Its statements that the documents are wrong.
         is_copy: Whether the response is a copy of one document, which is not an argument for its answer.
     """
 
@@ -61,10 +62,11 @@ class MentionReader:
         original: str,
         refusals: Sequence[Mention] = (),
         *,
+        flags: Sequence[Mention] = (),
         is_copy: bool = False,
     ) -> None:
         self.gold, self.asked, self.response, self.original = gold, asked, response, original
-        self.text, self.refusals = response.text, refusals
+        self.text, self.refusals, self.flags = response.text, refusals, flags
         self.is_plain = is_plain(response.terms)
         self.is_copy = is_copy
         self.roles: dict[Mention, Role] = {}

@@ -94,7 +94,7 @@ _RULES: tuple[PhraseRule, ...] = (
         "refusal.unsaid",
         NEGATIONS | words("fail fails failed nothing nowhere silent neither nobody refrain omit omits leave leaves stop stops cut cuts ends breaks"),
         lazy(
-            rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever|\bnowhere (?:do|does)(?: \w+){{1,2}}?)(?: (?!think|believe|mean|need|want|contradict)\w+){{0,2}}? (?:{_TELL})\w*\b"
+            rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever|\bnowhere (?:do|does)(?: \w+){{1,2}}?)(?: (?!think|tires?|believe|mean|need|want|contradict)\w+){{0,2}}? (?:{_TELL})\w*\b"
             rf"|\b{_TEXTS}\b[^.;\n]{{0,60}}?{_DO_NOT}(?:[.,;]|$| so\b)"
             rf"|{_DO_NOT} (?:\w+ )?(?:have|contain|hold|include) (?:\w+ ){{0,4}}(?:{_MATTER}|access|figure|number|name|date|answer)\b"
             rf"|\b(?:is|are|was|were|been|has|have|'s|'re|be|goes|remains?) ?(?:not|n't|never|nowhere)(?: been)?(?: \w+)?? (?:{_TOLD}|in (?:the|these|any|your|this|what)|there|here|among|something)\b"

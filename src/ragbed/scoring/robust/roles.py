@@ -41,6 +41,7 @@ _PAST = words(
     "said told gave made did had took went led kept held got thought knew saw heard spoke sat stood ran fell rose brought bought sold sent"
     " taught wrote read played sang drew drove rode flew met paid put set shot spent threw wore"
 )
+_OPPONENTS = words("opponent opponents rival rivals victims loser losers challenger challengers")
 _EARLIER = lazy(
     r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?|weeks?) (?:earlier|before|prior|previously|later|after|ago)"
     r"|the (?:previous|preceding|following|next) (?:year|season|edition|day|time)|last (?:year|season|time)|years (?:earlier|before|later)|before that|after that|earlier that)\b(?! 's)"
@@ -111,7 +112,7 @@ class _EnglishClause:
         if self.is_number and status == "related":
             status = ""
         if status:
-            return Role(status, weak=False, strength=strength)
+            return Role(status, weak=status == "believed", strength=strength)
         if other := contrast_role(self.asked, "en", self._clause(), self.text, strength):
             return other
         if year := year_role(self.asked, self._clause(), self.text, strength):
@@ -227,7 +228,7 @@ class _EnglishClause:
         if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
             return ""
         for at, word in enumerate(words):
-            if word in _NEGATIONS or self._weight(word) == 2:
+            if word in _NEGATIONS:
                 return self._is_from_to()
             if word in cues.heads:
                 for size in range(_LONGEST, 0, -1):
@@ -235,6 +236,8 @@ class _EnglishClause:
                     status = cues.after.get(phrase, "")
                     if status and not self._cancelled(phrase, status):
                         return status
+            if self._weight(word) == 2:
+                return self._is_from_to()
         return self._is_from_to()
 
     def _is_at_another_time(self) -> bool:
@@ -286,6 +289,9 @@ class _EnglishClause:
         last = [word for word in self.before[-6:] if word not in _DETERMINERS]
         if last and last[-1] in nouns and last[-1] not in {"second", "third", "fourth", "fifth"}:
             return "ranked"
+        is_opposed = not _OPPONENTS.isdisjoint(self.before[-8:-1]) and _OPPONENTS.isdisjoint(self.asked.text.split())
+        if is_opposed and last and last[-1] in {"was", "were", "is", "are"}:
+            return "compared"
         if len(last) > 1 and last[-1] in _LINKS and any(word in nouns for word in last[-4:-1]):
             return "" if any(word in _PUNCTUATION for word in last[-3:-1]) else "ranked"
         return ""

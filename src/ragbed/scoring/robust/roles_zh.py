@@ -17,6 +17,8 @@ _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
 _FROM = re.compile("[从由自][^,。;]{0,10}$")
 _TO = re.compile("(?:增长|增加|上升|提高|下降|减少|降低?|升|涨|扩大|缩小|提升)[了]?(?:到|至|为)")
+_MISSES = re.compile("擦肩而过|失之交臂|无缘|差一步|功亏一篑")
+_TITLE = re.compile("《([^》]{1,30})》")
 _SPEAKS = re.compile("[^,。;:是]{0,8}?(说|表示|认为|透露|回忆|告诉|指出|谈到|坦言|声称|感慨)[:,\"“]?")
 _OWNS = re.compile("的(头像|支持者?|帮助|指导|建议|陪同|鼓励|影响|邀请|粉丝|照片|画像|口音|对手|手中|前任|论文|老师)")
 _FINAL = "。.!?;\n"
@@ -35,6 +37,10 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
     status = _status(mention, asked, before[cut - 1 if cut else 0 :], clause_after)
     if status:
         return Role(status, weak=status == "rumoured", strength=strength)
+    titles = set(_TITLE.findall(asked.text))
+    named = set(_TITLE.findall(clause_before + clause_after)) if titles else set()
+    if named and not named & titles and any(title in text for title in titles):
+        return Role("other-part", weak=False, strength=0)
     if other := contrast_role(asked, "zh", f"{clause_before}\0{clause_after}", text, strength):
         return other
     if year := year_role(asked, f"{clause_before}\0{clause_after}", text, strength):
@@ -102,6 +108,8 @@ def _status_of_name(asked: Asked, before: str, after: str) -> str:
 
 
 def _after(asked: Asked, after: str) -> str:
+    if _MISSES.search(after, 0, 16) and not asked.is_reversed:
+        return "compared"
     family = asked.family
     positive = family.search(after) if family else None
     for found in chinese().after.finditer(after, 0, 24):

@@ -77,8 +77,9 @@ def judge(case: Case, reply: str) -> RobustVerdict:
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
+        errors = [flag for flag in flags if flag.rule not in _CONTRADICTIONS]
         strong = [refusal for refusal in refusals if refusal.rule not in WEAK]
-        asserted = ResponseReader(gold, asked, response, trimmed, strong, is_copy=is_copy).read()
+        asserted = ResponseReader(gold, asked, response, trimmed, strong, flags=errors, is_copy=is_copy).read()
         if refusals and not any(asserted.true) and not asserted.false and gives_answer(text, asked, case.lang, refusals):
             asserted = asserted._replace(is_answered=True)
         if not asserted.is_answered and _is_undecided(text, asserted, flags):
