@@ -172,7 +172,7 @@ def is_correcting(text: str, mention: Mention) -> bool:
 
 def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
     """Return the parts of the sentence before and after a mention."""
-    starts, stops = _sentence_bounds(text)
+    starts, stops = sentence_bounds(text)
     start = max(starts[bisect_right(starts, mention.start) - 1], mention.start - _REACH)
     at = bisect_left(stops, mention.end)
     stop = min(stops[at] if at < len(stops) else len(text), mention.end + _REACH)
@@ -181,7 +181,7 @@ def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the sentences."""
-    starts, stops = _sentence_bounds(text)
+    starts, stops = sentence_bounds(text)
     yield from zip(starts, [*stops, len(text)], strict=True)
 
 
@@ -191,7 +191,7 @@ def is_contradicted(text: str, mention: Mention) -> bool:
 
 
 @lru_cache(maxsize=4)  # all mentions of a response are examined one after the other
-def _sentence_bounds(text: str) -> tuple[list[int], list[int]]:
+def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
     """Return the starts of the sentences and the ends of all but the last."""
     ends = [
         match.span()

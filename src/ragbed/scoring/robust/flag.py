@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ragbed.scoring.robust.assertion import sentence_around
 from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
-from ragbed.scoring.robust.match import Mention, PhraseRule, PhraseRules
+from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import (
     CLAIMS,
     ERROR_ADJECTIVES,
@@ -25,6 +25,7 @@ from ragbed.scoring.robust.patterns import (
     lazy,
     words,
 )
+from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
 from ragbed.scoring.robust.question import STEM, Asked
 
 _TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, Name, compiled
 from ragbed.scoring.robust.numerals import SIGNS, WORDS
-from ragbed.scoring.robust.patterns import Terms, terms_of, words
+from ragbed.scoring.robust.patterns import terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import BASES, LOOSE, to_base
 
@@ -32,44 +32,6 @@ class Mention(NamedTuple):
     start: int
     end: int
     rule: str
-
-
-PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
-Validator: TypeAlias = Callable[[str, "re.Match[str]"], bool]
-
-
-class PhraseRules:
-    """Rules that find phrases in folded text.
-
-    Args:
-        rules: The name of each rule, the words and characters of which a text must have one (or one of
-            each of two sets), and the pattern.
-    """
-
-    def __init__(self, rules: Sequence[PhraseRule]) -> None:
-        self._rules = [
-            (name, *(terms if isinstance(terms, tuple) else (terms, terms)), pattern) for name, terms, pattern in rules
-        ]
-        self._by_term: dict[str, set[int]] = {}
-        for at, (_, first, second, _) in enumerate(self._rules):
-            for term in min(first, second, key=len):
-                self._by_term.setdefault(term, set()).add(at)
-        self._terms = frozenset(self._by_term)
-
-    def find(self, text: str, terms: Terms, is_valid: Validator) -> list[Mention]:
-        """Return the first valid match of each rule."""
-        found: list[Mention] = []
-        present = terms & self._terms
-        if not present:
-            return found
-        for at in sorted(set().union(*map(self._by_term.__getitem__, present))):
-            rule, required, also_required, pattern = self._rules[at]
-            if not terms.isdisjoint(required) and not terms.isdisjoint(also_required):
-                for match in pattern.finditer(text):
-                    if is_valid(text, match):
-                        found.append(Mention(*match.span(), rule))
-                        break
-        return found
 
 
 class FoldedResponse:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ragbed.scoring.robust.match import Mention, PhraseRule, PhraseRules
+from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import NEGATIONS, SOURCES, Terms, any_of, is_quoted, lazy, words
+from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.refusal_zh import RULES_ZH
 
