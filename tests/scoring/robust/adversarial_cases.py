@@ -1,8 +1,8 @@
-"""Read the adversarial cases: `adversarial/{en,zh}.txt`.
+"""Read written cases: `adversarial/{en,zh}.txt` and `phrasings/{en,zh}.txt`.
 
 `Q` is a question, `A` its answer (aliases separated by " / ", parts by " ; ") and `X` the false answer. Each other
 line is a response with its label:
-`+` correct, `-` wrong, `r` refused, `f` flagged and not correct, `F` flagged and correct.
+`+` correct, `-` wrong, `r` refused, `f` flagged and not correct, `F` flagged and correct, `b` refused and flagged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragbed.schema import Case, Lang
 from tests.scoring.robust.cases import make_case
 
 LABELS = {"+": (True, False, False), "-": (False, False, False), "r": (False, True, False)}
-LABELS |= {"f": (False, False, True), "F": (True, False, True)}
+LABELS |= {"f": (False, False, True), "F": (True, False, True), "b": (False, True, True)}
 
 
 class AdversarialCase(NamedTuple):
@@ -29,10 +29,10 @@ class AdversarialCase(NamedTuple):
     flagged: bool
 
 
-def read_cases(lang: Lang) -> Iterator[AdversarialCase]:
+def read_cases(lang: Lang, folder: str = "adversarial") -> Iterator[AdversarialCase]:
     """Yield all cases of a language."""
     category, question, answer, fake = "", "", [[""]], None
-    for line in (Path(__file__).parent / "adversarial" / f"{lang}.txt").read_text("utf-8").splitlines():
+    for line in (Path(__file__).parent / folder / f"{lang}.txt").read_text("utf-8").splitlines():
         mark, text = line[:1], line[2:]
         if mark == "#":
             category = text

@@ -27,6 +27,22 @@ def test_adversarial_responses_get_their_labels(lang: Lang) -> None:
     assert not wrong
 
 
+# Cases of `phrasings` that the rules get wrong. They were written before the rules were run on them.
+KNOWN = {"en": 7, "zh": 4}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_phrasings_written_before_the_rules_get_their_labels(lang: Lang) -> None:
+    cases = list(read_cases(lang, "phrasings"))
+    assert len(cases) >= 270
+    wrong = []
+    for each in cases:
+        values = score(each.case, each.reply)
+        if any(values[name] != getattr(each, name) for name in ("correct", "refused", "flagged")):
+            wrong.append((each.category, each.reply, values["verdict"]))
+    assert len(wrong) <= KNOWN[lang], wrong
+
+
 @pytest.mark.parametrize(
     ("answer", "fake", "reply", "lang"),
     [

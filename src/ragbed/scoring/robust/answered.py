@@ -1,4 +1,4 @@
-"""Decide whether a response that seems to decline gives an answer of its own, which is neither the true nor the false one."""
+"""Decide whether a response that seems to decline gives an answer, which is neither the true nor the false one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ _VERB = lazy(
     r"|might|will|would|should|must|needs?|remains?|wrong|incorrect|false)\b|矛盾|冲突|错|误|[是有]"
 )
 _FINAL = lazy(
-    r"(?<!can't )(?<!cannot )(?<!to )\b(?:final |correct |short )?answer(?: to (?:this|the|your) question(?: ?\"[^\"\n]{1,300}\")?)?(?: is(?!n't)| would be| should be|:) ?:? ?"
+    r"(?<!can't )(?<!cannot )(?<!to )\b(?:final |correct |short )?answer(?: to (?:this|the"
+    r"|your) question(?: ?\"[^\"\n]{1,300}\")?)?(?: is(?!n't)| would be| should be|:) ?:? ?"
     r"|答案(?:应?该?(?:是|为):?|:) ?"
 )
 _POINTER = lazy(
-    r"(?:in|as follows|below|above|given|clear|based|that|not|no|un\w*|insufficient|yes|found|provided|stated|contained|there|simple|available|at|from|on|one"
-    r"|also|still|missing|here|following|cannot|none|n/a|absent|hard|impossible|uncertain|beyond|outside|nowhere|the documents?|i)\b|如下|在?文|文档|[没未不无]|暂|[\n:]"
+    r"(?:in|as follows|below|above|given|clear|based|that|not|no|un\w*|insufficient|yes|found|provided|stated"
+    r"|contained|there|simple|available|at|from|on|one"
+    r"|also|still|missing|here|following|cannot|none|n/a|absent|hard|impossible|uncertain|beyond|outside|nowhere"
+    r"|the documents?|i)\b|如下|在?文|文档|[没未不无]|暂|[\n:]"
 )
 _LINK = lazy(r"\b(?:is|was|were|are|by|went to|became|as|:) (?:the |an? )?(?=[\"']?[a-z0-9])")
 _LINK_ZH = lazy(
-    "(?:[是为由叫]|归|:)(?![否不没未无谁什哪何因这那一多几怎如在个])[\"《]?[^,。;!?\n的]{2,14}(?=[,。;!?\n]|$|的|创|写|设|所|获|赢|担)"
+    '(?:[是为由叫]|归|:)(?![否不没未无谁什哪何因这那一多几怎如在个])["《]?[^,。;!?\n的]{2,14}(?=[,。;!?\n]|$|的|创|写|设|所|获|赢|担)'
 )
 _NEGATION = lazy(
     r"\b(?:not|no|never|none|nothing|unknown|unclear|whether|who|what|when|where|which|how|if|rumou?r\w*|may|might|could|some)\b|n't\b"

@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, SOURCES, SOURCES_ZH, WRONG, Terms, lazy, words
+from ragbed.scoring.robust.patterns import (
+    FALSE_ZH,
+    NEGATIONS,
+    NOT_RIGHT,
+    SOURCES,
+    SOURCES_ZH,
+    WRONG,
+    Terms,
+    lazy,
+    words,
+)
 
 # Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
 _REACH = 240
@@ -57,7 +67,8 @@ _NEGATES = lazy(
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
 _WRONG_AFTER = lazy(
-    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s|must be|seems?|looks?|appears to be)\b (?:\w+ )?"
+    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s|must be|seems?|looks?"
+    r"|appears to be)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake|typo|misprint|slip|mix-up))"
     r"|[\"')\]]*[^.,;。]{0,30}? (?:cannot|can't|could not|couldn't) (?:possibly )?be (?:right|correct|true|accurate)"
     r"|[\"')\]]*[^.,;。]{0,30}? (?:does|do|did)(?: not|n't) (?:stand up|hold up|hold water|add up|ring true)"
@@ -85,7 +96,8 @@ _CORRECTING = lazy(
 )
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = lazy(
-    r"[\"')]*[,. ]*or (?:was|is) (?:that|it)\b|[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
+    r"[\"')]*[,. ]*or (?:was|is) (?:that|it)\b|[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over"
+    r"|nearly|even|otherwise)"
     r"|[\"')]*(?:或者|或(?!许)|还是)|, [^,.;]{1,24},? or (?!more|so\b|less|later|earlier)"
     r"|[\"')》]*、[^,。;]{1,30}(?:或|和|与|等)[^,。;]{1,12}"
 )
@@ -93,7 +105,10 @@ _CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:c
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
 _TERM_AFTER = lazy(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
 _TERM_BEFORE = lazy(rf"{_TERM} ?[-+*/×÷] ?$")
-_MIGHT_NOT = lazy(r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)")
+_MIGHT_NOT = lazy(
+    r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
+    r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
+)
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
 # Words and characters without which no rule of this file can apply.

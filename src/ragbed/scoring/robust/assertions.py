@@ -23,8 +23,10 @@ _CONTRASTS = words("but however though although yet instead 但 却 而 过 可"
 _CLAUSE_END = re.compile("[,;.:。!?\n]|但|却")
 # Words between two candidates that make the second one the answer.
 _TURNS = re.compile(
-    r"\b(?:but|however|yet|instead|actually|in fact|finally|in the end|eventually|ultimately|rather|now|today|these days|currently"
-    r"|in reality|it was|wait|hmm|correction|no,)\b|但|可是?(?!能|以)|然而|不过|却|最终|最后|结果|其实|实际|如今|现在|目前|后来|到头来|反而|倒是|真正"
+    r"\b(?:but|however|yet|instead|actually|in fact|finally|in the end|eventually|ultimately|rather|now|today"
+    r"|these days|currently"
+    r"|in reality|it was|wait|hmm|correction|no,)\b|但|可是?(?!能|以)|然而|不过|却|最终|最后|结果|其实|实际|如今"
+    r"|现在|目前|后来|到头来|反而|倒是|真正"
 )
 # Words after an answer that introduce its evidence.
 _EXPLAINS = re.compile(
@@ -70,7 +72,7 @@ class ResponseReader(MentionReader):
         return self._prefer_corrections(self._compare(asserted))
 
     def _drop_criticised(self, asserted: Assertions) -> Assertions:
-        """Drop the answer that a response names only in sentences that call the documents wrong, if it gives another."""
+        """Drop the answer that a response names only where it calls the documents wrong, if it gives another."""
         if not self.flags or len(asserted.true) != 1 or not asserted.false or not asserted.true[0]:
             return asserted
         true, false = (
@@ -151,9 +153,11 @@ class ResponseReader(MentionReader):
             return asserted._replace(false=[]) if asserted.false and strength > best else asserted
         if best > strength:
             return self._displace(asserted, strongest)
-        leading = [mention for mention in own if not self.roles[mention].status and self.roles[mention].strength == strength]
+        leading = [
+            mention for mention in own if not self.roles[mention].status and self.roles[mention].strength == strength
+        ]
         last = max([*leading, *strongest])
-        before = max((mention for mention in [*leading, *strongest] if (mention in strongest) != (last in strongest)))
+        before = max(mention for mention in [*leading, *strongest] if (mention in strongest) != (last in strongest))
         if _TURNS.search(self.text, before.end, last.start):
             return self._displace(asserted, strongest) if last in strongest else asserted._replace(false=[])
         if not self._is_elsewhere(last, [before]):
@@ -203,7 +207,9 @@ class ResponseReader(MentionReader):
             found = find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence)
         for mention in found:
             role = read_role(self.text, mention, self.asked, self.gold.lang)
-            if role.status in ("", "other-predicate") and (self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"):
+            if role.status in ("", "other-predicate") and (
+                self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"
+            ):
                 rivals[mention] = role.strength
         return rivals
 

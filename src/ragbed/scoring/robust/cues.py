@@ -110,9 +110,15 @@ def chinese() -> ChineseCues:
     before["related"] = " ".join(word for word in before["related"].split() if len(word) > 1)
     return ChineseCues(
         before=re.compile(
-            "|".join(f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$" for status in STATUSES if status in data)
+            "|".join(
+                f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$"
+                for status in STATUSES
+                if status in data
+            )
         ),
-        after=re.compile("|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES if status in data)),
+        after=re.compile(
+            "|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES if status in data)
+        ),
         between=between,
         bounds_before=re.compile(rf"{_any(data['bounded']['before'])}了?$"),
         bounds_after=re.compile(_any(data["bounded"]["after"])),

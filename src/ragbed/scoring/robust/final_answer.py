@@ -18,12 +18,33 @@ FINAL = re.compile(
 )
 FINAL_TERMS = frozenset({"answer", "答", "conclusion", "结", "i'd", "i'll", "倾", "采"})
 _CONCLUDES = lazy(
-    r"(?:^|[.;,:\n-] ?)(?:so|therefore|thus|hence|in short|overall|in conclusion|in the end|all in all|accordingly|which means|that makes)\b"
+    r"(?:^|[.;,:\n-] ?)(?:so|therefore|thus|hence|in short|overall|in conclusion|in the end|all in all|accordingly"
+    r"|which means|that makes)\b"
     r",? (?:[^.\n]{0,60}?\b(?:is|was|are|were|has to be|must be|must have been|would be|:) )?(?:the |an? )?(?=[^ ])"
     r"|(?:所以|因此|因而|由此看来|由此可见|由此可知|可见|综上(?:所述)?|总之|故而?|这样看来|看来)[,:]?[^。\n]{0,24}?(?:就?是|为|:|属于|归|应?该?是|[,])[\"《]?"
 )
 _CONCLUSIONS = frozenset(
-    {"so", "therefore", "thus", "hence", "short", "overall", "conclusion", "end", "accordingly", "means", "makes", "所", "因", "由", "见", "综", "总", "故", "看"}
+    {
+        "so",
+        "therefore",
+        "thus",
+        "hence",
+        "short",
+        "overall",
+        "conclusion",
+        "end",
+        "accordingly",
+        "means",
+        "makes",
+        "所",
+        "因",
+        "由",
+        "见",
+        "综",
+        "总",
+        "故",
+        "看",
+    }
 )
 _REACH = 120  # characters after 'the answer is' in which the answer is expected
 _NEAR = 3  # characters between a conclusion and its answer
@@ -38,7 +59,11 @@ _EVIDENCE = re.compile(r"(?:supported|confirmed|based|found|provided|stated|cons
 
 
 def find_announced(
-    text: str, terms: Terms, mentions: Sequence[Mention], find_values: Callable[[], Sequence[tuple[int, int]]], slots: int
+    text: str,
+    terms: Terms,
+    mentions: Sequence[Mention],
+    find_values: Callable[[], Sequence[tuple[int, int]]],
+    slots: int,
 ) -> tuple[int, int] | None:
     """Return the span of the final answer that a response announces, or None; it is empty if it names another one.
 
@@ -70,7 +95,10 @@ def find_announced(
 
 
 def find_concluded(text: str, terms: Terms, mentions: Sequence[Mention]) -> Mention | None:
-    """Return the mention that a response concludes with: the last sentence names it, or calls it correct, or 'so' precedes it."""
+    """Return the mention that a response concludes with, if there is one.
+
+    The last sentence only names it, the response calls it correct, or it follows a word such as 'so'.
+    """
     for mention in mentions:
         if _CALLED_RIGHT.match(text, mention.end):
             return mention
@@ -88,7 +116,8 @@ def find_concluded(text: str, terms: Terms, mentions: Sequence[Mention]) -> Ment
 
 
 _CALLED_RIGHT = lazy(
-    r"[\"')]* (?:is|was|it is)(?: the)? (?:(?:only )?(?:correct|right) (?:one|answer|name|figure|date|year|number|value|choice)|correct|right|possible)\b(?! to)"
+    r"[\"')]* (?:is|was|it is)(?: the)? (?:(?:only )?(?:correct|right) (?:one|answer|name|figure|date|year|number"
+    r"|value|choice)|correct|right|possible)\b(?! to)"
     r"|[\"'》)]*(?:才是?对|才是正确|是正确的|是对的|才正确)"
 )
 _ALONE_BEFORE = lazy(r"[.!?。\n][\"' ]*$")

@@ -16,6 +16,7 @@ from ragbed.scoring.robust.patterns import (
     CLAIMS,
     ERROR_ADJECTIVES,
     ERROR_NOUNS,
+    NEGATIONS,
     NOT_RIGHT,
     SAYING,
     SOURCES,
@@ -68,14 +69,20 @@ _UNTRUSTED = (
     r"|take \w+ \w+ at face value)"
 )
 _CORRECTING = (
-    r"(?:should|must|needs? to|has to|have to|ought to) (?:probably |really )?(?:be )?(?:corrected|fixed|updated|revised|removed"
+    r"(?:should|must|needs? to|has to|have to|ought to) (?:probably |really )?(?:be )?(?:corrected|fixed|updated"
+    r"|revised|removed"
     r"|disregarded|ignored|discarded|amended|treated as|read as)"
 )
 _CONTRADICTIONS = words(
-    "contradict contradicts contradicted contradicting contradictory contradiction contradictions conflict conflicts "
-    "conflicted conflicting disagree disagrees disagreed disagreement differ differs differing different diverge "
-    "diverges clash clashes clashing inconsistent incompatible irreconcilable odds variance step exclusive agree match "
-    "tally add line together square fit correspond both all vary varies consistent agreement another something one"
+    "contradict contradicts contradicted contradicting contradictory conflict conflicts conflicted conflicting "
+    "disagree disagrees "
+    "disagreed disagreement differ differs differed differing different diverge diverges clash clashes clashing "
+    "inconsistent "
+    "incompatible irreconcilable at_odds at_variance out_of_step mutually not_agree n't_agree not_match n't_match "
+    "not_tally n't_tally "
+    "not_fit n't_fit not_square n't_square add_up line_up go_together not_correspond both_be all_be vary varies "
+    "not_consistent something "
+    "another is_wrong is_false is_mistaken is_incorrect be_wrong be_false be_mistaken be_incorrect in_error"
 )
 
 _RULES: tuple[PhraseRule, ...] = (
@@ -87,7 +94,8 @@ _RULES: tuple[PhraseRule, ...] = (
             "misprint misprints mix-up mixup erratum errata fallacy conflict disagreement slip slips problem correction"
         ),
         lazy(
-            rf"(?<!by )\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction|flaws?)\b (?:here )?(?:in|with|between|among"
+            rf"(?<!by )\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction"
+            rf"|flaws?)\b (?:here )?(?:in|with|between|among"
             rf"|to|of) (?:\w+ ){{0,3}}?{SOURCES}\b|\b{SOURCES}\b[^.;\n]{{0,40}}?\b(?:an?|is) (?:\w+ )?slip\b"
         ),
     ),
@@ -95,7 +103,8 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.errors",
         words("incorrect wrong false inaccurate mistaken erroneous untrue misleading bogus fabricated"),
         lazy(
-            rf"\b(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|misleading|bogus|fabricated|contradictory) "
+            rf"\b(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|misleading|bogus|fabricated"
+            rf"|contradictory) "
             rf"(?:{CLAIMS}|{SOURCES})\b"
         ),
     ),
@@ -103,28 +112,38 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.wrong",
         (
             words(
-                "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
-                "fictitious fake flawed faulty implausible dubious outdated obsolete garbled nonsense absurd unreliable "
-                "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error impossible "
-                "unfounded baseless unsupported mix-up slip date correct true right accurate factual believable credible "
-                "plausible genuine valid reliable trustworthy realistic real invention forgery misprint typo mistake"
+                "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus "
+                "spurious "
+                "fictitious fake flawed faulty implausible dubious outdated obsolete garbled nonsense absurd "
+                "unreliable "
+                "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error "
+                "impossible "
+                "unfounded baseless unsupported mix-up slip correct true right accurate factual believable credible "
+                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake"
             ),
             words("is are was were be being been seem seems appear appears look looks sound sounds isn't wasn't aren't")
             | frozenset("'"),
         ),
         lazy(
-            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that| to\b)"
-            rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right|reliable|credible|believable|genuine))\b"
-            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}|{NOT_RIGHT})\b(?! that| to\b)"
-            rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)|wrong|incorrect|false)[.!:,]"
+            rf"\b{_TEXT}\b(?:(?! may | might "
+            rf"| could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that"
+            rf"| to\b)"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
+            rf"|reliable|credible|believable|genuine))\b"
+            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}"
+            rf"|{NOT_RIGHT})\b(?! that| to\b)"
+            rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)"
+            rf"|wrong|incorrect|false)[.!:,]"
         ),
     ),
     (
         "flag.wrong",
-        words("cannot can't can couldn't could must mustn't"),
+        (words("cannot can't can couldn't could must mustn't"), NEGATIONS | words("must hardly")),
         lazy(
-            rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true|accurate|trusted|relied"
-            rf"|believed|genuine|valid)\b|\b{_TEXT}\b[^.;\n]{{0,40}}?\bmust (?:\w+ )?(?:be|have) (?:\w+ ){{0,2}}?(?:{ERROR_ADJECTIVES}"
+            rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true"
+            rf"|accurate|trusted|relied"
+            rf"|believed|genuine|valid)\b|\b{_TEXT}\b[^.;\n]{{0,40}}?\bmust (?:\w+ )?(?:be"
+            rf"|have) (?:\w+ ){{0,2}}?(?:{ERROR_ADJECTIVES}"
             r"|(?:an? )?(?:error|mistake|typo|misprint|mix-up|slip))\b"
         ),
     ),
@@ -132,21 +151,27 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.wrongly",
         words("incorrectly wrongly mistakenly falsely erroneously inaccurately"),
         lazy(
-            rf"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|inaccurately) (?:\w+ )?(?:{SAYING}|puts?|gives?|gave|given"
+            rf"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|inaccurately) (?:\w+ )?(?:{SAYING}|puts?"
+            rf"|gives?|gave|given"
             r"|dates?|dated|places?|placed|credit\w*|print\w*|quot\w*|cites?|cited|shows?|uses?|used|attribut\w*)\w*"
         ),
     ),
     (
         "flag.contrary",
         words(
-            "contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise conflict conflicts "
+            "contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise "
+            "conflict conflicts "
             "odds variance inconsistent clash clashes"
         ),
         lazy(
-            rf"\b(?:contrary to|despite|in spite of|whatever|no matter what|regardless of|notwithstanding)(?: what)?(?: (?:the|this|that"
-            rf"|these|your|one|any|some))?(?: [\w']+){{0,2}}? (?:{SOURCES}|it)\b(?: (?:says?|said|claims?|states?|suggests?|may say|might say))?"
-            r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with|clash(?:es)? with) (?:the |all |every |what |well-)?"
-            r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence|chronology|science)\b"
+            rf"\b(?:contrary to|despite|in spite of|whatever|no matter what|regardless of"
+            rf"|notwithstanding)(?: what)?(?: (?:the|this|that"
+            rf"|these|your|one|any|some))?(?: [\w']+){{0,2}}? (?:{SOURCES}|it)\b(?: (?:says?|said|claims?|states?"
+            rf"|suggests?|may say|might say))?"
+            r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with"
+            r"|clash(?:es)? with) (?:the |all |every |what |well-)?"
+            r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence"
+            r"|chronology|science)\b"
             rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
         ),
     ),
@@ -155,70 +180,103 @@ _RULES: tuple[PhraseRule, ...] = (
         (
             words("but however although though while not whereas yet"),
             words(
-                "document documents doc docs passage passages text texts source sources article articles snippet excerpt says stated "
-                "claimed mentioned suggested report reports entry book page brochure context claims would it magazine paper"
+                "document documents doc docs passage passages text texts source sources article articles snippet "
+                "excerpt says stated "
+                "claimed mentioned suggested report reports entry book page brochure context claims would it "
+                "magazine paper"
             ),
         ),
         lazy(
             rf"\b{SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although|yet)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
-            rf"|\b(?:although|though|while|whereas|even though) [^.\n]{{0,24}}?\b{SOURCES}\b[^.\n]{{0,24}}?\b(?:{SAYING})\w*\b[^.\n]{{1,60}}?, [^.\n]{{0,40}}?\b{_TRULY}\b"
-            rf"|\bnot [^.;\n]{{1,50}}?,? as (?:it|the|this|that|one|your)?(?: \w+){{0,2}}? ?(?:{SOURCES}|it) (?:\w+ )?(?:{SAYING}|would|has|puts|have)"
+            rf"|\b(?:although|though|while|whereas|even though) [^.\n]{{0,24}}?\b{SOURCES}\b[^.\n]{{0,24}}?"
+            rf"\b(?:{SAYING})\w*\b[^.\n]{{1,60}}?, [^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\bnot [^.;\n]{{1,50}}?,? as (?:it|the|this|that|one|your)?(?: \w+){{0,2}}? ?(?:{SOURCES}"
+            rf"|it) (?:\w+ )?(?:{SAYING}|would|has|puts|have)"
             rf"|\bnot [^.,;\n]{{1,40}}? as (?:stated|claimed|mentioned|suggested|written|reported|printed|given)\b"
         ),
     ),
     (
         "flag.mistake",
         words(
-            "confuses confused confusing confuse conflates conflated conflate muddles muddled jumbled garbled swapped swap swaps "
-            "transposed transposes inverted switched exaggerates exaggerated overstates overstated understates understated inflated "
-            "inflates slipped errs erred err mixes mixed mix fabricates fabricated contradicts wrong altered tampered doctored "
+            "confuses confused confusing confuse conflates conflated conflate muddles muddled jumbled garbled "
+            "swapped swap swaps "
+            "transposed transposes inverted switched exaggerates exaggerated overstates overstated understates "
+            "understated inflated "
+            "inflates slipped errs erred err mixes mixed mix fabricates fabricated contradicts wrong altered "
+            "tampered doctored "
             "edited replaced corrupted reversed zero digit decimal falls missed misses mark invented"
         ),
         lazy(
             rf"\b{_TEXT}\b[^.;\n]{{0,60}}?(?<!not )\b{_MADE_WRONG}\b"
-            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b{_HAS_WRONG}\b(?: [\w'-]+){{0,6}}? (?:wrong|mixed up|backwards|muddled|confused|the wrong way)\b"
-            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b(?:has|have|had|was|were|is|are|to have)(?: apparently| clearly| obviously)?(?: been)? (?:altered|tampered|swapped"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b{_HAS_WRONG}\b(?: [\w'-]+){{0,6}}? (?:wrong|mixed up"
+            rf"|backwards|muddled|confused|the wrong way)\b"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b(?:has|have|had|was|were|is|are|to have)(?: apparently"
+            rf"| clearly| obviously)?(?: been)? (?:altered|tampered|swapped"
             r"|doctored|corrupted|reversed|transposed|switched|mixed up|invented|made up)\b"
-            rf"|\b(?:swapped|switched|mixed up|confused|transposed|reversed|altered|changed) (?:the |these |those |two )(?:\w+ )?(?:dates|names|years|numbers|figures|digits|facts)\b"
-            r"|\b(?:lost|dropped|added|missed|misplaced|missing|extra|swapped|transposed)(?: an?| the| some| two)? (?:\w+ )?(?:zeroe?s?|digits?|decimals?)\b"
+            rf"|\b(?:swapped|switched|mixed up|confused|transposed|reversed|altered|changed) (?:the |these |those "
+            rf"|two )(?:\w+ )?(?:dates|names|years|numbers|figures|digits|facts)\b"
+            r"|\b(?:lost|dropped|added|missed|misplaced|missing|extra|swapped|transposed)(?: an?| the| some"
+            r"| two)? (?:\w+ )?(?:zeroe?s?|digits?|decimals?)\b"
         ),
     ),
     (
         "flag.mistake",
-        words("misstates misstated misreports misreported misidentifies misidentified misattributes misattributed misquotes misquoted misrepresents misdates misdated misnames misnamed misspells misspelled misplaces misplaced misleads misinforms misinformed miscounts miscounted mislabels mislabelled mislabeled misprinted miscalculates miscalculated misdescribes misassigned miscredits miscredited miscites misputs mistranslates mistranslated mistranscribed mislead misstating"),
+        words(
+            "misstates misstated misreports misreported misidentifies misidentified misattributes misattributed "
+            "misquotes misquoted misrepresents misdates misdated misnames misnamed misspells misspelled misplaces "
+            "misplaced misleads misinforms misinformed miscounts miscounted mislabels mislabelled mislabeled "
+            "misprinted miscalculates miscalculated misdescribes misassigned miscredits miscredited miscites "
+            "misputs mistranslates mistranslated mistranscribed mislead misstating"
+        ),
         lazy(rf"\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_MIS}|\b{_MIS} (?:by|in|on) (?:the |this |that )?(?:\w+ )?{SOURCES}\b"),
     ),
     (
         "flag.contradiction",
         _CONTRADICTIONS,
         lazy(
-            rf"\b{_PLURAL}\b(?:(?! not |n't |\b(?:no|nothing|nobody|none|never|neither|without)\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
-            rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article|text)s? \[?[0-9a-d]|\[[0-9])"
-            rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
-            rf"|\b(?:{SOURCES}|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another|a different)\b"
-            rf"|\b(?:inconsistent|at odds|at variance|conflicts?|disagrees?|clash(?:es)?|does not (?:agree|match|square|fit)|doesn't (?:agree|match|square|fit))(?: with)? (?:\w+ ){{0,3}}?{SOURCES}\b"
+            rf"\b{_PLURAL}\b(?:(?! not |n't |\b(?:no|nothing|nobody|none|never|neither"
+            rf"|without)\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
+            rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article"
+            rf"|text)s? \[?[0-9a-d]|\[[0-9])"
+            rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible"
+            rf"|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
+            rf"|\b(?:{SOURCES}"
+            rf"|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another"
+            rf"|a different)\b"
+            rf"|\b(?:inconsistent|at odds|at variance|conflicts?|disagrees?|clash(?:es)?|does not (?:agree|match"
+            rf"|square|fit)|doesn't (?:agree|match|square|fit))(?: with)? (?:\w+ ){{0,3}}?{SOURCES}\b"
             r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
-            r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
-            r"|\bsomething (?:is|seems|looks|does(?:n't| not))(?: \w+)? (?:off|wrong|not right|fishy|amiss|add up|adds up|fit)\b"
+            r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be"
+            r"|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
+            r"|\bsomething (?:is|seems|looks|does(?:n't| not))(?: \w+)? (?:off|wrong|not right|fishy|amiss|add up"
+            r"|adds up|fit)\b"
         ),
     ),
     (
         "flag.unreliable",
         words(
-            "trust trusted believe believed rely relied go accept salt caution care issue dispute disputes question doubt false "
-            "corrected fixed updated revised removed disregarded ignored discarded amended treated correct beware careful unfounded "
-            "read should wary sceptical skeptical hold stand disagree suspect face"
+            "trust trusted believe believed rely relied accept accepted of_salt caution with_care take_issue "
+            "dispute disputes doubt as_false as_wrong "
+            "corrected fixed updated revised removed disregarded ignored discarded amended treated correct beware "
+            "careful unfounded "
+            "should must_be must_read wary sceptical skeptical hold_up hold_water stand_up disagree suspect "
+            "square_with ring_true survive make_sense"
         ),
         lazy(
             rf"\b{_UNTRUSTED}\b[^.;\n]{{0,24}}?\b(?:{_TEXT}|it|them|that)\b"
             rf"|\b{_TEXT}\b[^.;\n]{{0,40}}?\b{_UNTRUSTED}\b|\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_CORRECTING}\b"
             r"|\b(?:grain|pinch) of salt\b"
-            rf"|\b(?:treat|take|use|read|handle)\b[^.;\n]{{0,30}}?\b(?:{_TEXT}|it|this|them)\b[^.;\n]{{0,20}}?\b(?:caution|care|as (?:false|wrong|suspect|unreliable))\b"
-            rf"|\b(?:i|i'd|we|must|would|have to)(?: \w+)? (?:take issue with|disagree with|dispute|question|doubt|suspect) (?:the|this|that|what|your)(?: [\w']+){{0,3}}? {_TEXT}\b"
-            rf"|\b(?:have to|has to|must|should|need to|needs to|let me|i'd like to|want to|to) (?:correct|fix) (?:the|this|these|that|your|an?) (?:\w+ )?{_TEXT}\b"
-            rf"|\b(?:be careful|careful|beware|wary|sceptical|skeptical)(?: \w+)? (?:the|this|these|that|your) (?:\w+ )?{SOURCES}\b"
+            rf"|\b(?:treat|take|use|read|handle)\b[^.;\n]{{0,30}}?\b(?:{_TEXT}|it|this"
+            rf"|them)\b[^.;\n]{{0,20}}?\b(?:caution|care|as (?:false|wrong|suspect|unreliable))\b"
+            rf"|\b(?:i|i'd|we|must|would|have to)(?: \w+)? (?:take issue with|disagree with|dispute|question|doubt"
+            rf"|suspect) (?:the|this|that|what|your)(?: [\w']+){{0,3}}? {_TEXT}\b"
+            rf"|\b(?:have to|has to|must|should|need to|needs to|let me|i'd like to|want to|to) (?:correct"
+            rf"|fix) (?:the|this|these|that|your|an?) (?:\w+ )?{_TEXT}\b"
+            rf"|\b(?:be careful|careful|beware|wary|sceptical|skeptical)(?: \w+)? (?:the|this|these|that"
+            rf"|your) (?:\w+ )?{SOURCES}\b"
             rf"|\b{SOURCES}\b[^.;\n]{{0,40}}?\bshould (?:read|say|have (?:read|said|named|been|given|stated))\b"
-            rf"|\b{_TEXT}\b[^.;\n]{{0,50}}?\b(?:do|does|did|will|would)(?: not|n't) (?:\w+ )?(?:hold up|hold water|add up|stand up|square with|ring true|survive|make sense)\b"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,50}}?\b(?:do|does|did|will|would)(?: not|n't) (?:\w+ )?(?:hold up|hold water"
+            rf"|add up|stand up|square with|ring true|survive|make sense)\b"
             r"|\b[0-9][0-9.,]* (?:should|must) (?:\w+ )?(?:be|read|have been) [0-9]"
         ),
     ),
@@ -226,33 +284,31 @@ _RULES: tuple[PhraseRule, ...] = (
 )
 
 _DENIED = lazy(
-    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b|n't\b)(?: [\w']+){0,4} $"
+    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b"
+    r"|n't\b)(?: [\w']+){0,4} $"
     r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$"
 )
-_POSITIVE = lazy(r"(?:\b(?:no|not|nothing|never|without|neither|none)\b|n't\b)")
 _CONDITIONAL = lazy(
     r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
     r"|(?:如果|若|假如|是否|倘若|避免|除非|要是)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打])[^。\n]{0,10}$"
 )
-_SURE = lazy(r"(?:may|might|could) (?:well )?(?:be|have|contain)(?: \w+){0,4} $")
-
-_GIVEN = rf"(?:{SOURCES}|context|information|statements?|claims?|provided|given|above|excerpts?|\[[0-9]\])"
-_REFERENCE = lazy(
-    rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above|answer|question|factual|this)\b|\[[0-9]\]"
-    r"|事实性|文|资料|材料|信息|说法|描述|内容|上述|提供|答案|陈述"
-)
+_SOURCE = lazy(rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above)\b|\[[0-9]\]")
 _STRICT = lazy(
-    r"\b(?:provided|given|retrieved|supplied|these|above|your|the|this|both|two|all|second|first|third)(?: \w+)? (?:documents?"
+    r"\b(?:provided|given|retrieved|supplied|these|above|your|the|this|both|two|all|second|first"
+    r"|third)(?: \w+)? (?:documents?"
     r"|passages?|texts?|sources?|context|excerpts?|snippets?)\b|\b(?:document|passage|source) \[?[0-9]|\[[0-9]\]"
 )
-_REPORTED = lazy(rf"\b(?:according to|as per|based on|per|from|in)\b[^.;,\n]{{0,20}}$")
+_REPORTED = lazy(r"\b(?:according to|as per|based on|per|from|in)\b[^.;,\n]{0,20}$")
 _SAYS = lazy(rf"\b(?:{SAYING})\w*\b(?![^.;\n]*(?:, which|\bbut\b|, this|, that|however))")
 _BY_OTHERS = lazy(
     r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admit(?:s|ted)?|unforced|spelling|fielding|apologi[sz]ed"
     r"|retracted|acknowledged|critics|people|fans|bloggers|court|judges?|jury|police|investigators?|auditors?|inquiry|tribunal|ruled"
     r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
 )
-_USER = lazy(r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b|[你您](?:说|讲)的|题目|问题中|题干")
+_USER = lazy(
+    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b"
+    r"|[你您](?:说|讲)的|题目|问题中|题干"
+)
 
 
 def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
@@ -281,17 +337,21 @@ def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
         return False
     if text[flag.start] >= "\u3400" or asked.pairs:
         return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
-    error = matched.split()[-1] if matched.split() else ""
+    error = matched.rpartition(" ")[2]
     if len(error) > 3 and error[:STEM] in asked.stems:
         return False
     if is_strict:
-        given = _STRICT.search(before + matched)
-        if given is None or _REPORTED.search((before + matched)[: given.start()]):
-            return False
-        return _SAYS.search((before + matched)[given.end() :]) is None
-    if _REFERENCE.search(sentence) is None:
-        return _BY_OTHERS.search(sentence) is None
-    return not (_BY_OTHERS.search(before + matched) and _STRICT.search(sentence) is None and not re.search(SOURCES, sentence))
+        return _is_strict_flag(before + matched)
+    is_of_others = _BY_OTHERS.search(sentence) is not None
+    return not is_of_others or _SOURCE.search(sentence) is not None
+
+
+def _is_strict_flag(sentence: str) -> bool:
+    """Return whether a sentence says itself, and does not report, that one of the given documents is wrong."""
+    given = _STRICT.search(sentence)
+    if given is None or _REPORTED.search(sentence[: given.start()]):
+        return False
+    return _SAYS.search(sentence[given.end() :]) is None
 
 
 _FLAGS = PhraseRules(_RULES)

@@ -103,7 +103,9 @@ compiled = lru_cache(maxsize=16_384)(re.compile)  # the cache of `re` has only a
 
 
 @lru_cache(maxsize=16_384)
-def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang, stated: frozenset[str] = frozenset()) -> Gold:
+def prepare(
+    question: str, answer: Answer, fake: Answer | None, lang: Lang, stated: frozenset[str] = frozenset()
+) -> Gold:
     """Read the true and the false answer; the result is cached because a question occurs under many conditions.
 
     Args:
@@ -181,7 +183,7 @@ def asked_unit(question: str) -> str:
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """Return the aliases, their other spellings, the parts of 'A (B)', and what an alias lists ('J·K·罗琳,J.K.罗琳')."""
+    """Return the aliases, other spellings, the parts of 'A (B)', and what an alias lists ('J·K·罗琳,J.K.罗琳')."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):

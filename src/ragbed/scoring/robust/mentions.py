@@ -49,8 +49,7 @@ class MentionReader:
         asked: What the question asks for.
         response: The folded response.
         original: The response without reasoning.
-        refusals: Its refusals.
-        flags: Its statements that the documents are wrong.
+        phrases: Its refusals and its statements that the documents are wrong.
         is_copy: Whether the response is a copy of one document, which is not an argument for its answer.
     """
 
@@ -60,13 +59,14 @@ class MentionReader:
         asked: Asked,
         response: FoldedResponse,
         original: str,
-        refusals: Sequence[Mention] = (),
+        phrases: Sequence[Mention] = (),
         *,
-        flags: Sequence[Mention] = (),
         is_copy: bool = False,
     ) -> None:
         self.gold, self.asked, self.response, self.original = gold, asked, response, original
-        self.text, self.refusals, self.flags = response.text, refusals, flags
+        self.text = response.text
+        self.refusals = [phrase for phrase in phrases if phrase.rule.startswith("refusal")]
+        self.flags = [phrase for phrase in phrases if phrase.rule.startswith("flag")]
         self.is_plain = is_plain(response.terms)
         self.is_copy = is_copy
         self.roles: dict[Mention, Role] = {}

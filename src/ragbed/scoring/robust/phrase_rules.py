@@ -14,6 +14,7 @@ from ragbed.scoring.robust.patterns import Terms
 PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
 Validator: TypeAlias = Callable[[str, "re.Match[str]"], bool]
 
+_FREQUENT = frozenset({"not", "is", "no", "不", "没", "有", "是", "无", "未", "出"})
 _MARGIN = 2  # characters before a sentence, so that a pattern can start with a full stop
 
 
@@ -21,7 +22,7 @@ class PhraseRules:
     """Rules that find phrases in folded text.
 
     Args:
-        rules: The rules. Required words are English words, single Chinese characters or Chinese words.
+        rules: The rules. Required words are English words or phrases, single Chinese characters or Chinese words.
     """
 
     def __init__(self, rules: Sequence[PhraseRule]) -> None:
@@ -30,15 +31,15 @@ class PhraseRules:
             for name, terms, pattern in rules
         ]
         self._by_term: dict[str, set[int]] = {}
-        self._by_phrase: dict[str, dict[str, set[int]]] = {}  # by the first character
+        self._by_phrase: dict[str, dict[str, set[int]]] = {}  # by a word or character of the phrase
         for at, (_, required, _, _) in enumerate(self._rules):
             for term in required:
-                if len(term) > 1 and not term.isascii():
-                    self._by_phrase.setdefault(term[0], {}).setdefault(term, set()).add(at)
+                if len(term) > 1 and (not term.isascii() or " " in term):
+                    self._by_phrase.setdefault(_key(term), {}).setdefault(term, set()).add(at)
                 else:
                     self._by_term.setdefault(term, set()).add(at)
         self._terms = frozenset(self._by_term)
-        self._initials = frozenset(self._by_phrase)
+        self._keys = frozenset(self._by_phrase)
 
     def find(self, text: str, terms: Terms, is_valid: Validator) -> list[Mention]:
         """Return the first valid match of each rule."""
@@ -59,12 +60,20 @@ class PhraseRules:
         for term in terms & self._terms:
             for at in self._by_term[term]:
                 present.setdefault(at, []).append(term)
-        for initial in terms & self._initials:
-            for phrase, rules in self._by_phrase[initial].items():
+        for key in terms & self._keys:
+            for phrase, rules in self._by_phrase[key].items():
                 if phrase in text:
                     for at in rules:
                         present.setdefault(at, []).append(phrase)
         return present
+
+
+def _key(phrase: str) -> str:
+    """Return a part of a phrase that must be among the terms of a text."""
+    if not phrase.isascii():
+        return phrase[0] if phrase[0] not in _FREQUENT else phrase[-1]
+    first, *_, last = phrase.split()
+    return last if first in _FREQUENT or len(first) < 2 or not first.isalpha() else first
 
 
 def _windows(text: str, present: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -65,7 +65,28 @@ _SETS_ZH = """
 上届|本届|下届
 室内|室外
 """
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth 1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th".split()
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "1st",
+    "2nd",
+    "3rd",
+    "4th",
+    "5th",
+    "6th",
+    "7th",
+    "8th",
+    "9th",
+    "10th",
+]
 _NUMBERED = {
     "en": re.compile(rf"\b({'|'.join(_ORDINALS)})[ -]([a-z]{{4,}})"),
     "zh": re.compile("第([一二三四五六七八九十0-9]+)([期届季代卷批阶])"),
@@ -130,9 +151,7 @@ def year_role(asked: Asked, clause: str, text: str, strength: int) -> Role | Non
     if len(asked.years) != 1:
         return None
     years = set(_YEAR.findall(clause))
-    if not years:
-        return None
-    if any(first <= next(iter(asked.years)) <= last for first, last in _RANGE.findall(clause)):
+    if not years or any(first <= next(iter(asked.years)) <= last for first, last in _RANGE.findall(clause)):
         return None
     if years & asked.years:
         others = set(_YEAR.findall(text)) - asked.years

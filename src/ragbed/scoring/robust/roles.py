@@ -35,16 +35,52 @@ _PRONOUNS = words("his her their its whose our my")
 _BELIEVING = words("believe believed think thought assume assumed say said rumoured rumored suspected expected")
 _FROM_TO = words("to into")
 # Words, or their beginnings, before 'from A to B' that describe a change to B.
-_CHANGES = tuple("rose rise grew grow fell fall went drop climb incr decr jump slip rais cut lower revi chan chang move moved mov exten up down upgr expa postp push delay reloc transf".split())
+_CHANGES = (
+    "rose",
+    "rise",
+    "grew",
+    "grow",
+    "fell",
+    "fall",
+    "went",
+    "drop",
+    "climb",
+    "incr",
+    "decr",
+    "jump",
+    "slip",
+    "rais",
+    "cut",
+    "lower",
+    "revi",
+    "chan",
+    "chang",
+    "move",
+    "moved",
+    "mov",
+    "exten",
+    "up",
+    "down",
+    "upgr",
+    "expa",
+    "postp",
+    "push",
+    "delay",
+    "reloc",
+    "transf",
+)
 # Irregular verbs in the past tense that do not express that their subject is an answer.
 _PAST = words(
-    "said told gave made did had took went led kept held got thought knew saw heard spoke sat stood ran fell rose brought bought sold sent"
+    "said told gave made did had took went led kept held got thought knew saw heard spoke sat stood ran fell rose "
+    "brought bought sold sent"
     " taught wrote read played sang drew drove rode flew met paid put set shot spent threw wore"
 )
 _OPPONENTS = words("opponent opponents rival rivals victims loser losers challenger challengers")
 _EARLIER = lazy(
-    r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?|weeks?) (?:earlier|before|prior|previously|later|after|ago)"
-    r"|the (?:previous|preceding|following|next) (?:year|season|edition|day|time)|last (?:year|season|time)|years (?:earlier|before|later)|before that|after that|earlier that)\b(?! 's)"
+    r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?"
+    r"|weeks?) (?:earlier|before|prior|previously|later|after|ago)"
+    r"|the (?:previous|preceding|following|next) (?:year|season|edition|day|time)|last (?:year|season|time)"
+    r"|years (?:earlier|before|later)|before that|after that|earlier that)\b(?! 's)"
 )
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
@@ -176,7 +212,7 @@ class _EnglishClause:
         return strength
 
     def _cancelled(self, phrase: str, status: str) -> bool:
-        if phrase.split()[0] in {"than", "compared", "versus", "vs", "unlike"}:
+        if phrase.split(maxsplit=1)[0] in {"than", "compared", "versus", "vs", "unlike"}:
             return False
         if self.asked.is_reversed and status in {"compared", "planned"}:
             return True
@@ -221,10 +257,8 @@ class _EnglishClause:
 
     def _after(self) -> str:
         cues, words = english(), self.predicate
-        if self._is_at_another_time():
+        if self._is_at_another_time() or self._ended():
             return "planned"
-        if self.after[:1] == ["until"] and not self.asked.is_reversed and "until" not in self.asked.text:
-            return "planned"  # 'they played at X until 2009'
         if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
             return ""
         for at, word in enumerate(words):
@@ -239,6 +273,10 @@ class _EnglishClause:
             if self._weight(word) == 2:
                 return self._is_from_to()
         return self._is_from_to()
+
+    def _ended(self) -> bool:
+        """Return whether the relation ended, e.g. 'they played at X until 2009'."""
+        return self.after[:1] == ["until"] and not self.asked.is_reversed and "until" not in self.asked.text
 
     def _is_at_another_time(self) -> bool:
         """Return whether the relation held at another time, e.g. 'A had won it a year earlier'."""

@@ -19,7 +19,7 @@ _FROM = re.compile("[从由自][^,。;]{0,10}$")
 _TO = re.compile("(?:增长|增加|上升|提高|下降|减少|降低?|升|涨|扩大|缩小|提升)[了]?(?:到|至|为)")
 _MISSES = re.compile("擦肩而过|失之交臂|无缘|差一步|功亏一篑")
 _TITLE = re.compile("《([^》]{1,30})》")
-_SPEAKS = re.compile("[^,。;:是]{0,8}?(说|表示|认为|透露|回忆|告诉|指出|谈到|坦言|声称|感慨)[:,\"“]?")
+_SPEAKS = re.compile('[^,。;:是]{0,8}?(说|表示|认为|透露|回忆|告诉|指出|谈到|坦言|声称|感慨)[:,"“]?')
 _OWNS = re.compile("的(头像|支持者?|帮助|指导|建议|陪同|鼓励|影响|邀请|粉丝|照片|画像|口音|对手|手中|前任|论文|老师)")
 _FINAL = "。.!?;\n"
 
@@ -45,12 +45,12 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
         return other
     if year := year_role(asked, f"{clause_before}\0{clause_after}", text, strength):
         return year._replace(strength=max(strength, year.strength))
-    is_weak = chinese().weak.search(clause_before) or (strength < DIRECT and _is_speaker(asked, text, mention, clause_after))
+    is_weak = chinese().weak.search(clause_before) or (strength < DIRECT and _is_speaker(asked, mention, clause_after))
     return Role("related" if is_weak else "", weak=True, strength=strength)
 
 
-def _is_speaker(asked: Asked, text: str, mention: Mention, after: str) -> bool:
-    """Return whether a mention is quoted, or says something, or owns something that is not asked for."""
+def _is_speaker(asked: Asked, mention: Mention, after: str) -> bool:
+    """Return whether a mention says something, or owns something that is not asked for."""
     if mention.rule.startswith(("number", "date")):
         return False
     found = _SPEAKS.match(after)
@@ -66,7 +66,9 @@ def _strength(asked: Asked, before: str, after: str) -> int:
         return 2
     pattern = asked.family
     if pattern is None:
-        is_named = any(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1) if clause[at : at + 2].isalpha())
+        is_named = any(
+            clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1) if clause[at : at + 2].isalpha()
+        )
         return 2 if is_named and _LINK.search(before) else 1 if _LINK.search(before) else 0
     if pattern.search(after):
         return 2

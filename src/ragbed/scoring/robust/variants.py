@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-_TRANSLITERATED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "å": "aa"})
+_TRANSLITERATED = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "å": "aa"}
+)
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _NUMBERED = re.compile(r"^(\D*[^\W\d][ -]?)([1-9]|1[0-2])$")
 _IN_ROMAN = re.compile(r"^(.*[^\W\d] )([IVX]{1,4})$")
@@ -16,7 +18,17 @@ _TIME = re.compile(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])$")
 _OF = re.compile(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
 _PERCENT = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = re.compile(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
-_PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 9: "ninth", 10: "tenth"}
+_PARTS = {
+    2: "half",
+    3: "third",
+    4: "quarter",
+    5: "fifth",
+    6: "sixth",
+    7: "seventh",
+    8: "eighth",
+    9: "ninth",
+    10: "tenth",
+}
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HAN = "零一二三四五六七八九十"
 
@@ -41,7 +53,12 @@ def spellings(alias: str) -> Iterator[str]:
 def _times(hour: int, minute: int) -> Iterator[str]:
     part = "下午" if hour >= 12 else "上午"
     short = hour % 12 or 12
-    yield from (f"{hour}时{minute:02}分", f"{hour}点{minute:02}分", f"{part}{short}点{minute:02}分", f"{part}{short}:{minute:02}")
+    yield from (
+        f"{hour}时{minute:02}分",
+        f"{hour}点{minute:02}分",
+        f"{part}{short}点{minute:02}分",
+        f"{part}{short}:{minute:02}",
+    )
     yield f"{part}{_in_han(short)}点{'零' if 0 < minute < 10 else ''}{_in_han(minute)}{'分' if minute else ''}"
     yield f"{short}:{minute:02} {'pm' if hour >= 12 else 'am'}"
 

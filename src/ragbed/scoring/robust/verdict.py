@@ -27,7 +27,8 @@ MAX_LENGTH = 200_000  # characters of a response that are read, half of them fro
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
 _CONTRADICTIONS = frozenset({"flag.contradiction", "flag.矛盾"})
 _RESOLVED = re.compile(
-    r"\b(?:trust|prefer|go with|side with|more reliable|more credible|only|must be|correct|considering|majority)\b|为准|可信|可靠|[相采]信|权威|倾向"
+    r"\b(?:trust|prefer|go with|side with|more reliable|more credible|only|must be|correct|considering|majority)\b"
+    r"|为准|可信|可靠|[相采]信|权威|倾向"
 )
 _MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
@@ -77,10 +78,10 @@ def judge(case: Case, reply: str) -> RobustVerdict:
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
         is_copy = bool(documents) and 2 * len(documents[0]) > len(trimmed)
-        errors = [flag for flag in flags if flag.rule not in _CONTRADICTIONS]
-        strong = [refusal for refusal in refusals if refusal.rule not in WEAK]
-        asserted = ResponseReader(gold, asked, response, trimmed, strong, flags=errors, is_copy=is_copy).read()
-        if refusals and not any(asserted.true) and not asserted.false and gives_answer(text, asked, case.lang, refusals):
+        phrases = [each for each in (*refusals, *flags) if each.rule not in WEAK and each.rule not in _CONTRADICTIONS]
+        asserted = ResponseReader(gold, asked, response, trimmed, phrases, is_copy=is_copy).read()
+        is_empty = not asserted.false and not any(asserted.true)
+        if refusals and is_empty and gives_answer(text, asked, case.lang, refusals):
             asserted = asserted._replace(is_answered=True)
         if not asserted.is_answered and _is_undecided(text, asserted, flags):
             asserted = asserted._replace(is_contested=True)
