@@ -306,7 +306,7 @@ _BY_OTHERS = lazy(
     r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
 )
 _USER = lazy(
-    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question)\b"
+    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question (?:says|states|assumes|claims|contains|gives|is|has))\b"
     r"|[你您](?:说|讲)的|题目|问题中|题干"
 )
 
@@ -333,7 +333,7 @@ def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
     before, after = sentence_around(text, flag)
     matched = text[flag.start : flag.end]
     sentence = before + matched + after
-    if _USER.search(sentence):
+    if _USER.search(before + matched):
         return False
     if text[flag.start] >= "\u3400" or asked.pairs:
         return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
