@@ -15,11 +15,11 @@ _MAX_WORDS, _MAX_CHARACTERS = 6, 12  # of a first sentence that only names an an
 _OPEN = lazy(
     r"\b(?:no|not|none|nothing|cannot|unknown|unclear|unable|sorry|un\w+|insufficient|missing|guess|pass|hello|hi|thanks|sure|okay"
     r"|question|answer|documents?|context|information|i|we|you|there|it|this|that|here|what|who|when|where|which|how|depends|hmm+|well|alas|apologies|unfortunately|honestly)\b|n't\b|\?"
-    r"|[不没无未难缺恕]|抱歉|遗憾|您好|你好|好的|问题|文档|资料|材料|信息|文中|答案|[?]|存疑|可能"
+    r"|[不没无未难缺恕嘛呢嗯]|…|抱歉|遗憾|您好|你好|好的|问题|文档|资料|材料|信息|文中|答案|[?]|存疑|可能"
 )
 _VERB = lazy(
     r"\b(?:is|are|was|were|has|have|had|do|does|did|gives?|contradict\w*|conflict\w*|disagree\w*|differ\w*|says?|stat\w+|mention\w*|seem\w*|looks?|can|could|may"
-    r"|might|will|would|should|must|needs?|remains?|wrong|incorrect|false)\b|矛盾|冲突|错|误|[是有]"
+    r"|might|will|would|should|must|needs?|remains?|wrong|incorrect|false|inconsistent|contradictory|unreliable|sources?|documents?|passages?|texts?|heights?|lol)\b|矛盾|冲突|错|误|[是有]"
 )
 _FINAL = lazy(
     r"(?<!can't )(?<!cannot )(?<!to )\b(?:final |correct |short )?answer(?: to (?:this|the"
@@ -57,7 +57,13 @@ def _starts_with_answer(text: str, lang: Lang) -> bool:
     """Return whether the first of several sentences only names something."""
     start, end = _first_sentence(text)
     sentence = text[start:end].strip(" \"'")
-    if not sentence or not text[end:].strip(" .。!\n") or _OPEN.search(sentence) or _VERB.search(sentence):
+    if (
+        not sentence
+        or ":" in sentence
+        or not text[end:].strip(" .。!\n")
+        or _OPEN.search(sentence)
+        or _VERB.search(sentence)
+    ):
         return False
     return len(sentence) <= _MAX_CHARACTERS if lang == "zh" else len(sentence.split()) <= _MAX_WORDS
 

@@ -37,7 +37,7 @@ _TRULY = any_of("actually in_fact in_reality really the_(?:correct|right|actual|
 _MADE_WRONG = any_of(
     r"confus(?:es?|ed|ing) conflat(?:es?|ed|ing) muddl(?:es?|ed) jumbl(?:es?|ed) garbl(?:es?|ed) swaps? swapped "
     r"transpos(?:es?|ed) invert(?:s|ed) switch(?:es|ed) exaggerat(?:es?|ed) overstat(?:es?|ed) understat(?:es?|ed) "
-    r"inflat(?:es?|ed) slip(?:s|ped)_up err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) "
+    r"inflat(?:es?|ed) slip(?:s|ped)(?:_up)? err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) "
     r"(?:misses|missed)_the_mark falls?_apart"
 )
 _MIS = (
@@ -126,7 +126,7 @@ _RULES: tuple[PhraseRule, ...] = (
         ),
         lazy(
             rf"\b{_TEXT}\b(?:(?! may | might "
-            rf"| could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called ){ERROR_ADJECTIVES}\b(?! that"
+            rf"| could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid ){ERROR_ADJECTIVES}\b(?! that"
             rf"| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
             rf"|reliable|credible|believable|genuine))\b"
@@ -140,6 +140,7 @@ _RULES: tuple[PhraseRule, ...] = (
         "flag.wrong",
         (words("cannot can't can couldn't could must mustn't"), NEGATIONS | words("must hardly")),
         lazy(
+            r"(?:don't|do not) think (?:that|this|it) (?:can|could) be (?:right|correct|true|accurate)\b|"
             rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true"
             rf"|accurate|trusted|relied"
             rf"|believed|genuine|valid)\b|\b{_TEXT}\b[^.;\n]{{0,40}}?\bmust (?:\w+ )?(?:be"
@@ -202,17 +203,21 @@ _RULES: tuple[PhraseRule, ...] = (
             "swapped swap swaps "
             "transposed transposes inverted switched exaggerates exaggerated overstates overstated understates "
             "understated inflated "
-            "inflates slipped errs erred err mixes mixed mix fabricates fabricated contradicts wrong altered "
+            "inflates slipped slips argue argues errs erred err mixes mixed mix fabricates fabricated contradicts "
+            "wrong altered "
             "tampered doctored "
             "edited replaced corrupted reversed zero digit decimal falls missed misses mark invented"
         ),
         lazy(
             rf"\b{_TEXT}\b[^.;\n]{{0,60}}?(?<!not )\b{_MADE_WRONG}\b"
+            r"|\b(?:author|writer|editor|whoever|typist|someone|somebody)\b[^.;\n]{0,50}?\b(?:slipped|erred|misread"
+            r"|made a (?:mistake|slip)|got (?:it|this|that) wrong|mixed)\b"
+            rf"|\b{_PLURAL}\b[^.;\n]{{0,20}}?\bargue with (?:each other|one another)\b"
             rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b{_HAS_WRONG}\b(?: [\w'-]+){{0,6}}? (?:wrong|mixed up"
             rf"|backwards|muddled|confused|the wrong way)\b"
             rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b(?:has|have|had|was|were|is|are|to have)(?: apparently"
             rf"| clearly| obviously)?(?: been)? (?:altered|tampered|swapped"
-            r"|doctored|corrupted|reversed|transposed|switched|mixed up|invented|made up)\b"
+            r"|doctored|corrupted|reversed|transposed|switched(?! off| on)|mixed up|invented|made up)\b"
             rf"|\b(?:swapped|switched|mixed up|confused|transposed|reversed|altered|changed) (?:the |these |those "
             rf"|two )(?:\w+ )?(?:dates|names|years|numbers|figures|digits|facts)\b"
             r"|\b(?:lost|dropped|added|missed|misplaced|missing|extra|swapped|transposed)(?: an?| the| some"
@@ -239,12 +244,15 @@ _RULES: tuple[PhraseRule, ...] = (
             rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article"
             rf"|text)s? \[?[0-9a-d]|\[[0-9])"
             rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible"
-            rf"|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?)\b"
+            rf"|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?|[a-z]+s)\b"
             rf"|\b(?:{SOURCES}"
             rf"|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another"
             rf"|a different)\b"
             rf"|\b(?:inconsistent|at odds|at variance|conflicts?|disagrees?|clash(?:es)?|does not (?:agree|match"
             rf"|square|fit)|doesn't (?:agree|match|square|fit))(?: with)? (?:\w+ ){{0,3}}?{SOURCES}\b"
+            r"|\b(?:mention|name|give|list|report|state)s? different (?:\w+ )?(?:authors?|names?|dates?|numbers?"
+            r"|figures?|answers?|people|years?|places?|cities|persons?|values?)\b"
+            r"|\bon one page,? [^.;\n]{1,40} on another\b"
             r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
             r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be"
             r"|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
@@ -290,7 +298,7 @@ _DENIED = lazy(
 )
 _CONDITIONAL = lazy(
     r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
-    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打])[^。\n]{0,10}$"
+    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$"
 )
 _SOURCE = lazy(rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above)\b|\[[0-9]\]")
 _STRICT = lazy(
@@ -306,7 +314,8 @@ _BY_OTHERS = lazy(
     r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
 )
 _USER = lazy(
-    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)|the question (?:says|states|assumes|claims|contains|gives|is|has))\b"
+    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)"
+    r"|the question (?:says|states|assumes|claims|contains|gives|is|has))\b"
     r"|[你您](?:说|讲)的|题目|问题中|题干"
 )
 

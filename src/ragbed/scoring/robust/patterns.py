@@ -30,7 +30,9 @@ def any_of(text: str) -> str:
 def is_quoted(text: str, start: int) -> bool:
     """Return whether a position of a folded text is inside a quotation that starts in the same paragraph."""
     line = text.rfind("\n", 0, start) + 1
-    return text.count('"', max(line, start - 400), start) % 2 == 1
+    first = max(line, start - 400)
+    is_open = text.count('"', first, start) % 2 == 1
+    return is_open and text.find('"', first) > line  # a complete response can be in quotation marks
 
 
 class _LazyPattern:

@@ -25,7 +25,7 @@ _ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict"
     r"|misinformation)"
     r"|\b(?:disprov|refut|debunk|overturn|recall|fault|flaw|outdated|defect|conflict|inconsisten|discrepan|disput|audit|forg(?:ed|er)|fraud|plagiar|misprint|typo|correction|retract|apologi)|推翻|辟谣|有问题|澄清|漏洞|缺陷|召回|假说|承认"
-    r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾|不符|质疑|伪造|审计|勘误|冲突|争议|道歉|抄袭|误"
+    r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾|不符|质疑|伪造|审计|勘误|冲突|争议|道歉|抄袭|骗局|揭穿|对吗|误"
 )
 _DOCUMENTS = re.compile(
     r"\b(?:documents?|articles?|reports?|papers?|texts?|files?|records?|statements?|book|newspaper|sources?|evidence)\b"

@@ -38,7 +38,8 @@ _FIND = any_of(
     "inferred deduced "
     "identified verified ascertain ascertained gather glean gleaned drawn known worked_out pinned pinpointed "
     "resolved settled "
-    "decided extracted extract judge tell_from be_sure be_certain figure_out respond reply commit vouch compute "
+    "decided extracted extract judge use tell_from be_sure be_certain(?!_given) figure_out respond reply commit "
+    "vouch compute "
     "calculate"
 )
 _GIVE = any_of("find provide say tell locate give know help see offer name state speak comment")
@@ -83,7 +84,7 @@ _CAN_NOT = any_of(
     r"in_no_position_to not_in_a_position_to failed_to fail_to not_going_to"
 )
 _LACK = any_of(
-    r"insufficient not_enough n't_enough inadequate lack(?:s"
+    r"insuff?ici?ent not_enough n't_enough inadequate lack(?:s"
     r"|ing)?(?:_of)?(?:_any)? limited without too_little scant little_or_no "
     r"(?:do|does|did)_not_have_enough not_(?:\w+_)?sufficient insufficiently short_of"
 )
@@ -94,7 +95,8 @@ _RULES: tuple[PhraseRule, ...] = (
     (
         "refusal.insufficient",
         words(
-            "insufficient enough inadequate lack lacks lacking limited without little scant no sufficient short "
+            "insufficient insufficent enough inadequate lack lacks lacking limited without little scant no "
+            "sufficient short "
             "thin scarce sparse vague"
         ),
         lazy(
@@ -125,7 +127,8 @@ _RULES: tuple[PhraseRule, ...] = (
             rf"|{_CAN_NOT} be (?:\w+ )?(?:said|told|given|seen|named|answered|found|known|stated|located|provided)\b"
             r"|\b(?:can't|cannot|can not|couldn't)(?: really| possibly)? (?:tell|say|help|be sure|know)\b"
             r"|\bunanswerable\b|\bnot answerable\b"
-            r"|\b(?:don't|do not) (?:think|believe|see how) (?:i|we|anyone|it|this|that) (?:can|could)\b|^(?:can't"
+            r"|\b(?:don't|do not) (?:think|believe|see how) (?:i|we|anyone|it|this|that) (?:can"
+            r"|could)\b(?! be (?:right|correct|true|accurate))|^(?:can't"
             r"|cannot|could not|couldn't) (?:say|tell|answer|find)"
         ),
     ),
@@ -279,7 +282,7 @@ _RULES: tuple[PhraseRule, ...] = (
             r"|\b(?:i'd|i would|i'll|would) (?:rather|sooner|prefer to) not\b|\bprefer not to\b|\bhesitate to\b"
             r"|\b(?:won't|will not|wouldn't|would not) (?:guess|commit|speculate|name|venture|answer|hazard)\b"
             r"|\b(?:came|come|comes|draw|drew|drawing|turned) (?:up )?(?:an? )?(?:empty|blank|nothing)\b"
-            r"|\birresponsible to\b|\bunwise to (?:name|say|guess)\b"
+            r"|\birresponsible (?:of me |for me )?to\b|\bunwise to (?:name|say|guess)\b"
             r"|\b(?:beyond|outside) (?:the scope|what|the (?:given |provided )?(?:documents|texts|context))\b"
             r"|\bgoes beyond\b|\bdecline to\b|\bno answer\b|\bno basis\b"
             r"|\banswer (?:is|was)(?:n't| not) (?:in|here|there|given|available|present|found|among|part)\b|\b(?:is"
