@@ -28,7 +28,7 @@ _SENTENCE_END = lazy(r"[。!?;\n.]")
 _NO_SENTENCE_END = lazy(
     r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
-_CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
+_CLAUSE_END = lazy(r"[,:(\"]| - |\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
 _DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
@@ -40,7 +40,7 @@ _DENIED_BEFORE = lazy(
 )
 _LEFT_OUT = lazy(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = lazy(
-    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.,]{0,80}$"
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|(?:wrong|mistaken|incorrect) about)\b[^.,]{0,80}$"
     r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
 )
 _DENIED_AFTER = lazy(

@@ -10,7 +10,7 @@ from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, jud
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.final_answer import FINAL_TERMS, find_announced, find_concluded
 from ragbed.scoring.robust.lead import find_lead
-from ragbed.scoring.robust.listing import changes_mind, is_listed, repeats_question
+from ragbed.scoring.robust.listing import changes_mind, is_listed, overlap, repeats_question
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.mentions import Assertions, MentionReader
 from ragbed.scoring.robust.patterns import words
@@ -103,6 +103,8 @@ class ResponseReader(MentionReader):
             return [mention for mention in mentions if start <= mention.start < end]
 
         kept = asserted._replace(true=list(map(keep, asserted.true)), false=keep(asserted.false))
+        if any(kept.true) and not kept.false and not keep(self.recorded):
+            return kept._replace(is_final=True)
         is_other = start == end or (not any(kept.true) and not kept.false and bool(keep(self.recorded)))
         return kept._replace(is_answered=True) if is_other else kept
 
@@ -115,7 +117,7 @@ class ResponseReader(MentionReader):
 
     def _compare(self, asserted: Assertions) -> Assertions:  # noqa: PLR0911 - one return per rule
         """Compare the true answer with the other candidates of the response, for a question with one answer."""
-        if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy:
+        if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy or asserted.is_final:
             return asserted
         own = asserted.true[0]
         if is_listed(self.text, own, self._others):
@@ -158,6 +160,9 @@ class ResponseReader(MentionReader):
         ]
         last = max([*leading, *strongest])
         before = max(mention for mention in [*leading, *strongest] if (mention in strongest) != (last in strongest))
+        overlaps = [max(map(self._overlap, group)) for group in (leading, strongest)]
+        if overlaps[0] != overlaps[1] and strength < DIRECT:
+            return self._displace(asserted, strongest) if overlaps[0] < overlaps[1] else asserted._replace(false=[])
         if _TURNS.search(self.text, before.end, last.start):
             return self._displace(asserted, strongest) if last in strongest else asserted._replace(false=[])
         if not self._is_elsewhere(last, [before]):
@@ -165,8 +170,14 @@ class ResponseReader(MentionReader):
         self.evidence += [mention._replace(rule="rival") for mention in strongest]
         return asserted._replace(is_contested=True)
 
+    def _overlap(self, mention: Mention) -> int:
+        """Return how many words, or pairs of characters, of the question are in the clause of a mention."""
+        return overlap(self.text, mention, self.asked, self.gold.lang)
+
     def _is_doubtful(self, own: Sequence[Mention]) -> bool:
         """Return whether a response changes its mind after an answer, or has several other values of the same type."""
+        if self.gold.rivals and not self.recorded:
+            return False
         if changes_mind(self.text, own[-1].end) and self.response.terms.isdisjoint(FINAL_TERMS):
             return True
         if own[0].rule.startswith("name"):
@@ -205,13 +216,24 @@ class ResponseReader(MentionReader):
             found = self.recorded
         else:
             found = find_candidates(self.gold.slots[0], self.gold, self.response, self.asked, self.evidence)
+        lost = self._lost(found)
         for mention in found:
+            if self.text[mention.start : mention.end] in lost:
+                continue
             role = read_role(self.text, mention, self.asked, self.gold.lang)
             if role.status in ("", "other-predicate") and (
                 self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"
             ):
                 rivals[mention] = role.strength
         return rivals
+
+    def _lost(self, found: Sequence[Mention]) -> set[str]:
+        """Return the candidates whose last mention is that of a loser, e.g. after having led."""
+        last = {self.text[mention.start : mention.end]: mention for mention in found}
+        if len(last) == len(found):
+            return set()
+        roles = {name: read_role(self.text, mention, self.asked, self.gold.lang) for name, mention in last.items()}
+        return {name for name, role in roles.items() if role.status in {"compared", "ranked", "planned"}}
 
     def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
         """Return whether a rival is in another clause than all mentions of the answer."""

@@ -120,7 +120,7 @@ _CALLED_RIGHT = lazy(
     r"|value|choice)|correct|right|possible)\b(?! to)"
     r"|[\"'》)]*(?:才是?对|才是正确|是正确的|是对的|才正确)"
 )
-_ALONE_BEFORE = lazy(r"[.!?。\n][\"' ]*$")
+_ALONE_BEFORE = lazy(r"[.!?。:\n][\"' ]*$")
 _ALONE_AFTER = lazy(r"[\"'.!。 ]*$")
 
 

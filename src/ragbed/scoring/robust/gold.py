@@ -25,7 +25,9 @@ _SCORE = re.compile(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _CAPITAL_AFTER_NUMBER = re.compile(r"^[\d.,]+ [A-Z]")
 _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
 _ASKS_WHO = re.compile(
-    r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
+    r"\bwho(?:m|se)?\b|\bwhich (?:\w+ )?(?:director|author|architect|person|artist|designer|player|candidate"
+    r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
+    r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
 )
 _ASKS_PERCENTAGE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
 _HOW_MANY = re.compile(r"\bhow many ([a-z]+)")

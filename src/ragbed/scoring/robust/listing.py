@@ -56,13 +56,18 @@ def changes_mind(text: str, end: int) -> bool:
 
 def repeats_question(text: str, mention: Mention, asked: Asked, lang: Lang) -> bool:
     """Return whether the clause of a mention has words of the question."""
+    return overlap(text, mention, asked, lang) > 0
+
+
+def overlap(text: str, mention: Mention, asked: Asked, lang: Lang) -> int:
+    """Return how many words, or pairs of characters, of the question are in the clause of a mention."""
     start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
     stop = _CLAUSE_END.search(text, mention.end)
     clause = text[start : stop.start() if stop else len(text)]
     if lang == "zh":
         pairs = (clause[at : at + 2] for at in range(len(clause) - 1) if not clause[at].isdigit())
-        return any(pair in asked.pairs for pair in pairs)
-    return any(word in asked.weights for word in clause.split())
+        return sum(pair in asked.pairs for pair in pairs)
+    return sum(word in asked.weights for word in clause.split())
 
 
 def _is_joined(text: str, mention: Mention) -> bool:

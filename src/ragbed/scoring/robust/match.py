@@ -88,7 +88,11 @@ def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
         return True
     if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
         return True
-    if "dozen" in terms or (not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits)):
+    if (
+        "dozen" in terms
+        or "hundred" in terms
+        or (not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits))
+    ):
         return True
     return not terms.isdisjoint(SIGNS) and any(
         not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits

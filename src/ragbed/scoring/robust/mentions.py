@@ -31,6 +31,7 @@ class Assertions(NamedTuple):
     Attributes:
         evidence: All mentions with their status.
         is_contested: Whether another candidate is as likely to be the response's answer.
+        is_final: Whether the response announces the asserted answer as its final one.
         is_answered: Whether the first sentence answers the question, so that a later refusal concerns something else.
     """
 
@@ -39,6 +40,7 @@ class Assertions(NamedTuple):
     evidence: list[Mention]
     is_contested: bool = False
     is_answered: bool = False
+    is_final: bool = False
 
 
 class MentionReader:

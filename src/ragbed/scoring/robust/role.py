@@ -12,7 +12,9 @@ from ragbed.scoring.robust.question import Asked
 DIRECT = 3  # the strength of an answer at the start of a response without a sentence around it
 
 _YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
-_RANGE = re.compile(r"((?:1[5-9]|20)[0-9]{2})年? ?(?:-|~|to|until|至|到) ?((?:1[5-9]|20)[0-9]{2})")
+_RANGE = re.compile(
+    r"((?:1[5-9]|20)[0-9]{2})年?[^,。;0-9]{0,3}?(?:-|~|to|until|至|到)[^,。;0-9]{0,2}((?:1[5-9]|20)[0-9]{2})"
+)
 _BIRTH = re.compile(r"\bborn\b|\bsince\b|\baged?\b|\( ?\0|出生|生于|自从|以来")
 
 
@@ -61,7 +63,7 @@ _SETS_ZH = """
 最高|最低
 最多|最少
 最长|最短
-去年|今年|明年
+前年|去年|今年|明年
 上届|本届|下届
 室内|室外
 """
@@ -88,7 +90,9 @@ _ORDINALS = [
     "10th",
 ]
 _NUMBERED = {
-    "en": re.compile(rf"\b({'|'.join(_ORDINALS)})[ -]([a-z]{{4,}})"),
+    "en": re.compile(
+        rf"\b({'|'.join(_ORDINALS)})[ -]([a-z]{{4,}})|\b(?P<kind>[a-z]{{3,}}) (?P<number>[0-9]{{1,3}})\b(?![.,%])"
+    ),
     "zh": re.compile("第([一二三四五六七八九十0-9]+)([期届季代卷批阶])"),
 }
 
@@ -139,11 +143,16 @@ def contrast_role(asked: Asked, lang: Lang, clause: str, text: str, strength: in
             if strength >= 2 or is_contrasted:
                 return Role("other-part", weak=False, strength=0)
     numbered = _NUMBERED[lang]
-    wanted = set(numbered.findall(asked.text))
-    named = set(numbered.findall(clause)) if len(wanted) == 1 else set()
+    wanted = {_numbered(found) for found in numbered.finditer(asked.text)}
+    named = {_numbered(found) for found in numbered.finditer(clause)} if len(wanted) == 1 else set()
     if any(kind in {each[1] for each in wanted} for _, kind in named) and not named & wanted:
         return Role("other-part", weak=False, strength=0)
     return None
+
+
+def _numbered(found: re.Match[str]) -> tuple[str, str]:
+    """Return the number and what it counts, e.g. of 'second phase' or 'grave 12'."""
+    return (found["number"], found["kind"]) if found.groupdict().get("kind") else (found[1], found[2])
 
 
 def year_role(asked: Asked, clause: str, text: str, strength: int) -> Role | None:

@@ -75,6 +75,12 @@ _PAST = words(
     "brought bought sold sent"
     " taught wrote read played sang drew drove rode flew met paid put set shot spent threw wore"
 )
+_TOOK = words("part place off charge turns")
+# A mention after 'to' is not the one who wrote, sent or gave.
+_GIVERS = lazy(r"\b(?:wrote|written|presented|sent|gave|handed|sold|dedicated|taught|lent)\b")
+_RUMOUR = lazy(
+    r"\brumou?rs? (?:was |had it |went round |spread )?that\b[^.;]{0,80}$|\b(?:rule|ruled) out that\b[^.;]{0,40}$"
+)
 _OPPONENTS = words("opponent opponents rival rivals victims loser losers challenger challengers")
 _EARLIER = lazy(
     r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?"
@@ -144,7 +150,9 @@ class _EnglishClause:
         )
         if is_alone or is_first:
             strength = DIRECT
-        status = self._bounded() or self._ranked() or self._before() or self._after() or self._related()
+        status = (
+            self._rumoured() or self._bounded() or self._ranked() or self._before() or self._after() or self._related()
+        )
         if self.is_number and status == "related":
             status = ""
         if status:
@@ -162,6 +170,9 @@ class _EnglishClause:
         verb = self.predicate[0]
         is_past = verb in _PAST or (verb.endswith("ed") and len(verb) > 4)
         return "other-predicate" if is_past and not self._weight(verb) else ""
+
+    def _rumoured(self) -> str:
+        return "rumoured" if _RUMOUR.search(" ".join(self.before)) else ""
 
     def _clause(self) -> str:
         start = max(
@@ -189,6 +200,8 @@ class _EnglishClause:
         for at, word in enumerate(self.predicate):
             if word in _NEGATIONS:
                 return strength
+            if word == "took" and self.predicate[at + 1 : at + 2] and self.predicate[at + 1] in _TOOK:
+                continue
             if weight := self._weight(word):
                 is_infinitive = at and self.predicate[at - 1] == "to" and at > 1
                 strength = max(strength, 1 if is_infinitive else weight)
@@ -296,6 +309,8 @@ class _EnglishClause:
 
     def _related(self) -> str:
         kin, words = english().kin, self.after
+        if self.before[-1:] == ["to"] and _GIVERS.search(self.asked.text) and not self.is_number:
+            return "related"
         is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
         if is_possessive and any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
             return "related"

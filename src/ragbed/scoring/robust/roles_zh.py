@@ -17,6 +17,7 @@ _CLAUSE_END = re.compile(r"[,:)\"]|但是?|然而|不过|而(?!不是|非)")
 _LINK = re.compile(r"(?:是|为|由|给了?|叫|:|在|于|属于|了)[^,。;的]{0,4}$")
 _FROM = re.compile("[从由自][^,。;]{0,10}$")
 _TO = re.compile("(?:增长|增加|上升|提高|下降|减少|降低?|升|涨|扩大|缩小|提升)[了]?(?:到|至|为)")
+_BECOMES = re.compile("(?:升到|升至|涨到|涨至|降到|降至|改为|变为|变成|换成|调整为|更正为|修正为|改成)了?$")
 _MISSES = re.compile("擦肩而过|失之交臂|无缘|差一步|功亏一篑")
 _TITLE = re.compile("《([^》]{1,30})》")
 _SPEAKS = re.compile('[^,。;:是]{0,8}?(说|表示|认为|透露|回忆|告诉|指出|谈到|坦言|声称|感慨)[:,"“]?')
@@ -65,6 +66,8 @@ def _strength(asked: Asked, before: str, after: str) -> int:
     if sum(clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1)) >= _REPEATED:
         return 2
     pattern = asked.family
+    if _BECOMES.search(before):
+        return 2
     if pattern is None:
         is_named = any(
             clause[at : at + 2] in asked.pairs for at in range(len(clause) - 1) if clause[at : at + 2].isalpha()

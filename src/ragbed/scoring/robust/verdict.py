@@ -99,7 +99,7 @@ def _is_undecided(text: str, asserted: Assertions, flags: Sequence[Mention]) -> 
     if not starts or len(starts) < len(flags) or len(asserted.true) != 1 or not asserted.true[0]:
         return False
     last = asserted.true[0][-1]
-    if _RESOLVED.search(text, min(starts), last.start):
+    if _RESOLVED.search(text, min(starts)):
         return False
     sentence = last.start - len(sentence_around(text, last)[0])
     return sentence <= min(starts) and not is_correcting(text, last)
