@@ -155,20 +155,26 @@ class ResponseReader(MentionReader):
             return asserted._replace(false=[]) if asserted.false and strength > best else asserted
         if best > strength:
             return self._displace(asserted, strongest)
-        leading = [
+        own = [
             mention for mention in own if not self.roles[mention].status and self.roles[mention].strength == strength
         ]
-        last = max([*leading, *strongest])
-        before = max(mention for mention in [*leading, *strongest] if (mention in strongest) != (last in strongest))
-        overlaps = [max(map(self._overlap, group)) for group in (leading, strongest)]
-        if overlaps[0] != overlaps[1] and strength < DIRECT:
-            return self._displace(asserted, strongest) if overlaps[0] < overlaps[1] else asserted._replace(false=[])
-        if _TURNS.search(self.text, before.end, last.start):
-            return self._displace(asserted, strongest) if last in strongest else asserted._replace(false=[])
-        if not self._is_elsewhere(last, [before]):
+        return self._break_tie(asserted, own, strongest)
+
+    def _break_tie(self, asserted: Assertions, own: Sequence[Mention], rivals: list[Mention]) -> Assertions:
+        """Decide between candidates of the same strength, or leave the response contested."""
+        overlaps = [max(map(self._overlap, group)) for group in (own, rivals)]
+        last = max([*own, *rivals])
+        before = max(mention for mention in [*own, *rivals] if (mention in rivals) != (last in rivals))
+        if overlaps[0] != overlaps[1] and self.roles[own[0]].strength < DIRECT:
+            is_displaced = overlaps[0] < overlaps[1]
+        elif _TURNS.search(self.text, before.end, last.start):
+            is_displaced = last in rivals
+        elif self._is_elsewhere(last, [before]):
+            self.evidence += [mention._replace(rule="rival") for mention in rivals]
+            return asserted._replace(is_contested=True)
+        else:
             return asserted
-        self.evidence += [mention._replace(rule="rival") for mention in strongest]
-        return asserted._replace(is_contested=True)
+        return self._displace(asserted, rivals) if is_displaced else asserted._replace(false=[])
 
     def _overlap(self, mention: Mention) -> int:
         """Return how many words, or pairs of characters, of the question are in the clause of a mention."""

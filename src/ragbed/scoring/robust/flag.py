@@ -125,9 +125,9 @@ _RULES: tuple[PhraseRule, ...] = (
             | frozenset("'"),
         ),
         lazy(
-            rf"\b{_TEXT}\b(?:(?! may | might "
-            rf"| could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? (?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid ){ERROR_ADJECTIVES}\b(?! that"
-            rf"| to\b)"
+            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? "
+            r"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )"
+            rf"{ERROR_ADJECTIVES}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
             rf"|reliable|credible|believable|genuine))\b"
             rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}"
