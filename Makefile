@@ -46,9 +46,11 @@ test-portable: $(STAMP)  ## the core tests without what only POSIX systems have,
 	@$(ISOLATED) env PYTHONPATH=$(CURDIR)/scripts/without_posix $(BIN)/pytest -q -n auto --dist loadfile $(CORE_TESTS) \
 	  --deselect tests/data/test_catalog.py::test_two_processes_do_not_write_to_one_folder  # file locks are hidden too
 
-test-slow: $(STAMP)  ## the slow tests, not in CI: kills, full disks, damaged files and lost nodes with small counts, and the example notebooks; about 10 minutes
+test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; kills, full disks, damaged files and lost nodes with small counts; the example notebooks; about 15 minutes
+	@sh scripts/get_browser
+	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile -m slow
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
-	@$(BIN)/python -m benches torture batches --count 10
+	@$(BIN)/python -m benches torture batches search --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 

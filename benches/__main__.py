@@ -50,6 +50,7 @@ MEMBERS = {
     "run": "benches.run",
     "score": "benches.score",
     "scorer": "benches.scorer",
+    "search": "benches.search",
     "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first needs the least time
 _PATIENCE_MS = 20_000
 """A busy machine may be slow; what never comes fails all the same."""
 EVIL_HOST = "evil.test"

@@ -1,4 +1,7 @@
-"""Kill runs that use provider batches in every state: no batch is created twice, and every case has an outcome."""
+"""Kill runs that use provider batches in every state: no batch is created twice, and every case has an outcome.
+
+The server rejects a parameter and truncates a part of the responses, so that calls are sent again in later batches.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import time
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 from benches.torture.bounds import Tally
@@ -44,10 +48,12 @@ def torture(folder: Path, count: int, seed: int) -> bool:
         place = folder / str(number)
         place.mkdir()
         behaviour = BatchBehaviour(
-            delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, log=str(place / "log"), pause_s=0.05
-        )
+            delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, rejects=("temperature",), truncated=0.3,
+            log=str(place / "log"), pause_s=0.05,
+        )  # fmt: skip
         with mock_batches(behaviour) as url:
-            tally.add("runs", model, _torture_run(place, model, url, draw, kills, count))
+            last = min(count, kills.total() + max(1, count // 4))  # several runs, so that each model has its share
+            tally.add("runs", model, _torture_run(place, model, url, draw, kills, last))
         number += 1
     print(f"  SIGKILLs {dict(kills)}")
     return tally.close()
@@ -105,11 +111,13 @@ def _events(log: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def _problems(place: Path, model: str, stats: dict[str, int]) -> list[str]:
+def _problems(place: Path, model: str, stats: dict[str, Any]) -> list[str]:
     problems = []
     run, direct = place / "run", place / "direct"
     if stats["keys"] > 1:
         problems.append(f"twice: a batch was created {stats['keys']} times")
+    if (most := max(stats["paid"].values())) > 1:
+        problems.append(f"paid twice: a request has a response in {most} batches")
     if canonical(run) != canonical(direct):
         problems.append("different: the run is not equal to the direct one")
     status = read_status(run)

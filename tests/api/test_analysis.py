@@ -37,6 +37,19 @@ def test_a_comparison_has_numbers_by_condition(runs: dict[str, ragbed.Run], tmp_
     assert "-1" in repr(result)
 
 
+@pytest.mark.parametrize("share", ["10%", "0.1", " 10 % ", 0.1])
+def test_a_margin_is_a_number_or_a_percentage(share: str | float, runs: dict[str, ragbed.Run]) -> None:
+    assert not ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share).passed
+    assert ragbed.compare(runs["oracle"], runs["refuser"], least=share).records()
+
+
+@pytest.mark.parametrize("share", ["lots", "5", 1.5, "-1%", "nan"])
+def test_a_margin_that_is_not_a_share_is_refused(share: str | float, runs: dict[str, ragbed.Run]) -> None:
+    message = rf"fail_if_worse={share!r} is not a fraction between 0 and 1\. Use e\.g\. 0\.03 or '3%'\."
+    with pytest.raises(ragbed.UsageError, match=message):
+        ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share)
+
+
 def test_scores_are_rates_by_condition_and_sums_are_a_file(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     scored = ragbed.score(list(runs.values()), disagreements="code")
     rates = {(row["model"], row["testbed"]): row["correct"] for row in scored.records()}
@@ -67,7 +80,7 @@ def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run
 
     rows = ragbed.judge(runs["refuser"], says_yes, criteria="correct", testbeds="noise").records()
     assert [(row["judge"], row["yes"], row["rate"]) for row in rows] == [("function/says_yes", 8, 1.0)]
-    with pytest.raises(ragbed.UsageError, match="is a RAG system and takes no prompts"):
+    with pytest.raises(ragbed.UsageError, match="is a RAG system and does not accept prompts"):
         ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
 
 

@@ -43,6 +43,34 @@ def test_a_function_receives_the_prompt_and_its_response_is_scored(tmp_path: Pat
     assert {message["content"] in "".join(prompts) for message in trial["messages"]} == {True}
 
 
+def test_a_run_of_a_function_that_was_edited_since_is_not_resumed(tmp_path: Path) -> None:
+    def answer(prompt: str) -> str:
+        return "Paris"
+
+    def edited(prompt: str) -> str:
+        return "Rome"
+
+    for function, options in ((answer, {}), (answer, {"limit": 5})):
+        _evaluate({"f": function}, tmp_path, **options)
+    with pytest.raises(
+        UsageError, match=r"function/f was code \w+ in Python [\d.]+ when .* was created, but is now code \w+"
+    ):
+        _evaluate({"f": edited}, tmp_path)
+
+
+def test_an_edited_judge_judges_again(tmp_path: Path) -> None:
+    run = _evaluate("scripted/oracle", tmp_path)
+
+    def judge(prompt: str) -> str:
+        return "VERDICT: yes"
+
+    def edited(prompt: str) -> str:
+        return "VERDICT: no"
+
+    rates = [ragbed.judge(run, {"j": model}, criteria="correct").records()[0]["rate"] for model in (judge, edited)]
+    assert rates == [1.0, 0.0]
+
+
 def test_sync_functions_run_concurrently_in_threads(tmp_path: Path) -> None:
     together = threading.Barrier(5)
 
@@ -228,11 +256,11 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         (None, "model=None is not a model"),
         ([], "model is empty"),
         (Echo, "is not a model"),
-        (lambda: "x", "a function is called with the prompt, and this one cannot be"),
+        (lambda: "x", "the function cannot be called with the prompt"),
         (lambda question, documents: "x", r"use ragbed.system\(function\)"),
         ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
-        ([lambda _: "", lambda _: "x"], "two models are called 'function/lambda'; give them names"),
+        ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'; give them different names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
         ({"one": "scripted/oracle", "two": "scripted/oracle"}, "given twice under different names"),
     ],
@@ -252,7 +280,7 @@ def test_an_object_that_lacks_a_method_is_told_which(tmp_path: Path) -> None:
         async def identity(self) -> str:
             return ""
 
-    with pytest.raises(UsageError, match="lacks concurrency, advice, request, close"):
+    with pytest.raises(UsageError, match="does not have concurrency, advice, request, close"):
         _evaluate(Half(), tmp_path)
 
 
@@ -300,9 +328,12 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         ([], "data is empty"),
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
-        (_ITEMS[0], "data is one item; give a list of items"),
-        ([_ITEMS, _ITEMS], "2 datasets have the name 'data'"),
-        ([{"question": object()}], "item 0 cannot be written as JSON"),
+        (_ITEMS[0], "data is a single item, but a list of items is expected"),
+        ([_ITEMS, _ITEMS], r"2 datasets are named 'data'; give each its own name: data=\{'NAME': …"),
+        (
+            [{"question": object()}],
+            r"item 0 cannot be converted to JSON: object is not a JSON type\. Use strings, numbers",
+        ),
     ],
 )
 def test_what_is_not_a_dataset_is_a_usage_error(data: object, message: str, tmp_path: Path) -> None:
@@ -314,6 +345,7 @@ def test_what_is_not_a_dataset_is_a_usage_error(data: object, message: str, tmp_
 def test_an_item_with_a_wrong_field_is_named_by_its_number(tmp_path: Path) -> None:
     with pytest.raises(ragbed.RagbedError, match=r"^data='data', item 1: .*answer") as caught:
         _evaluate("scripted/oracle", tmp_path, data=[_ITEMS[0], {**_ITEMS[1], "answer": "2"}], num_docs=1)
+    assert "Correct the item, or leave it out; docs/reference/file-formats.md lists the fields" in str(caught.value)
     assert not getattr(caught.value, "__notes__", [])  # nothing was evaluated, so there is no run to open
 
 

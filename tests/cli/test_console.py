@@ -10,7 +10,7 @@ import click
 import pytest
 
 import ragbed
-from ragbed.cli.console import with_options
+from ragbed.cli.console import quoted, with_options
 from tests.cli.typed import type_command
 
 _SOURCE = Path(ragbed.__file__).parent
@@ -39,6 +39,19 @@ def _command() -> None: ...
 def test_parameters_are_shown_as_options_of_the_command(message: str, shown: str) -> None:
     assert with_options(message, _command) == shown
     assert with_options(message) == message
+
+
+@pytest.mark.parametrize(
+    ("system", "shown"),
+    [("posix", "'runs/my demo' 'a$b' plain"), ("nt", '"runs/my demo" a$b plain')],
+)
+def test_paths_in_commands_have_the_quotes_of_the_shell(
+    system: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.cli.console.os.name", system)
+    words = quoted("runs/my demo", "a$b", "plain")
+    monkeypatch.undo()  # pytest reads the name, too
+    assert words == shown
 
 
 def test_the_same_mistake_names_the_parameter_in_python_and_the_option_on_the_command_line() -> None:

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import click
@@ -35,6 +36,16 @@ _PARSED_ONLY = {
 # Exit codes that are valid results: findings, fewer items than requested, quality below a gate.
 _ALLOWED = {"lint": {0, 1}, "build": {0, 3, 4}}
 _GATES = ("--fail-under", "--fail-if-worse")
+_SLOW = {
+    f"docs/{name}.md"
+    for name in (
+        "explanation/synthetic-data",
+        "how-to/build",
+        "how-to/choose-a-model",
+        "project/results",
+        "reference/lint-rules",
+    )
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +67,25 @@ def place(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield opened
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def _parameters() -> Iterator[Any]:
+    """Yield the pages; those whose commands take seconds are run by `make test-slow`."""
+    for page in pages():
+        name = str(page.relative_to(ROOT))
+        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in _SLOW))
+
+
+@pytest.mark.parametrize("page", list(_parameters()))
 def test_every_block_of_a_page_runs(page: Path, place: Place) -> None:
     for block in read_blocks(page):
         check = _CHECKS.get(block.kind)
         assert check is not None, f"{block.place}: no test knows what to do with a block of {block.kind!r}"
         check(block, place)
+
+
+@pytest.mark.parametrize("name", sorted(_SLOW))
+def test_the_blocks_of_a_slow_page_can_be_read(name: str, place: Place) -> None:
+    for block in read_blocks(ROOT / name):
+        _CHECKS[block.kind](block._replace(unrun="it takes seconds"), place)
 
 
 _WRONG = {

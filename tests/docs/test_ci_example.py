@@ -16,7 +16,8 @@ from tests.docs.blocks import ROOT, read_blocks
 def _steps(kind: str) -> list[list[str]]:
     """The ragbed commands of the page's GitHub or GitLab example."""
     blocks = [yaml.safe_load(one.text) for one in read_blocks(ROOT / "docs/how-to/ci.md") if one.kind == "yaml"]
-    github, gitlab = (next(one for one in blocks if name in one) for name in ("jobs", "rag"))
+    github = next(one for one in blocks if one.get("name") == "rag")
+    gitlab = next(one for one in blocks if "rag" in one)
     lines = (
         gitlab["rag"]["script"]
         if kind == "gitlab"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.jsonl import read_lines, write_whole
+from ragbed.io.jsonl import read_lines, write_whole, write_whole_folder
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -63,6 +63,22 @@ def test_an_error_in_the_block_is_not_attributed_to_the_output(tmp_path: Path) -
     with pytest.raises(OSError, match="of the reader"), write_whole(tmp_path / "out"):
         raise OSError("of the reader")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_is_replaced_where_folders_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows does not rename a folder to the name of another one."""
+    rename = Path.replace
+
+    def replace_as_windows(path: Path, target: Path) -> Path:
+        if target.is_dir():
+            raise PermissionError(13, "Access is denied", str(target))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace_as_windows)
+    (tmp_path / "out").mkdir()
+    with write_whole_folder(tmp_path / "out") as folder:
+        (folder / "file").write_text("text")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "file"]
 
 
 def test_a_pipe_cannot_be_data(tmp_path: Path) -> None:

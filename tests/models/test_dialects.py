@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragbed.api.building import open_client
-from ragbed.api.model_calls import open_caller
-from ragbed.api.progress import Progress
-from ragbed.api.spec import RunSpec
-from ragbed.builder.model_requests import Request, make_case
+import ragbed
 from ragbed.data.native import to_line
 from ragbed.models.base import Sampling
 from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.transport import Transport
 from ragbed.runs.store import StoredResult, open_store
+from tests.builder.world_site import World, make_world
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
 from tests.servers.dialects import DIALECTS, FAILING, NEEDED, THINKING, THOUGHT, respond, usage_of
@@ -105,6 +103,33 @@ def test_a_run_has_all_answers_without_thoughts_and_exact_tokens(name: str, data
     _check_rejections(server)
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_each_dialect_names_its_source_and_what_it_confirms(name: str) -> None:
+    assert DIALECTS[name].source.startswith("https://")
+    assert DIALECTS[name].checked
+
+
+def test_a_judge_gets_json_output_where_the_server_accepts_it_and_run_never_asks_for_it(
+    data: Path, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "run")
+    with serving(Server("gemini")) as server:
+        _run(server, data, tmp_path / "run", "--limit", "2")
+        assert not any("response_format" in body for body in server.bodies)
+    words = ("judge", folder, "--criteria", "correct", "--no-cache", "--json")
+    answer = json.dumps({"reason": "It says Lyon, not Paris.\nVERDICT: yes", "verdict": "VERDICT: no"})
+    with serving(Server("gemini", answer)) as server:
+        done = type_command(*words, "-m", server.model, env=server.env)
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["verdict"] == {
+        "type": "string", "enum": ["VERDICT: yes", "VERDICT: no"]
+    }  # fmt: skip
+    assert json.loads(done.out.splitlines()[-1])["cells"][0]["no"] == 2
+    with serving(Server("groq", "VERDICT: no")) as server:
+        done = type_command(*words, "-m", server.model, env=server.env)
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+    assert "response_format is left out" in done.err
+
+
 def test_gemini_and_openai_report_no_thought_and_all_others_do(data: Path, tmp_path: Path) -> None:
     for name in ("deepseek", "sglang"):
         with serving(Server(name)) as server:
@@ -146,9 +171,10 @@ def test_a_dry_run_warns_of_truncated_probes(data: Path) -> None:
     assert "5 responses truncated at the limit of 64 tokens" in done.err
 
 
-def test_an_error_inside_a_response_is_an_error(data: Path, tmp_path: Path) -> None:
+def test_an_error_inside_a_response_is_an_error(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Transport, "_pause_before_retry", lambda *_: None)  # retries take a minute
     with serving(Server("openrouter-error")) as server:
-        done, results = _run(server, data, tmp_path / "run", "--limit", "2", "--timeout", "0.2")
+        done, results = _run(server, data, tmp_path / "run", "--limit", "2")
     assert done.code == 3
     assert {result.completion.outcome for result in results} == {"error"}
     assert "server: HTTP 502" in (results[0].completion.error or "")
@@ -169,18 +195,89 @@ def test_a_judge_decides_all_cases(name: str, data: Path, tmp_path: Path) -> Non
     _check_rejections(server)
 
 
-@pytest.mark.parametrize("name", [*WELL_BEHAVED, *THINKING])
-def test_the_calls_of_a_build_have_all_answers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [make_case("questions", "en", f"Which city is number {number}?") for number in range(CASES)]
-    with serving(Server(name)) as server, ExitStack() as stack:
+_RECIPE = """
+name = "world"
+generator = "{model}"
+langs = ["en"]
+[wanted]
+base = 3
+[[sources]]
+kind = "folder"
+place = "documents"
+[questions]
+per_article = 1
+surplus = 100
+[search]
+encoder = ""
+[ranking]
+encoder = "e5-static"
+[pools]
+distracts = 2
+spread = 2
+"""
+# One dialect for each form of responses and rejections; the others have equal servers.
+BUILT = list({(DIALECTS[name].complete, DIALECTS[name].reject): name for name in WELL_BEHAVED}.values())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
+    """Three questions with 30 documents."""
+    world, folder = make_world(base=3, facts=0, langs=("en",)), tmp_path_factory.mktemp("world")
+    world.write_folder(folder / "documents")
+    return world, folder
+
+
+def _reply(world: World, request: ModelRequest) -> str:
+    """Return what the generator says; a thought without an answer is an error, so there is always an answer."""
+    return world.reply(request.turns) or "Related event: none"
+
+
+def _build(model: str, folder: Path, out: Path) -> tuple[dict[str, Any], list[Any]]:
+    """Return the counts of all steps, and the items without their recipe."""
+    recipe = folder / f"{out.name}.toml"
+    recipe.write_text(_RECIPE.format(model=model))
+    result = ragbed.build(recipe, out=out, progress=False, no_cache=True)
+    assert result.complete
+    items = [json.loads(line) for line in (out / "en_base.jsonl").read_bytes().splitlines()]
+    return {name: (step.made, step.rejected) for name, step in result.steps.items()}, [
+        (item["question"], item["answer"], item["passages"]) for item in items
+    ]
+
+
+@pytest.fixture(scope="module")
+def without_thoughts(world: tuple[World, Path]) -> tuple[dict[str, Any], list[Any]]:
+    """The build with a server that does not think and rejects nothing."""
+    with function_model(lambda request: _reply(world[0], request)) as url, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("T_BASE_URL", url)
+        return _build("openai-api/t/m", world[1], world[1] / "plain")
+
+
+@pytest.mark.parametrize("name", [*BUILT, *THINKING])
+def test_a_build_has_the_same_items_as_without_thoughts_and_exact_tokens(
+    name: str,
+    world: tuple[World, Path],
+    without_thoughts: tuple[dict[str, Any], list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Server(name)
+    server.answer_to = lambda request: _reply(world[0], request)  # type: ignore[method-assign]
+    with serving(server):
         for variable, value in server.env.items():
             monkeypatch.setenv(variable, value)
-        caller = stack.enter_context(open_caller(RunSpec(data=(), no_cache=True), Progress()))
-        client = open_client(tmp_path / "calls", caller, locked=False)
-        found = client(Request("questions", server.model, cases))
-    assert {(done.outcome, done.reply) for (done,) in found.values()} == {("ok", "It is Lyon.")}
-    assert len(found) == CASES
-    _check_rejections(server)
+        assert _build(server.model, world[1], tmp_path / "out") == without_thoughts
+    completions = []
+    for folder in (tmp_path / "out" / "kept" / "asked").iterdir():
+        with open_store(folder, create=False) as store:
+            completions += [result.completion for result in store.results()]
+    assert len(completions) > CASES
+    assert all(one.outcome == "ok" and "Paris" not in (one.reply or "") for one in completions)
+    if name in THINKING:
+        assert all(one.attempts <= 2 for one in completions)
+    else:
+        assert all(one.usage == usage_of(name) for one in completions)
+    rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
+    assert rejected == list(range(len(rejected))), "nothing is rejected after the first call"
 
 
 def test_without_negotiation_the_body_is_unchanged(data: Path, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_json_has_every_cell_of_every_track_with_its_counts(run: Path) -> None:
 def test_csv_has_the_same_cells(run: Path, tmp_path: Path) -> None:
     target = tmp_path / "cells.csv"
     assert type_command("report", str(run), "-f", "csv", "-o", str(target)).code == 0
-    rows = list(csv.DictReader(target.read_text().splitlines()))
+    rows = list(csv.DictReader(target.read_text("utf-8").splitlines()))
     assert len(rows) == len(json.loads(type_command("report", str(run), "-f", "json").out))
 
 
@@ -155,7 +155,7 @@ def test_table_7_has_the_closed_book_column() -> None:
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
-    assert "there was none, so CR is the share of correct answers among the cases that ED counts" in told
+    assert "none was used, so CR is the share of correct answers among the cases that ED counts" in told
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     assert "## Judged metrics" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
-    assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")
+    assert "评审模型判定的指标" in write_html(report, pack_cases([], []), "zh")
 
 
 def test_a_difference_between_two_conditions_does_not_double_n() -> None:
@@ -297,7 +297,7 @@ def test_a_cell_survives_json(run: Path) -> None:
 
 def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
     done = type_command("report", str(run), str(run))
-    assert (done.code, "Use only one of these runs" in done.err) == (2, True)
+    assert (done.code, "Use only one of them" in done.err) == (2, True)
 
 
 def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:

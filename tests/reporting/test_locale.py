@@ -21,7 +21,7 @@ def test_every_metric_is_defined() -> None:
     """Metrics are named where cells are made, by a text in the code."""
     made = set()
     for path in Path(ragbed.analysis.metrics.__file__).parent.glob("*.py"):
-        text = path.read_text()
+        text = path.read_text("utf-8")
         made |= set(re.findall(r'\.(?:rate|difference|cell|share|number)\(\s*"(\w+)"', text))
         for listed in re.findall(r"(?:metrics = |resampled\(\s*)\[([^\]]*)\]", text):
             made |= set(re.findall(r'"(\w+)"', listed))

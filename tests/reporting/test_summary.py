@@ -45,12 +45,12 @@ def test_the_summary_describes_a_model_in_plain_sentences() -> None:
     cells += [_cell("rejection", "refusal_recall", 0.0, noise=1.0), _cell("rejection", "false_refusal", 0.0, noise=1.0)]
     cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
     assert _say(cells) == (
-        "Accuracy falls from 91 % to 27 % when half of the documents are noise. "
-        "It never refuses, even when no document contains the answer. It follows false documents in 82 % of cases."
+        "Accuracy falls from 91% to 27% when half of the documents are noise. "
+        "It never refuses, even when no document contains the answer. It follows false documents in 82% of cases."
     )
     assert _say(cells, "zh") == (
-        "50 % 的文档为噪声时，正确率从 91 % 降至 27 %。"
-        "即使文档都不含答案，它也从不拒答。它在 82 % 的用例中听信错误文档。"
+        "50% 的文档为噪声时，正确率从 91% 降至 27%。"
+        "即使所有文档都不含答案，模型也从不拒答。模型在 82% 的用例中听信错误文档。"
     )
 
 
@@ -60,7 +60,7 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
     closed = [_cell("closed-book", "accuracy", 0.0), _cell("closed-book", "accuracy", 0.5, key=facts)]
     cells += [replace(cell, place=CellKey()) for cell in closed]
     assert _say(cells) == (
-        "Accuracy stays at 90 % when half of the documents are noise. Without documents, it answers none of these "
+        "Accuracy stays at 90% when half of the documents are noise. Without documents, it answers none of these "
         "questions correctly. It always follows false documents."
     )
 
@@ -68,23 +68,23 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
 def test_only_a_significant_change_has_a_direction() -> None:
     assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("which is not a significant difference.")
     assert _say(_noise(0.8, 0.9, 0.02, 0.2, ratio=0.8)) == (
-        "Accuracy rises from 80 % to 90 % when 80 % of the documents are noise."
+        "Accuracy rises from 80% to 90% when 80% of the documents are noise."
     )
-    assert _say(_noise(0.8, 0.8, -0.1, 0.1)) == "Accuracy stays at 80 % when half of the documents are noise."
-    assert _say(_noise(0.9, 0.8, None, None)) == "Accuracy goes from 90 % to 80 % when half of the documents are noise."
+    assert _say(_noise(0.8, 0.8, -0.1, 0.1)) == "Accuracy stays at 80% when half of the documents are noise."
+    assert _say(_noise(0.9, 0.8, None, None)) == "Accuracy goes from 90% to 80% when half of the documents are noise."
 
 
 def test_only_0_is_never_and_only_100_percent_is_always() -> None:
-    assert "refuses in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
-    assert "refuses in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
+    assert "refuses in <1% of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
+    assert "refuses in >99% of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
     assert "always refuses" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
 
 
 def test_few_questions_and_failures_are_mentioned() -> None:
     told = _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)])
     assert told == (
-        "Accuracy is 50 % without noise. In one condition, 3 of 12 calls failed; failed calls count as wrong. "
-        "Some of these rates rest on only 12 questions."
+        "Accuracy is 50% without noise. In one condition, 3 of 12 calls failed; failed calls count as wrong. "
+        "Some of these rates are based on only 12 questions."
     )
     assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
         "All 100 calls failed, so there are no responses to score."
@@ -93,7 +93,7 @@ def test_few_questions_and_failures_are_mentioned() -> None:
 
 def test_an_infeasible_condition_is_not_counted() -> None:
     cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
-    assert _say(cells) == "Without documents, it answers 40 % of these questions correctly."
+    assert _say(cells) == "Without documents, it answers 40% of these questions correctly."
     assert summarise(cells[:1], "robust", read_words("en")) == []
 
 
@@ -103,8 +103,8 @@ def test_languages_have_a_paragraph_each_and_prompting_strategies_none() -> None
              for key, value in ((remedy, 0.1), (_EN, 0.5), (chinese, 0.7))]  # fmt: skip
     told = summarise(cells, "robust", read_words("en"))
     assert [(one.model, one.lang, one.text) for one in told] == [
-        ("m", "English", "Accuracy is 50 % without noise."),
-        ("m", "Chinese", "Accuracy is 70 % without noise."),
+        ("m", "English", "Accuracy is 50% without noise."),
+        ("m", "Chinese", "Accuracy is 70% without noise."),
     ]
 
 
@@ -112,5 +112,5 @@ def test_a_second_dataset_is_mentioned() -> None:
     cells = [_cell("noise", "accuracy", 0.5, noise=0.0),
              _cell("noise", "accuracy", 0.6, key=_EN._replace(data="en_refine"), noise=0.0)]  # fmt: skip
     assert _say(cells).endswith(
-        "This is for en_base with 5 documents; the tables also show the other datasets and settings."
+        "These results are for en_base with 5 documents. The tables also show the other datasets and settings."
     )

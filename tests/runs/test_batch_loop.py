@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from ragbed.runs.execution import Job
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
+from ragbed.runs.writer import Writer
 from tests.runs.harness import canonical
-from tests.servers.mock_batches import BatchBehaviour, mock_batches
+from tests.servers.mock_batches import BatchBehaviour
+from tests.servers.mock_batches import batches_in_thread as mock_batches
 
 DATA = "ragbed-mini-en_base"
 MODELS = ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"]
@@ -32,6 +36,7 @@ CASES = 30
 def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
+    monkeypatch.setattr(batch_loop, "_FIRST_POLL_S", 0.01)
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
@@ -99,7 +104,7 @@ def test_a_refused_batch_stops_the_run(tmp_path: Path, monkeypatch: pytest.Monke
     }.items():
         with mock_batches(behaviour) as url:
             _serve(monkeypatch, url)
-            with pytest.raises(RagbedError, match="the provider refused a batch"):
+            with pytest.raises(RagbedError, match="the provider rejected a batch"):
                 _run(MODELS[0], tmp_path / name, batch=True)
         status = read_status(tmp_path / name)
         assert (status.models[0].error, status.batches) == (CASES, [])
@@ -174,7 +179,7 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("scripted/oracle", {}, "scripted/oracle has no batches"),
+        ("scripted/oracle", {}, "scripted/oracle does not support batches"),
         (MODELS[0], {"strategies": "quote"}, "omit `strategies`"),
     ],
 )
@@ -230,7 +235,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
     monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
     with mock_batches(BatchBehaviour(invalid=True, delay_s=0)) as url:
         _serve(monkeypatch, url)
-        with pytest.raises(RagbedError, match="the provider refused a batch"):
+        with pytest.raises(RagbedError, match="the provider rejected a batch"):
             _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
 
 
@@ -265,9 +270,114 @@ def test_the_served_model_and_the_parameters_are_recorded(
 def test_a_model_waits_for_the_budget_that_another_one_has_reserved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock_batches(BatchBehaviour(delay_s=2)) as url:
+    monkeypatch.setattr(batch_loop, "_FIRST_POLL_S", 0.1)
+    with mock_batches(BatchBehaviour(delay_s=0.5)) as url:
         _serve(monkeypatch, url)
         # The budget is enough for the costs of both models, but not for their maximum costs at the same time.
         models = [MODELS[1], "anthropic/claude-sonnet-4-0"]
         run = ragbed.run(models, DATA, out=tmp_path / "run", batch=True, budget=0.2, max_tokens=1_000, **_OPTIONS)
     assert run.outcomes == {"ok": 2 * CASES}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_truncated_responses_and_rejected_parameters_are_sent_again(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(rejects=("temperature",), truncated=0.4, expired=0.1, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        direct = _run(model, tmp_path / "direct")
+        run = _run(model, tmp_path / "batch", batch=True, budget=5)
+        stats = _stats(url)
+    assert run.outcomes == direct.outcomes == {"ok": CASES}
+    assert canonical(tmp_path / "batch") == canonical(tmp_path / "direct")
+    assert max(stats["paid"].values()) == 1
+    assert max(stats["lines"].values()) == 2, "a body is repeated only if it has expired"
+    status = read_status(tmp_path / "batch").models[0]
+    assert status.sent == read_status(tmp_path / "direct").models[0].sent
+    assert status.sent is not None
+    assert status.sent["negotiated"] == "temperature is omitted"
+    raised = [trial for trial in run.trials() if trial.get("max_tokens") is not None]
+    assert 0 < len(raised) < CASES
+    assert all((trial["max_tokens"], trial["usage"]["out"]) == (4_096, 256 + 12) for trial in raised)
+    price = find_price(model)
+    assert price is not None
+    with open_store(tmp_path / "batch", create=False) as store:
+        costs = [cost_of(result.completion, price) for result in store.results()]
+        assert store.follow_ups() == {}
+    tokens = {"in": 700 * (CASES + len(raised)), "out": 12 * CASES + 256 * len(raised)}
+    assert 2 * sum(cost for cost in costs if cost is not None) == price(tokens)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_thinking_model_gets_the_highest_limit_and_a_fixed_limit_stays(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(thinks=True, truncated=1, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "auto", batch=True, limit=3)
+        assert {(trial["outcome"], trial["max_tokens"]) for trial in run.trials()} == {("ok", 16_384)}
+        assert _stats(url)["batches"] == 2
+        assert _run(model, tmp_path / "fixed", batch=True, limit=3, max_tokens=256).outcomes == {"truncated": 6}
+        assert _stats(url)["batches"] == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_limit_that_the_server_rejects_leaves_the_truncated_response(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(truncated=1, max_limit=512, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(model, tmp_path / "run", batch=True, limit=3)
+        assert _stats(url)["batches"] == 2
+    assert run.outcomes == {"truncated": 6}
+    assert {(trial["reply"], trial["attempts"], trial["usage"]["out"]) for trial in run.trials()} == {("It is", 2, 256)}
+
+
+def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rejected = ("temperature", "max_completion_tokens", "max_tokens", "model")
+    with mock_batches(BatchBehaviour(rejects=rejected, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        run = _run(MODELS[0], tmp_path / "run", batch=True, limit=2)
+        stats = _stats(url)
+    assert run.outcomes == {"error": 4}
+    assert max(stats["lines"].values()) == 1
+    assert read_status(tmp_path / "run").batches == []
+
+
+class _Killed(Exception):
+    """The session ends here."""
+
+
+def _put_until(last: int) -> Callable[..., asyncio.Future[None]]:
+    """Return a method that writes a number of rows and then ends the session."""
+    put, count = Writer.put, 0
+
+    def put_or_end(self: Writer, statement: str, row: tuple[object, ...]) -> asyncio.Future[None]:
+        nonlocal count
+        count += 1
+        if count > last:
+            raise _Killed
+        return put(self, statement, row)
+
+    return put_or_end
+
+
+@pytest.mark.parametrize(("model", "last"), [(MODELS[0], 6), (MODELS[1], 33), (MODELS[0], 34), (MODELS[1], 60)])
+def test_calls_to_send_again_survive_the_end_of_a_session(
+    model: str, last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock_batches(BatchBehaviour(rejects=("temperature",), truncated=0.5, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        direct = _run(model, tmp_path / "direct")
+        with monkeypatch.context() as patched:
+            patched.setattr(Writer, "put", _put_until(last))
+            with pytest.raises(ExceptionGroup) as caught:
+                _run(model, tmp_path / "run", batch=True)
+            assert caught.group_contains(_Killed)
+        with pytest.raises(UsageError, match="Set `batch` to collect their results"):
+            _run(model, tmp_path / "run")
+        run = _run(model, tmp_path / "run", batch=True)
+        stats = _stats(url)
+    assert run.outcomes == direct.outcomes == {"ok": CASES}
+    assert canonical(tmp_path / "run") == canonical(tmp_path / "direct")
+    assert (stats["keys"], max(stats["lines"].values())) == (1, 1), "nothing is sent twice"

@@ -2,7 +2,8 @@
 
     with mock_batches(BatchBehaviour(expired=0.1)) as url: …
 
-It runs in a separate process, so that it survives the process that is killed. A response depends on the request alone,
+It runs in a separate process, so that it survives the process that is killed (or in this one, for tests that kill
+nothing). A response depends on the request alone,
 so that a run in batches and a direct run get equal responses. `GET stats` returns what was created.
 """
 
@@ -14,6 +15,7 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -54,6 +56,14 @@ class BatchBehaviour:
     """Whether batches are unknown after their creation."""
     quotes_headers: bool = False
     """Whether errors quote the headers of the request."""
+    rejects: tuple[str, ...] = ()
+    """Parameters that the server rejects, one at a time."""
+    truncated: float = 0.0
+    """Share of requests, by prompt, that need more than 1,000 tokens."""
+    thinks: bool = False
+    """Whether responses have a thought."""
+    max_limit: int = 0
+    """Highest token limit that the server accepts; 0 for any."""
     log: str = ""
     """File that gets a line for each event: upload, create, poll, download."""
     pause_s: float = 0.0
@@ -71,6 +81,23 @@ def mock_batches(behaviour: BatchBehaviour) -> Iterator[str]:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}"
         finally:
             process.kill()
+
+
+def _rejection(message: str, param: str | None) -> tuple[int, dict[str, Any]]:
+    return 400, {"error": {"message": message, "type": "invalid_request_error", "param": param}}
+
+
+def _message(text: str, thought: str | None, out: int, *, anthropic: bool, is_truncated: bool) -> dict[str, Any]:
+    if anthropic:
+        content = [] if thought is None else [{"type": "thinking", "thinking": thought}]
+        content += [{"type": "text", "text": text}] if text else []
+        reason = "max_tokens" if is_truncated else "end_turn"
+        usage = {"input_tokens": 700, "output_tokens": out}
+        return {"id": "msg", "model": "m", "content": content, "stop_reason": reason, "usage": usage}
+    usage = {"prompt_tokens": 700, "completion_tokens": out, "total_tokens": 700 + out}
+    message = {"role": "assistant", "content": text} | ({} if thought is None else {"reasoning_content": thought})
+    choice = {"index": 0, "message": message, "finish_reason": "length" if is_truncated else "stop"}
+    return {"id": "chat", "model": "m", "choices": [choice], "usage": usage}
 
 
 class _Server:
@@ -108,14 +135,23 @@ class _Server:
     async def stats(self, _: web.Request) -> web.Response:
         keys = Counter(batch["key"] for batch in self._batches.values())
         lines = Counter(line for batch in self._batches.values() for line in batch["bodies"])
+        paid = Counter(line for batch in self._batches.values() for line in self._paid(batch))
         return web.json_response(
             {
                 "batches": len(self._batches),
                 "keys": max(keys.values(), default=0),
                 "calls": self._direct,
                 "lines": lines,
+                "paid": paid,
             }
         )
+
+    def _paid(self, batch: dict[str, Any]) -> Iterator[str]:
+        """Yield the requests with a response."""
+        for line, body in zip(batch["lines"], batch["bodies"], strict=True):
+            status, _ = self._answer(line["body"], anthropic=batch["anthropic"])
+            if status == 200 and line["custom_id"] not in batch["expired"]:
+                yield body
 
     async def models(self, _: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": []})
@@ -127,19 +163,22 @@ class _Server:
         return web.json_response(answer, status=status)
 
     def _answer(self, body: dict[str, Any], *, anthropic: bool) -> tuple[int, dict[str, Any]]:
-        digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+        prompt = {name: body[name] for name in ("messages", "system") if name in body}
+        digest = hashlib.sha256(json.dumps(prompt, sort_keys=True).encode()).hexdigest()[:16]
+        limit = body.get("max_completion_tokens") or body.get("max_tokens") or 0
+        rejected = next((name for name in self._behaviour.rejects if name in body), None)
+        if rejected is not None:
+            return _rejection(f"Unsupported parameter: '{rejected}' is not supported with this model.", rejected)
+        if 0 < self._behaviour.max_limit < limit:
+            return _rejection(f"max_tokens is too large: {limit}.", None)
         if int(digest[:4], 16) < self._behaviour.failed * 65_536:
-            return 400, {
-                "error": {"message": f"the prompt is not valid{self._quoted}", "type": "invalid_request_error"}
-            }
-        text = f"It is {digest}."
-        if anthropic:
-            usage = {"input_tokens": 700, "output_tokens": 12}
-            content = [{"type": "text", "text": text}]
-            return 200, {"id": "msg", "model": "m", "content": content, "stop_reason": "end_turn", "usage": usage}
-        usage = {"prompt_tokens": 700, "completion_tokens": 12, "total_tokens": 712}
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        return 200, {"id": "chat", "model": "m", "choices": [choice], "usage": usage}
+            return _rejection(f"the prompt is not valid{self._quoted}", None)
+        is_truncated = int(digest[4:8], 16) < self._behaviour.truncated * 65_536 and limit < 1_000
+        thought = "It may be Paris." if self._behaviour.thinks else None
+        text = "" if is_truncated and thought else f"It is {digest}." if not is_truncated else "It is"
+        return 200, _message(
+            text, thought, limit if is_truncated else 12, anthropic=anthropic, is_truncated=is_truncated
+        )
 
     async def upload(self, request: web.Request) -> web.Response:
         form = await request.post()
@@ -268,11 +307,31 @@ class _Server:
         return b"\n".join(content)
 
 
-async def _serve(behaviour: BatchBehaviour) -> None:
-    runner = web.AppRunner(_Server(behaviour).app(), access_log=None)
+@contextmanager
+def batches_in_thread(behaviour: BatchBehaviour) -> Iterator[str]:
+    """Start a server in this process, which takes less time than a separate one; yield its URL without a path."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    runner = asyncio.run_coroutine_threadsafe(_start(behaviour), loop).result()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _start(behaviour: BatchBehaviour) -> web.AppRunner:
+    runner = web.AppRunner(_Server(behaviour).app(), access_log=None, shutdown_timeout=0)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    return runner
+
+
+async def _serve(behaviour: BatchBehaviour) -> None:
+    runner = await _start(behaviour)
     print(runner.addresses[0][1], flush=True)  # noqa: T201
     await asyncio.Event().wait()
 

@@ -7,9 +7,10 @@ from typing import get_args
 import pytest
 
 from ragbed.schema import Lang
-from ragbed.synth.counterfactual import STRENGTHS, read_facts
+from ragbed.synth.counterfactual import read_facts
 from ragbed.synth.phrase_banks import ASK, FACT, HEDGE, Banks, load_banks, read_sections
 from ragbed.synth.validation import SHORTEST_ALIAS
+from ragbed.testbeds.conflict import STRENGTHS
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _SECTIONS = {"family", "call", "variant", "event", "short", "ref", "organ", "intro", "filler"}

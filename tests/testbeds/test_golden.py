@@ -59,7 +59,7 @@ def test_every_golden_prompt_is_repeated_byte_for_byte(rgb_dir: Path) -> None:
 
 
 def test_the_system_messages_are_the_original_ones() -> None:
-    hashes = json.loads((FOLDER / "system.json").read_text())
+    hashes = json.loads((FOLDER / "system.json").read_text("utf-8"))
     for profile in ("code-2023", "code-2024"):
         instructions = Instructions(PROFILES[profile].prompts)
         for lang in ("en", "zh"):

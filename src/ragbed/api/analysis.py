@@ -19,11 +19,11 @@ from ragbed.api.analysis_results import (
 from ragbed.api.calling import with_request_options
 from ragbed.api.layout import Values, split
 from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, to_place, with_defaults
-from ragbed.api.parameters import check_range, checked
+from ragbed.api.parameters import check_range, checked, read_share
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.spec import CallKeywords, EngineKeywords
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UnusedOption, UsageError
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.classify import Found
@@ -46,8 +46,8 @@ def compare(
     b: RunLike,
     *,
     track: str = "robust",
-    least: float = 0.03,
-    fail_if_worse: float | None = None,
+    least: float | str = 0.03,
+    fail_if_worse: float | str | None = None,
     junit: str | Path | None = None,
 ) -> ComparisonResult:
     """Compare two runs, or two models of one run, question by question, with paired tests.
@@ -56,7 +56,7 @@ def compare(
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
         b: The run to compare with it.
         track: Scoring track to compare: robust, code, paper, or a plug-in's track.
-        least: Smallest drop that counts as a decline.
+        least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
         junit: File to write the gate results to, as JUnit XML.
 
@@ -72,13 +72,15 @@ def compare(
     from ragbed.io.jsonl import write_whole
     from ragbed.reporting.comparison_summary import state, summarise
 
-    least = least if fail_if_worse is None else fail_if_worse
-    check_range("least" if fail_if_worse is None else "fail_if_worse", least, 0, 1)
+    if junit is not None and fail_if_worse is None:
+        raise UnusedOption("junit", "no gate is set. Add e.g. fail_if_worse=0.05")
+    margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
+    least = read_share("least", least) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
     first, second = (comparison.open_side(name, track) for name in names)
     rows = comparison.compare(first, second, least)
-    gates = [] if fail_if_worse is None else check_declines(rows, fail_if_worse)
-    if junit is not None and fail_if_worse is not None:
+    gates = [] if margin is None else check_declines(rows, margin)
+    if junit is not None:
         with write_whole(local_path(junit)) as sink:
             sink.write(as_junit(f"{names[1]} against {names[0]}", gates))
     return ComparisonResult(
@@ -120,7 +122,10 @@ def score(
 
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
-        raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
+        raise UsageError(
+            "`disagreements` lists responses, which aggregates do not contain; use `disagreements` and `sums` in "
+            "separate calls."
+        )
     with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
@@ -192,6 +197,7 @@ def judge(
     """
     from ragbed.analysis.judging.labels import read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
 
     if (sample is None) != (out is None):
@@ -207,7 +213,9 @@ def judge(
             scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
             sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
-            plan = CallPlan(scope.folder(sampling), settings, scope.cases, model, sampling, votes, budget)
+            plan = CallPlan(
+                scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
+            )
             names = [opened.name for opened in caller.run(plan).models]
             judged.append(CriterionJudgements(scope, plan.folder, names, people))
     if people is not None:
@@ -310,7 +318,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
         for model in models:
             cases = list(edit([one for one in found.diagnoses if one.model == model], found.cases))
             caller.progress.message(
-                f"{kind}: rerun of {counted(len(cases), 'case')} with {names[model]}; finished ones are not run again."
+                f"{kind}: rerunning {counted(len(cases), 'case')} with {names[model]}; finished cases are not repeated."
             )
             if cases:
                 settings = {"asked again": kind} | stored

@@ -27,6 +27,7 @@ class DataFrame(Protocol):
 
 
 DataObject: TypeAlias = str | Path | DataFrame | Iterable[Mapping[str, Any]]
+_FIELDS = "docs/reference/file-formats.md lists the fields of an item."
 DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObject]
 
 
@@ -40,12 +41,12 @@ def read_data(data: DataLike) -> list[Dataset]:
 
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is one item; give a list of items: data=[{…}, …].")
+        raise UsageError("data is a single item, but a list of items is expected: data=[{…}, …].")
     if _is_rows(data):
         given = [data]
     named = labelled("data", given)
     if not named:
-        raise UsageError("data is empty: name at least one dataset.")
+        raise UsageError("data is empty, so there is nothing to run. Pass at least one dataset or item.")
     datasets = []
     for label, value in named:
         if isinstance(value, str | Path):
@@ -54,7 +55,10 @@ def read_data(data: DataLike) -> list[Dataset]:
             datasets.append(_to_dataset(label or "data", value))
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise UsageError(f"{names.count(twice[0])} datasets have the name {twice[0]!r}; rename one with NAME=PATH.")
+        rename = "rename one with NAME=PATH"
+        if any(isinstance(dataset, _GivenItems) for dataset in datasets):
+            rename = "give each its own name: data={'NAME': …, 'OTHER': …}"
+        raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}; {rename}.")
     return datasets
 
 
@@ -66,7 +70,8 @@ class _GivenItems(Dataset):
         for line in super().lines():
             if isinstance(error := line.content, DataError):
                 item = f"data={self.name!r}, item {line.number - 1}"
-                yield line._replace(content=DataError(item, error.problem, field=error.field))
+                problem = f"{error.problem.rstrip('.')}. Correct the item, or leave it out; {_FIELDS}"
+                yield line._replace(content=DataError(item, problem, field=error.field))
             else:
                 yield line
 
@@ -124,7 +129,10 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(item, enc_hook=_plain)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"data={name!r}: item {number} cannot be written as JSON: {error}.") from None
+        raise UsageError(
+            f"data={name!r}: item {number} cannot be converted to JSON: {error}. Use strings, numbers, lists and "
+            f"dictionaries; {_FIELDS}"
+        ) from None
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value from any library

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragbed.api.objects import ModelSource, System, SystemCase, SystemFunction, brief, is_model
+from ragbed.api.objects import ModelLike, ModelSource, System, SystemCase, SystemFunction, brief, is_model, read_models
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.models.base import Model, WorkerLost, canonical
+from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.plugin_guard import open_contained
+from ragbed.models.search_tool import SearchTool, open_tool
 from ragbed.models.systems import DEFAULT_CALLS, read_answer
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
@@ -40,6 +42,12 @@ def open_object(source: ModelSource, connections: int | None, timeout: float, co
         provider, _, rest = value.name.partition("/")
         return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
     return _FunctionModel(source.name, value, at_once, timeout)  # type: ignore[arg-type]  # a callable
+
+
+def identify_functions(models: ModelLike) -> str:
+    """Return the versions of the functions among models; an empty string if there are none."""
+    values = [source.value for source in read_models(models)]
+    return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
 
 
 def _with_tracebacks(model: Model) -> Model:
@@ -106,8 +114,8 @@ class _FunctionModel:
         return canonical({"messages": case.messages})
 
     async def identity(self) -> str:
-        """Return an empty string, because a function has no version."""
-        return ""
+        """Return the version of the function's code."""
+        return identify(self._function)
 
     async def close(self) -> None:
         """Do nothing, because the caller owns the function."""
@@ -117,6 +125,7 @@ class _SystemModel(_FunctionModel):
     """A RAG system implemented as a function of the case."""
 
     takes_prompts = False
+    _tool: SearchTool | None = None
 
     def __init__(
         self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Mapping[str, Corpus]
@@ -124,9 +133,18 @@ class _SystemModel(_FunctionModel):
         super().__init__(name, function, concurrency, timeout)
         self._corpora = corpora
 
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        """Call the system, which may search, and record its searches."""
+        tool = open_tool(case, self._corpora)
+        if tool is None:
+            return await super().complete(case, repeat)
+        searching = copy.copy(self)
+        searching._tool = tool
+        return tool.add_to(await super(_SystemModel, searching).complete(case, repeat))
+
     def _argument(self, case: Case) -> SystemCase:
         texts = [document.text for document in case.documents]
-        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus)
+        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus, self._tool)
 
     def _read(self, value: object, case: Case) -> Completion:
         contexts = value.get("contexts") if isinstance(value, Mapping) else getattr(value, "contexts", None)

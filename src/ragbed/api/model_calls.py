@@ -18,6 +18,7 @@ from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
+    from ragbed.models.providers.negotiation import Learned
     from ragbed.runs.budget import Budget
     from ragbed.runs.engines import Engine
     from ragbed.runs.execution import Job
@@ -54,6 +55,8 @@ class ModelCaller:
 
     def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
+        # What was learned about each model's server; tasks of one command share it, so that it is learned only once.
+        self._learned: dict[str, Learned] = {}
 
     def budget(self, models: ModelLike) -> Budget | None:
         """Return a new budget if a limit is set. In that case, every model needs a known price."""
@@ -78,9 +81,12 @@ class ModelCaller:
     def _open(self, source: ModelSource, plan: CallPlan) -> Model:
         if source.value is None:
             open_named = open_reader if plan.reads_prompt else open_model
-            return open_named(source.name, plan.sampling, self.options, self.engine)
+            model = open_named(source.name, plan.sampling, self.options, self.engine)
+            if (negotiation := getattr(model, "negotiation", None)) is not None:
+                negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
+            return model
         if plan.reads_prompt and isinstance(source.value, System):
-            raise UsageError(f"{source.name} is a RAG system and takes no prompts; use a language model here.")
+            raise UsageError(f"{source.name} is a RAG system and does not accept prompts; use a language model here.")
         return open_object(source, self.options, {})
 
     def run(self, plan: CallPlan, label: Callable[[str], str] = str) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
@@ -68,6 +69,22 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
     if value is not None and (value < low or (high is not None and value > high)):
         allowed = f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"
         raise UsageError(f"{name}={value:g} is out of range. Use a number {allowed}.")
+
+
+def read_share(name: str, value: float | str) -> float:
+    """Return a share between 0 and 1, given as a number or as a text, e.g. `0.03` or `3%`.
+
+    Raises:
+        UsageError: The value is not a share between 0 and 1.
+    """
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise UsageError(f"{name}={value!r} is not a fraction between 0 and 1. Use e.g. 0.03 or '3%'.")
+    return share
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -61,6 +61,7 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
     spec = make_spec(model, data, options)
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
+        _warn_of_infeasible(job, shown.message)
     return _finished(spec, job)
 
 
@@ -86,6 +87,7 @@ async def arun(
             await execution.arun(job, _named(job, shown.calls))
         except RagbedError as error:
             raise _with_folder(error, job)  # noqa: B904 - it is the same error
+        _warn_of_infeasible(job, shown.message)
     return _finished(spec, job)
 
 
@@ -154,7 +156,10 @@ def forecast_job(job: Job) -> list[Forecast]:
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
+    return [
+        _finish(forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes))
+        for model in job.models
+    ]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
@@ -177,6 +182,19 @@ def read_decisions(job: Job) -> list[Decision]:
     return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
 
 
+def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
+    from ragbed.runs.store import open_store
+
+    with open_store(job.folder, create=False) as store:
+        infeasible = store.infeasible()
+    if infeasible:
+        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
+        message(
+            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.cases` with the same data "
+            "and options counts them by reason."
+        )
+
+
 def _finished(spec: RunSpec, job: Job) -> Run:
     gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
     conditions = [decision._asdict() for decision in read_decisions(job)]
@@ -193,7 +211,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
     if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
+        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({str(job.folder)!r})")
     return error
 
 

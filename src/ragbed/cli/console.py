@@ -61,8 +61,18 @@ def program() -> str:
     if found is not None and Path(found).resolve() == typed.resolve():
         return "ragbed"
     if typed.name == "__main__.py":
-        return f"{shlex.quote(sys.executable)} -m ragbed"
-    return shlex.quote(str(typed))
+        return f"{quoted(sys.executable)} -m ragbed"
+    return quoted(typed)
+
+
+def quoted(*words: object) -> str:
+    """Return words of a command, with the quotes that the user's shell needs."""
+    texts = [str(word) for word in words]
+    if os.name == "nt":
+        from subprocess import list2cmdline
+
+        return list2cmdline(texts)
+    return shlex.join(texts)
 
 
 def activation() -> str | None:

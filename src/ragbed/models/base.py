@@ -13,6 +13,8 @@ from ragbed.schema import Case, Completion, Lang, Served
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
+    from ragbed.models.providers.negotiation import Learned, Negotiation
+    from ragbed.models.token_limit import TokenLimit
 
 # Language codes used in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
@@ -34,6 +36,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         reasoning_effort: How much the model thinks, in its provider's words.
         thinking: Whether the model thinks, or its thinking budget in tokens; None for its default.
         extra_body: Extra request fields.
+        logprobs: Whether to request the log-probabilities of the response's tokens.
     """
 
     temperature: float | None = 0.0
@@ -45,6 +48,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
     thinking: bool | int | None = None
     extra_body: dict[str, Any] | None = None
+    logprobs: bool = False
 
     def key(self) -> str:
         """Return a text that is the same for settings that give the same responses; folder names are derived from it.
@@ -152,12 +156,23 @@ class Posting(Protocol):
 
 @runtime_checkable
 class Batching(Protocol):
-    """A model whose provider accepts batches."""
+    """A model whose provider accepts batches.
+
+    Attributes:
+        limit: The token limit of its requests.
+        negotiation: What was learned about the parameters that the server accepts.
+    """
+
+    limit: TokenLimit
+    negotiation: Negotiation
 
     def open_batches(self) -> BatchService:
         """Return the provider's batch service."""
 
-    def parse(self, body: bytes, case: Case) -> Completion:
+    def batch_request(self, case: Case, max_tokens: int, learned: Learned) -> bytes:
+        """Return the request body with a token limit and the parameters that the server accepts."""
+
+    def parse(self, body: bytes, case: Case, request: bytes) -> Completion:
         """Return the outcome for a response body.
 
         Raises:
@@ -177,6 +192,15 @@ class AnsweringAfresh(Protocol):
     """A model whose responses must not be read from the cache, e.g. a RAG system under development."""
 
     answers_afresh: Literal[True]
+
+
+@runtime_checkable
+class ToolCalling(Protocol):
+    """A model whose API accepts tools; otherwise, the testbed `search` uses a text protocol."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be used with the model's settings."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_share
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.conflict import PRIORS
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
@@ -48,7 +49,9 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
         *_abstention(shown, words),
         *_curves(shown, "integration", words),
         *_counterfactual(shown, words),
+        *_dose_response(shown, words),
         *_position(shown, words),
+        *_selective(shown, words),
         *_transitions(shown, words),
     ]
 
@@ -152,6 +155,21 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             yield stacks(_name("counterfactual", panel), _texts(words, "counterfactual", panel), parts, rows)
 
 
+def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
+    """Draw accuracy over the share of true documents, with one curve for each model and prior."""
+    for panel, models in _panels(cells, "conflict").items():
+        series = []
+        for model, own in models.items():
+            for prior in PRIORS:
+                found = [cell for cell in _of(own, f"accuracy_prior_{prior}") if cell.estimate.value is not None]
+                points = tuple(sorted(_point(cell.place.get("correct"), cell.estimate) for cell in found))
+                if points:
+                    series.append(Series(words(f"figures.conflict.{prior}", model=model), points))
+        if series:
+            axes = {"across": words("figures.conflict.true_share"), "up": words("figures.accuracy")}
+            yield curves(_name("conflict", panel), _texts(words, "conflict", panel, **axes), series)
+
+
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "position").items():
         rows = []
@@ -164,6 +182,26 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
             texts = _texts(words, "position", panel, across=words("figures.slot"))
             yield heat(_name("position", panel), texts, columns, rows)
+
+
+def _selective(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
+    """Draw risk over coverage, and accuracy over confidence (reliability)."""
+    for panel, models in _panels(cells, "selective").items():
+        risk, reliability = [], []
+        for model, own in models.items():
+            curve = [
+                _point((cell.place.get("slot") or 0) / 100, cell.estimate) for cell in _of(own, "risk_by_coverage")
+            ]
+            means = {cell.place.get("slot"): cell.estimate.value for cell in _of(own, "mean_confidence")}
+            bins = [
+                _point(means.get(cell.place.get("slot")), cell.estimate) for cell in _of(own, "accuracy_by_confidence")
+            ]
+            risk += [Series(model, tuple(sorted(curve)))] if curve else []
+            reliability += [Series(model, tuple(sorted(bins)))] if bins else []
+        for figure, series in (("coverage", risk), ("reliability", reliability)):
+            if series:
+                axes = {axis: words(f"figures.{figure}.{axis}") for axis in ("across", "up")}
+                yield curves(_name(figure, panel), _texts(words, figure, panel, **axes), series)
 
 
 def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:

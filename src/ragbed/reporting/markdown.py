@@ -35,7 +35,7 @@ def write(report: Report) -> str:
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
-        "Rates are per cent of n, failures included, with 95 % intervals by question.",
+        "Rates are percentages of n, including failed calls, with 95% intervals clustered by question.",
         f"\\* fewer than {FEW} cases. † comparable with the paper: the same files, document layout and scoring.",
         *([read_words("en")("page.printed")] if report.has_printed else []),
         "",

@@ -36,6 +36,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
             sentences = [*_sentences(row, _noise_cells(cells, track, row), words)]
             if not sentences:
                 continue
+            sentences += _threshold(cells, track, model, lang, words)
             if len(plain) > 1:
                 sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
@@ -81,6 +82,21 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
 
 
+def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: Locale) -> Iterator[str]:
+    """Recommend a threshold for the confidence of answers, if a run measures it."""
+    selective = [
+        cell
+        for cell in cells
+        if (cell.table, cell.track, cell.key.model, cell.key.lang) == ("selective", track, model, lang)
+    ]
+    known = [cell for cell in selective if cell.estimate.metric == "threshold_at_5" and cell.estimate.value is not None]
+    for best in known[:1]:
+        same = (cell for cell in selective if (cell.key, cell.place) == (best.key, best.place))
+        values = {cell.estimate.metric: cell.estimate.value or 0.0 for cell in same}
+        threshold, coverage = f"{values['threshold_at_5']:.2f}", _percent(values["coverage_at_5"])
+        yield words("summary.threshold", threshold=threshold, coverage=coverage)
+
+
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
     """Compare the accuracy at the lowest and highest noise ratios. Only a significant change is given a direction."""
     points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
@@ -114,8 +130,8 @@ def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
 
 
 def _percent(value: float) -> str:
-    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0 % and 100 %."""
+    """Return a share as a whole percentage. Only exactly 0 and 1 are shown as 0% and 100%."""
     rounded = round(100 * value)
     if rounded == 0 and value > 0:
-        return "< 1 %"
-    return "> 99 %" if rounded == 100 and value < 1 else f"{rounded} %"
+        return "<1%"
+    return ">99%" if rounded == 100 and value < 1 else f"{rounded}%"

@@ -29,6 +29,7 @@ PAPER_DATA = {
 }
 _Keyed = TypeVar("_Keyed", Cell, ClaimEvidence)
 PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
+_PRIOR = "_prior_"  # Precedes the prior in the names of conflict metrics.
 _DIFFERENCES = ("_gap", "_gain")  # Suffixes of metrics that compare two conditions.
 
 
@@ -148,7 +149,11 @@ def make_report(
     errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(causes))
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
-    tables = [_arrange(name, columns, shown, track) for name, columns in _layout(shown)]
+    common = [cell for cell in named if cell.track == track and cell.scope == "common"]
+    tables = [
+        _arrange(name, columns, common if name == "conflict common" else shown, track)
+        for name, columns in _layout(shown)
+    ]
     tables.append(_arrange_judged(_with_judges_named(named)))
     # Claims are checked with model strings, which distinguish language models from baselines.
     findings = [
@@ -185,10 +190,32 @@ _STRATEGIES = (
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
 _RETRIEVAL = _columns(
-    "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
+    "retrieval_recall ndcg mrr recall_at_k precision_at_k "
+    "retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
+_CONFLICT = (
+    *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
+    *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
+    *_columns("flip_point", is_share=False),
+)
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
+_SEARCH = (
+    *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
+    *_columns("search_recall"),
+    *_columns("tokens_per_correct dollars_per_correct", is_share=False),
+)
+_SEARCHES = (
+    *_columns("searches", is_share=False),
+    *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
+    *_columns("never_searched stopped_early searched_too_long search_limit"),
+    *_columns("poor_query found_but_ignored trusted_false"),
+)
+_SELECTIVE = (
+    *_columns("coverage_at_5"),
+    *_columns("threshold_at_5 aurc brier", is_share=False),
+    *_columns("no_confidence"),
+)
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -210,12 +237,19 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "integration parts", _PARTS
     yield "counterfactual", _COUNTERFACTUAL
     yield "counterfactual true", _COUNTERFACTUAL
+    yield "conflict", _CONFLICT
+    yield "conflict common", _CONFLICT
+    shares = sorted({cell.place.get("correct") or 0.0 for cell in cells if cell.table == "conflict"})
+    yield "conflict prior", tuple(TableColumn(f"{share:.3g}", "accuracy", share) for share in shares)
     yield "closed-book", _CLOSED
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "search", _SEARCH
+    yield "search turns", _SEARCHES
+    yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
@@ -237,9 +271,8 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     found: dict[tuple[TrialGroup, int | None, str], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
         if cell.table == source and (place := _place(cell, name)) is not None:
-            # The columns are numbers of documents in one table and noise ratios in the others.
-            at = float(cell.place.get("k") or 0) if name == "noise length" else cell.place.get("noise")
-            found.setdefault((cell.key, *place), {})[cell.estimate.metric, at] = cell.estimate
+            metric = cell.estimate.metric.partition(_PRIOR)[0] if name == "conflict prior" else cell.estimate.metric
+            found.setdefault((cell.key, *place), {})[metric, _column_of(cell, name)] = cell.estimate
     if name not in PAPER_DATA:  # Omit columns without measurements.
         metrics = {metric for row in found.values() for metric, _ in row}
         columns = tuple(column for column in columns if column.metric in metrics)
@@ -335,15 +368,28 @@ def _judged_condition(cell: Cell) -> str:
     return ", ".join([cell.table, *shown, cell.track])
 
 
+def _column_of(cell: Cell, table: str) -> float | None:
+    """Return a cell's column: a number of documents, a share of true documents or, in most tables, a noise ratio."""
+    if table == "noise length":
+        return float(cell.place.get("k") or 0)
+    return cell.place.get("correct") if table == "conflict prior" else cell.place.get("noise")
+
+
 def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
     arm, true = cell.place.get("arm"), cell.place.get("correct")
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
         return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+    if table in ("search", "search turns"):
+        return cell.place.get("k"), arm or ""
+    if table == "conflict prior":
+        prior = cell.estimate.metric.partition(_PRIOR)[2]
+        return (cell.place.get("k"), f"prior={prior}") if prior and true is not None else None
     if table == "counterfactual true":
         return (cell.place.get("k"), f"true={true:.3g}") if true and not arm else None
-    return None if arm or true else (cell.place.get("k"), "")
+    is_summary = true is None if table.startswith("conflict") else not true
+    return None if arm or not is_summary else (cell.place.get("k"), "")
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:

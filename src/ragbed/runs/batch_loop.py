@@ -10,8 +10,8 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -19,11 +19,13 @@ import msgspec
 from ragbed.models.base import Batching
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
+from ragbed.runs.batch_budget import BatchBudget
 from ragbed.runs.cache import key_of
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.follow_ups import Call, FollowUps, SentCall
 from ragbed.runs.multi_call import Called
-from ragbed.runs.store import BATCH, SAVE_BATCH, CallRequest, StoredBatch
+from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, CallRequest, StoredBatch
 from ragbed.schema import Completion
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
@@ -35,8 +37,6 @@ _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum downloads of results that lack lines
 _FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
-_BYTES_PER_TOKEN = 3  # bytes per token of a prompt, to estimate the maximum cost of a batch
-_DEFAULT_MAX_TOKENS = 4_096
 
 
 @dataclass
@@ -46,7 +46,6 @@ class _OpenBatch:
     stored: StoredBatch
     requests: list[CallRequest]
     remote: RemoteBatch | None = None
-    reserved: list[dict[str, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -60,13 +59,13 @@ class BatchLoop(CallLoop):
         self._batching = cast("Batching", self.model)
         self._service = self._batching.open_batches()
         self._max_lines = self._service.max_lines
+        self._follow_ups = FollowUps(self._batching, {})
         self._open: list[_OpenBatch] = []
         self._expired: Counter[tuple[int, int]] = Counter()
         self._ended: set[tuple[int, int]] = set()
         self._refused: str | None = None
         self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
-        self._reserving: list[_OpenBatch] = []
-        self._waits_for_budget = False  # until the batches of other models release theirs
+        self._budget = BatchBudget(self.session.budget, self.model.name)
 
     async def run(self) -> None:
         """Collect batches from earlier sessions, then submit all pending cases and collect their results.
@@ -77,6 +76,7 @@ class BatchLoop(CallLoop):
         if self.session.rule is not None:
             self._read_pending()  # creates the order that the rule needs
             self.session.rule.begin(self.session.store, self.number)
+        self._restore_follow_ups()
         try:
             for stored in self.session.store.batches(self.number):
                 await self._resume(stored)
@@ -84,7 +84,7 @@ class BatchLoop(CallLoop):
                 await self._submit_all()
                 if self._open:
                     await self._collect(await self._wait_for_one())
-                elif self._waits_for_budget:
+                elif self._budget.waits:
                     await asyncio.sleep(_FIRST_POLL_S)
                 else:
                     break
@@ -94,9 +94,26 @@ class BatchLoop(CallLoop):
                 "progress continue at the provider. Rerun the same command with the same output folder to resume."
             ) from None
         finally:
-            self._abandon_reservations()
+            self._budget.abandon()
         if self._refused is not None:
-            raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
+            raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
+
+    def _restore_follow_ups(self) -> None:
+        """Read what earlier sessions have learned, and the calls that they left to be sent again."""
+        store, model = self.session.store, self._batching
+        for batch in store.batches(self.number, collected=True):
+            model.negotiation.learned |= batch.learned
+            model.limit.thinks |= batch.thinks
+        waiting = {
+            call: again
+            for call, again in store.follow_ups(self.number).items()
+            if not store.has_response(self.number, *call)
+        }
+        self._follow_ups = FollowUps(model, waiting)
+        if self.session.budget is not None:
+            for again in waiting.values():
+                if again.first is not None:
+                    self.session.budget.pay(self.model.name, again.first)
 
     # Methods that submit batches.
 
@@ -121,67 +138,63 @@ class BatchLoop(CallLoop):
         """Return the next requests, up to the limits of the provider and the budget; store cached responses."""
         busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
         requests: list[CallRequest] = []
-        reserved: list[dict[str, int]] = []
-        size = 0
-        self._waits_for_budget = False
-        for request in self._read_pending():
-            rule, call = self.session.rule, (request.number, request.repeat)
-            if len(requests) >= self._most_lines() or (rule is not None and rule.is_over(self.model.name)):
+        limits: list[int] = []
+        key, learned, size = secrets.token_hex(8), dict(self._batching.negotiation.learned), 0
+        self._budget.waits = False
+        for request in self._read_wanted():
+            call = (request.number, request.repeat)
+            if len(requests) >= self._most_lines():
                 break
             if call in busy or call in self._ended or await self._use_cache(request):
                 continue
-            body = self.model.request(request.case)
-            usage = _largest_usage(body)
-            is_full = size + len(body) + 1_000 > self._service.max_bytes
-            if is_full or not self._reserve(usage, is_first=not requests and not self._open):
+            limit = self._follow_ups.limit_of(call)
+            body = self._batching.batch_request(request.case, limit, learned)
+            size += len(body) + 1_000
+            is_first = not requests and not self._open
+            if size > self._service.max_bytes or not self._budget.reserve(key, body, is_first=is_first):
                 break
             requests.append(request)
-            reserved.append(usage)
-            size += len(body) + 1_000
+            limits.append(limit)
         if not requests:
             return None
-        key = secrets.token_hex(8)
         calls = [(request.number, request.repeat) for request in requests]
-        batch = _OpenBatch(StoredBatch(key, self.number, time.time(), len(calls), calls), requests, None, reserved)
-        self._reserving.append(batch)
-        return batch
+        stored = StoredBatch(key, self.number, time.time(), len(calls), calls, limits=limits, learned=learned)
+        return _OpenBatch(stored, requests)
+
+    def _read_wanted(self) -> Iterator[CallRequest]:
+        """Yield the pending calls; once the rule is met, only those that were already made and are sent again."""
+        rule = self.session.rule
+        for request in self._read_pending():
+            if rule is not None and rule.is_over(self.model.name):
+                if not self._follow_ups.waiting:
+                    return
+                if (request.number, request.repeat) not in self._follow_ups.waiting:
+                    continue
+            yield request
 
     def _most_lines(self) -> int:
         if self.session.rule is None:
             return self._max_lines
         return min(self._max_lines, max(_FIRST_MONITORED, self.progress.done // 2))
 
-    def _reserve(self, usage: dict[str, int], *, is_first: bool) -> bool:
-        budget = self.session.budget
-        if budget is None or budget.reserve(self.model.name, usage, is_last_chance=is_first):
-            return True
-        self._waits_for_budget = is_first and not budget.is_denied
-        return False
-
-    def _abandon_reservations(self) -> None:
-        budget = self.session.budget
-        if budget is not None:
-            for usage in (usage for batch in self._reserving for usage in batch.reserved):
-                budget.abandon(self.model.name, usage)
-
     async def _use_cache(self, request: CallRequest) -> bool:
         found, key = self._find_cached(self.model.request(request.case), request.repeat)
         if found is None:
             return False
         await self._finish(request, Called(found, key, cached=True))
+        await self._forget((request.number, request.repeat))
         return True
 
     async def _save(self, batch: _OpenBatch, state: str) -> None:
         batch.stored = msgspec.structs.replace(batch.stored, state=state)
         row = (f"{BATCH}{batch.stored.key}", msgspec.json.encode(batch.stored).decode())
-        await self.session.writer.put(SAVE_BATCH, row)
+        await self.session.writer.put(NOTE, row)
 
     async def _create(self, batch: _OpenBatch) -> None:
         """Create a batch; if it is unclear whether it was created, look it up before trying again."""
         stored = batch.stored
         lines = [
-            BatchLine(f"{stored.key}-{place}", self.model.request(request.case))
-            for place, request in enumerate(batch.requests)
+            BatchLine(f"{stored.key}-{place}", self._sent(batch, place).body) for place in range(len(batch.requests))
         ]
         for attempt in range(_MAX_CREATIONS):
             try:
@@ -197,11 +210,18 @@ class BatchLoop(CallLoop):
                 await self._adopt(batch, remote)
                 return
 
+    def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
+        """Return a call as it was sent; batches of earlier versions had the first limit."""
+        request, stored = batch.requests[place], batch.stored
+        limit = stored.limits[place] if stored.limits else self._batching.limit.first
+        body = self._batching.batch_request(request.case, limit, stored.learned)
+        return SentCall(stored.key, (request.number, request.repeat), request.case, limit, body)
+
     async def _adopt(self, batch: _OpenBatch, remote: str) -> None:
         batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.tell(f"{self.model.name}: {len(batch.requests):,} requests are in batch {remote}.")
+        self.tell(f"{self.model.name}: submitted {len(batch.requests):,} requests in batch {remote}.")
 
     async def _find(self, stored: StoredBatch) -> str | None:
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
@@ -222,9 +242,11 @@ class BatchLoop(CallLoop):
 
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
         """Give all open cases of a batch an error, which a rerun repeats, and close the batch."""
+        done = failed(failure)
         for request in batch.requests:
-            if (request.number, request.repeat) not in self._ended:
-                await self._finish(request, self._called(request, failed(failure)))
+            call = (request.number, request.repeat)
+            if call not in self._ended:
+                await self._end(request, self._follow_ups.finish(call, done), done)
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
@@ -238,15 +260,13 @@ class BatchLoop(CallLoop):
             if self.session.store.has_response(self.number, number, repeat):  # it was stored before the session ended
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
-        self._reserving.append(batch)
-        if self.session.budget is not None:
-            batch.reserved = [_largest_usage(self.model.request(request.case)) for request in requests]
-            for usage in batch.reserved:
-                self.session.budget.reserve(self.model.name, usage, is_forced=True)
+        self._budget.restore(stored.key, [self._sent(batch, place).body for place in range(len(requests))])
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.tell(f"{self.model.name}: looking for a batch of {stored.count:,} requests that was not confirmed.")
+        self.tell(
+            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed."
+        )
         remote = await self._find(stored)
         if remote is None:
             await self._create(batch)
@@ -266,7 +286,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.tell(f"{self.model.name}: {done:,} of {total:,} requests in batches are done.")
+                self.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -301,12 +321,9 @@ class BatchLoop(CallLoop):
             return
         results = await self._download(batch, remote)
         for place, request in enumerate(batch.requests):
-            if (request.number, request.repeat) in self._ended:
-                continue
-            completion = self._read(request, results.get(f"{batch.stored.key}-{place}"))
-            if completion is not None:
-                self._call_log.add(completion)
-                await self._finish(request, self._called(request, completion))
+            sent = self._sent(batch, place)
+            if sent.call not in self._ended and not self._follow_ups.is_read(sent):
+                await self._take(request, sent, results.get(f"{batch.stored.key}-{place}"))
         self._open.remove(batch)
         self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
         await self._close(batch)
@@ -326,50 +343,61 @@ class BatchLoop(CallLoop):
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
             self.tell(
-                f"{self.model.name}: batch {remote.id} has {foreign:,} results of unknown requests and {double:,} "
-                "repeated ones, which are ignored."
+                f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
+                f"{double:,} duplicate results, which are ignored."
             )
         return found
 
-    def _read(self, request: CallRequest, result: LineResult | None) -> Completion | None:
-        """Return the outcome for a line, or None if it has expired and will be sent again."""
+    async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
+        """Store the outcome for a line, or note that its call has to be sent again."""
         if result is None:
-            return failed(Failure("protocol", "the results of the batch have no line for this case", again=True))
-        if result.is_expired:
-            key = (request.number, request.repeat)
-            self._expired[key] += 1
-            if self._expired[key] < _MAX_EXPIRED:
-                return None
-            return failed(Failure("timeout", f"the case expired in {_MAX_EXPIRED} batches"))
-        if result.body is None:
-            return failed(result.failure or Failure("server", "the batch has no response"))
-        try:
-            completion = self._batching.parse(result.body, request.case)
-        except Failure as failure:
-            return failed(failure, 1, Counter({**(failure.usage or {}), "batch": 1}) if failure.usage else None)
-        usage = None if completion.usage is None else {**completion.usage, "batch": 1}
-        return msgspec.structs.replace(completion, usage=usage)
+            response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
+        elif result.is_expired:
+            self._expired[sent.call] += 1
+            if self._expired[sent.call] < _MAX_EXPIRED:
+                return
+            response = Failure("timeout", f"the case expired in {_MAX_EXPIRED} batches")
+        else:
+            response = (
+                result.body or result.failure or Failure("server", "the batch contains no response for this case")
+            )
+        last = self._follow_ups.read(sent, response)
+        if last is None:
+            await self._note_follow_up(sent)
+            return
+        self._call_log.add(last)
+        completion = self._follow_ups.conclude(sent, last)
+        if completion is not None:
+            await self._end(request, completion, last)
+            return
+        if self.session.budget is not None:
+            self.session.budget.pay(self.model.name, last)
+        await self._note_follow_up(sent)
 
-    def _called(self, request: CallRequest, completion: Completion) -> Called:
-        key = key_of(self.model.name, self.identity, self.model.request(request.case), request.repeat)
-        return Called(self._account(key, completion), key)
+    async def _note_follow_up(self, sent: SentCall) -> None:
+        again = msgspec.json.encode(self._follow_ups.waiting[sent.call]).decode()
+        await self.session.writer.put(NOTE, (self._key_of(sent.call), again))
+
+    def _key_of(self, call: Call) -> str:
+        return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
+
+    async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
+        """Store the outcome of a call; only its last response is still to be paid."""
+        body = self.model.request(request.case)
+        key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
+        await self._finish(request, Called(self._account(key, completion, last), key))
+        await self._forget((request.number, request.repeat))
+
+    async def _forget(self, call: Call) -> None:
+        if self._follow_ups.waiting.pop(call, None) is not None:
+            await self.session.writer.put(FORGET, (self._key_of(call),))
 
     async def _finish(self, request: CallRequest, called: Called) -> None:
         self._ended.add((request.number, request.repeat))
         await self._settle(self._store(request, called))
 
     async def _close(self, batch: _OpenBatch) -> None:
-        self._reserving.remove(batch)
-        if self.session.budget is not None:
-            for usage in batch.reserved:
-                self.session.budget.release(self.model.name, usage)
-        batch.stored = msgspec.structs.replace(batch.stored, calls=[])
+        self._budget.release(batch.stored.key)
+        learned, thinks = dict(self._batching.negotiation.learned), self._batching.limit.thinks
+        batch.stored = msgspec.structs.replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
         await self._save(batch, "collected")
-
-
-def _largest_usage(body: bytes) -> dict[str, int]:
-    """Estimate the maximum number of tokens that a request can use."""
-    fields = msgspec.json.decode(body, type=dict[str, object])
-    limits: Sequence[object] = [fields.get(name) for name in ("max_completion_tokens", "max_tokens")]
-    most = next((limit for limit in limits if isinstance(limit, int)), _DEFAULT_MAX_TOKENS)
-    return {"in": len(body) // _BYTES_PER_TOKEN + 1, "out": most, "batch": 1}

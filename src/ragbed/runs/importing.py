@@ -69,15 +69,17 @@ class AnswerSource(ABC):
 class Imported:
     """The counts of an import.
 
-    `failed` of the matched entries are failed calls. `other_labels` of `labels` differ from our reading of the original
-    scorer. `other_documents` counts responses to documents other than the profile's. `problems` has every entry
-    that was not matched, with file and location.
+    `failed` of the matched entries are failed calls; `truncated` and `filtered` count these outcomes. `other_labels` of
+    `labels` differ from our reading of the original scorer. `other_documents` counts responses to documents other than
+    the profile's. `problems` has every entry that was not matched, with file and location.
     """
 
     planned: int = 0
     matched: int = 0
     missing: int = 0
     failed: int = 0
+    truncated: int = 0
+    filtered: int = 0
     problems: list[str] = field(default_factory=list)
     labels: int = 0
     other_labels: int = 0
@@ -109,7 +111,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
 def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int], imported: Imported) -> None:
     (model,) = store.add_models([(source.model, source.identity)])
     answers = dict(_read_answers(source, imported))
-    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for it")
+    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for this case")
     for case in source.cases().values():
         if not case.feasible:
             continue
@@ -121,7 +123,9 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
         else:
             completion = answer.completion
             imported.matched += 1
-            imported.failed += completion.outcome != "ok"
+            imported.failed += completion.outcome == "error"
+            imported.truncated += completion.outcome == "truncated"
+            imported.filtered += completion.outcome == "filtered"
             _compare(answer, imported)
         row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
@@ -138,7 +142,7 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
                 answer = source.match(entry)
                 name = answer.case.case
                 if name in seen:
-                    raise Unmatched(f"{name} is answered on an earlier line")
+                    raise Unmatched(f"{name} was already answered on an earlier line")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:

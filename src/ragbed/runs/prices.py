@@ -1,7 +1,8 @@
 """Determine the cost of calls, as reported by the server or from the token prices in an offline price list.
 
 Usage holds a call's tokens: `in` and `out`; `cached` and `written`, parts of `in` that were read from or written to
-the provider's prompt cache; `reasoning`, a part of `out`. `cost` is what the server reports, in units of 10⁻¹² dollars.
+the provider's prompt cache; `written_1h`, the part of `written` that is cached for an hour; `reasoning`, a part of
+`out`. `cost` is what the server reports, in units of 10⁻¹² dollars.
 `batch` is 1 for a call in a provider batch. All amounts are exact decimals.
 """
 
@@ -22,10 +23,12 @@ Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one 
 COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
 # Provider names in the price list that differ from the first part of a model string.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
+_HALVED = ("openai", "azure", "anthropic")  # providers whose batches cost half, also where the list has no such price
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",
     "written": "cache_write_tokens",
+    "written_1h": "cache_write_1h_tokens",
     "out": "output_tokens",
     "reasoning": "output_reasoning_tokens",
 }
@@ -46,19 +49,22 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     except ImportError:
         return None
 
-    def price(usage: TokenUsage) -> Decimal:
-        # A server may report a part that is larger than the whole, which the price list rejects.
-        whole = {"cached": "in", "written": "in", "reasoning": "out"}
-        counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
-        if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
-            counts.pop("written", None)
+    def listed(counts: TokenUsage, context: dict[str, str] | None) -> Decimal:
         return calc_price(
             Usage(**{_TOKENS[key]: count for key, count in counts.items()}),
             model_ref=name,
             provider_id=_LISTED_AS.get(provider, provider),
             genai_request_timestamp=at,
-            price_context={"processing": "batch"} if usage.get("batch") else None,
+            price_context=context,
         ).total_price
+
+    def price(usage: TokenUsage) -> Decimal:
+        counts = _consistent(usage)
+        full = listed(counts, None)
+        if not usage.get("batch"):
+            return full
+        batched = listed(counts, {"processing": "batch"})
+        return full / 2 if batched == full and provider in _HALVED else batched
 
     try:
         price({"in": 1, "out": 1})
@@ -67,13 +73,23 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     return price
 
 
+def _consistent(usage: TokenUsage) -> dict[str, int]:
+    """Return the tokens of a call; a server may report a part that is larger than the whole, which has no price."""
+    whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
+    counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
+    if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):
+        for key in ("written", "written_1h"):
+            counts.pop(key, None)
+    return counts
+
+
 def need_price(model: str) -> Price:
     """Return a model's price, or raise a UsageError if it is unknown."""
     price = find_price(model)
     if price is None:
         raise UsageError(
-            f"`budget`: the price of {model} is unknown. A budget needs a model of the price list "
-            "(pip install 'ragbed[prices]'), e.g. openai/gpt-4o-mini."
+            f"`budget`: the price of {model} is unknown. A budget requires a model on the price list (pip install "
+            "'ragbed[prices]'), e.g. openai/gpt-4o-mini."
         )
     return price
 

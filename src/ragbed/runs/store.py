@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
@@ -33,17 +33,22 @@ from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
 __all__ = [
+    "ANSWERED",
     "BATCH",
     "COUNT_CASES",
+    "FOLLOW_UP",
+    "FORGET",
+    "FORGET_TURNS",
     "INTEND",
     "LOSE",
     "NOTE",
     "RECORD",
-    "SAVE_BATCH",
     "CallRequest",
+    "FollowUp",
     "RunStore",
     "StoredBatch",
     "StoredResult",
+    "StoredTurn",
     "open_store",
 ]
 
@@ -98,8 +103,14 @@ _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELE
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
+TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
+# Removes the intent of a call whose response is stored as a turn, and the turns of a finished episode.
+ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
+  WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
+FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
-SAVE_BATCH = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
+FORGET = "DELETE FROM meta WHERE key = ?"
 
 
 class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,6 +123,35 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     calls: list[tuple[int, int]] = []  # case number and repeat of each call; empty once all results are stored
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
+    limits: list[int] = []  # token limit of each call; empty once all results are stored
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters; once collected, also what its results showed
+    thinks: bool = False  # whether the model has been seen to think
+
+
+class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that has to be sent again in a later batch.
+
+    Attributes:
+        max_tokens: Its token limit.
+        first: The truncated response, if the limit was raised.
+        rejections: How often the server has rejected the call.
+        after: Key of the last batch with the call, whose results need not be read again.
+        learned: Changed parameters, as the server requires them.
+    """
+
+    max_tokens: int
+    first: Completion | None = None
+    rejections: int = 0
+    after: str = ""
+    learned: dict[str, dict[str, Any] | None] = {}
+
+
+class StoredTurn(msgspec.Struct, frozen=True):
+    """A turn of an unfinished episode: its response, the hash of its request, and whether it came from the cache."""
+
+    completion: Completion
+    request: str
+    cached: bool
 
 
 @dataclass(frozen=True)
@@ -121,6 +161,15 @@ class CallKey:
     model: int
     number: int
     repeat: int
+
+    def turn_key(self, turn: int) -> str:
+        """Return the key under which a turn is stored; keys are sorted by turn."""
+        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
+
+    def turn_range(self) -> tuple[str, str]:
+        """Return the limits between which all turn keys of the call lie."""
+        prefix = f"{TURN}{self.model}.{self.number}.{self.repeat}."
+        return prefix, f"{prefix}~"
 
 
 @dataclass(frozen=True)
@@ -191,7 +240,7 @@ class RunStore:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases have the name {twice}; give the datasets different names.") from None
+                raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
             if len(self._fresh) < _MAX_FRESH:
                 last = self.last_case()
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
@@ -237,7 +286,7 @@ class RunStore:
             DataError: The file contains something other than a number.
         """
         value = self._meta("session").get("", "0")
-        return self._parse(value, f"the number of the session, {value[:20]!r},")
+        return self._parse(value, f"the session number {value[:20]!r}")
 
     def _parse(self, number: str, what: str) -> int:
         if not (number.isdecimal() and len(number) <= _MAX_DIGITS):
@@ -255,8 +304,8 @@ class RunStore:
         for name, identity in models:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
-                now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
+                now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
             # If the identity was unknown in the first session and is now reported, accept it.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -310,8 +359,12 @@ class RunStore:
 
     # Methods for reading.
 
-    def batches(self, model: int | None = None) -> list[StoredBatch]:
-        """Return the provider batches in progress, for one model or all, in order of creation.
+    def batches(self, model: int | None = None, *, collected: bool = False) -> list[StoredBatch]:
+        """Return the provider batches, for one model or all, in order of creation.
+
+        Args:
+            model: The model's number; None for all.
+            collected: Whether to return those that are collected, instead of those in progress.
 
         Raises:
             DataError: A batch is damaged.
@@ -322,8 +375,42 @@ class RunStore:
                 found.append(msgspec.json.decode(text, type=StoredBatch))
             except msgspec.MsgspecError:
                 raise self.damaged(f"batch {key[:20]}") from None
-        in_progress = [batch for batch in found if batch.state != "collected" and model in (None, batch.model)]
-        return sorted(in_progress, key=lambda batch: batch.created)
+        wanted = [one for one in found if (one.state == "collected") == collected and model in (None, one.model)]
+        return sorted(wanted, key=lambda batch: batch.created)
+
+    def follow_ups(self, model: int | None = None) -> dict[tuple[int, int], FollowUp]:
+        """Return the calls to send again in later batches, by case number and repeat.
+
+        Raises:
+            DataError: A call is damaged.
+        """
+        found = {}
+        for key, text in self._meta(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.").items():
+            try:
+                number, repeat = map(int, key.split(".")[-2:])
+                found[number, repeat] = msgspec.json.decode(text, type=FollowUp)
+            except (msgspec.MsgspecError, ValueError):
+                raise self.damaged(f"call {key[:20]}") from None
+        return found
+
+    def turns(self, model: int) -> dict[tuple[int, int], list[StoredTurn]]:
+        """Return the turns of a model's unfinished episodes, by case number and repeat.
+
+        Raises:
+            DataError: A turn is damaged.
+        """
+        found: dict[tuple[int, int], list[StoredTurn]] = {}
+        for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
+            try:
+                number, repeat, turn = map(int, key.split("."))
+                stored = msgspec.json.decode(text, type=StoredTurn)
+            except (ValueError, *MALFORMED_JSON):
+                raise self.damaged(f"turn {key[:40]}") from None
+            turns = found.setdefault((number, repeat), [])
+            if turn != len(turns):
+                raise self.damaged(f"turn {key[:40]}")
+            turns.append(stored)
+        return found
 
     def models(self) -> dict[int, tuple[str, str]]:
         """Return the name and identity of every model, by number."""
@@ -442,6 +529,11 @@ class RunStore:
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
         return bool(list(self.read(query, (model, number, repeat))))
 
+    def has_result(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result, which may be an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ?"
+        return bool(list(self.read(query, (model, number, repeat))))
+
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
@@ -553,7 +645,9 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
 def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
     return DataError(
         path,
-        f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
-        "Rerun the command that created the run to repeat the lost calls; to read the run as it is, "
-        "delete the file `acknowledged` beside it",
+        (
+            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. To "
+            "repeat the lost calls, rerun the command that created the run; to read the run as it is, delete the "
+            "file `acknowledged` beside it"
+        ),
     )

@@ -9,15 +9,18 @@ import msgspec
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Step
 from ragbed.scoring import score_outcome
-from ragbed.scoring.citations import score_citations
-from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 
-_BILLING = ("cached", "written", "cost", "batch")
+_BILLING = ("cached", "written", "written_1h", "cost", "batch")
 # Encoders for `canonical` and other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
 # Lines in case files omit the same defaults.
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
+_OMITTED_DEFAULTS = {
+    "rotation": 0,
+    "tools": False,
+    **dict.fromkeys(("event", "reason", "corpus", "relevant", "dial", "twin", "rgb_answer")),
+}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
@@ -68,16 +71,16 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 
 
 def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the scores for all tracks, retrieval and citations, or None if there is no response."""
+    """Return the scores of all tracks and of none, or None if there is no response."""
     values = score_outcome(case, completion)
-    if values is None:
-        return None
-    values |= score_retrieval(case, completion)
-    return values | score_citations(case, completion, refused=values.get("refused") is True)
+    return None if values is None else values | score_untracked(case, completion, values)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
+    for name in ("calls", "searches", "protocol"):  # only of episodes
+        if getattr(step, name):
+            fields[name] = getattr(step, name)
     if canonical:
         return fields | {"usage": without_billing(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}

@@ -19,9 +19,7 @@ from ragbed.synth.phrase_banks import ASK, FACT, load_banks
 from ragbed.synth.spec import SynthSpec
 from ragbed.synth.templates import Template
 from ragbed.synth.validation import is_valid
-
-# How far the false answer is from the true one, in the order of the bank's columns.
-STRENGTHS = ("subtle", "plausible", "blatant")
+from ragbed.testbeds.conflict import STRENGTHS
 
 _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
@@ -33,7 +31,7 @@ _CORE_TOKENS = 25
 
 
 class Fact(NamedTuple):
-    """A line in the fact bank: the kind, the subject, the aliases of the answer, and one false answer per strength."""
+    """A line in the fact bank: the kind, the subject, the aliases of the answer, and a false answer per strength."""
 
     kind: str
     subject: str
@@ -63,7 +61,9 @@ def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
         item = _write_item(spec, key, fact, strength)
         if is_valid(item):
             return item
-    raise AssertionError(f"no valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}")
+    raise AssertionError(
+        f"could not generate a valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}"
+    )
 
 
 def _write_item(spec: SynthSpec, key: Key, fact: Fact, strength: int) -> Item:

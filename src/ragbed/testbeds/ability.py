@@ -64,6 +64,11 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
+    @property
+    def accepted_noise(self) -> str:
+        """The noise ratios that the testbed accepts, in words."""
+        return "only the ratio 1" if self.expect == "refuse" else "ratios below 1"
+
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
         """Return all conditions."""
         conditions = settings.replaced.get(self.name) or self.requested(settings)
@@ -212,8 +217,9 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
     if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
         return list(default)
     if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents
-        smaller = (replace(default[0], docs=docs) for docs in range(default[0].docs, 0, -1))
-        found = list(islice((one for one in smaller if share(one) >= _MIN_FEASIBLE_REPLACEMENT), 1))
+        numbers = range(default[0].docs, 0, -1)
+        fitting = (docs for docs in numbers if share(replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT)
+        found = [replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
     else:
         evidence = median_low([supply.fewest for supply in supplies])
         arm: Arm = "fixed" if evidence == 1 else "related"

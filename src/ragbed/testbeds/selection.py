@@ -11,13 +11,18 @@ from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
+from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions."""
-    chosen = [find_testbed(name) for name in dict.fromkeys(names or DEFAULT_TESTBEDS)]
+    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions.
+
+    `conflict` includes `closed-book`, which measures what the model answers without documents.
+    """
+    needed = ["closed-book"] if names and CONFLICT.name in names else []
+    chosen = [find_testbed(name) for name in dict.fromkeys((*(names or DEFAULT_TESTBEDS), *needed))]
     abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
         if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
@@ -28,7 +33,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add related to `distractors`."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add 'related' to `distractors`."
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
@@ -92,8 +97,8 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
-        f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
+        f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
+        f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."
     )
 
 
@@ -128,7 +133,5 @@ def _where(settings: Settings) -> str:
 
 
 def _allowed_noise(testbeds: Sequence[Ability]) -> str:
-    rules = (
-        f"{bed.name} accepts {'the ratio 1 only' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds
-    )
+    rules = (f"{testbed.name} accepts {testbed.accepted_noise}" for testbed in testbeds)
     return "; ".join(rules) or "closed-book has no documents"

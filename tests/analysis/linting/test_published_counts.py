@@ -6,11 +6,13 @@ counts that look wrong. What the original code puts into prompts is in test_publ
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
+from ragbed.analysis.linting.counts import RuleCount
 from ragbed.analysis.linting.rules import View
 from ragbed.analysis.linting.statistics import Statistics
 from ragbed.data import Dataset
@@ -22,6 +24,7 @@ PINS = {
     "zh_refine": "7a5c7547dcfa1b83429b53a41644453508f820f502d3817312cbf8051afb4563",
 }
 FILES = tuple(PINS)
+DOCUMENTED = Path(__file__).parents[3] / "docs" / "project" / "data" / "lint-counts.csv"
 
 # rule, definition, what is counted, (en_fact, zh_int, zh_refine); None: not counted
 COUNTS: list[tuple[str, str | None, str, tuple[int | None, int | None, int | None]]] = [
@@ -295,3 +298,16 @@ def test_15_numbers_inside_longer_ones_are_14(checked: Checked) -> None:
         "plain": {"hits": 1291, "inside": 14},
         "spaceless": {"hits": 1291, "inside": 16},
     }
+
+
+def test_the_documented_counts_of_published_files_are_right(checked: Checked) -> None:
+    with open(DOCUMENTED, encoding="utf-8", newline="") as source:
+        rows = list(csv.reader(source))[1:]
+    assert {row[0] for row in rows} == set(RULES)
+    for rule, sense, *cells in rows:
+        counts = [check.tally.count(rule, None if sense == "–" else sense) for _, check in checked.values()]
+        assert cells == [_cell(count) for count in counts], (rule, sense)
+
+
+def _cell(count: RuleCount) -> str:
+    return f"{count.items:,} ({count.documents:,})" if count.documents else f"{count.items:,}"

@@ -7,7 +7,8 @@ import pytest
 from ragbed.models.scripted import SCRIPTS
 from tests.analysis.metrics.scripted import SHARES, TRACKS, found
 
-_PROFILES = ("robust", "paper", "code-2023", "code-2024")
+_PAPER, _CODE_2023 = (pytest.param(profile, marks=pytest.mark.slow) for profile in ("paper", "code-2023"))
+_PROFILES = ("robust", _PAPER, _CODE_2023, "code-2024")
 _NOISE = (0, 0.2, 0.4, 0.6, 0.8)
 
 # Each row: oracle, refuser, majority, memory, gullible, echo; what does not depend on where documents stand.
@@ -87,7 +88,7 @@ def test_scripted_models_have_the_expected_metrics(script: str, profile: str, la
 
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("profile", ["robust", "paper"])
+@pytest.mark.parametrize("profile", ["robust", _PAPER])
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
 def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str, lang: str, track: str) -> None:
     cells = found(script, lang, profile)
@@ -115,7 +116,7 @@ def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str,
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("profile", ["code-2023", "code-2024"])
+@pytest.mark.parametrize("profile", [_CODE_2023, "code-2024"])
 @pytest.mark.parametrize(("script", "accuracy"), [("first-doc", (1, 1, 1, 1, 0)), ("last-doc", (1, 1, 1, 1, 1))])
 def test_the_original_order_favours_the_last_document(
     script: str, accuracy: tuple[int, ...], profile: str, lang: str

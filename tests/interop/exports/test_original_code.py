@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from ragbed.models.scripted import ScriptedModel
 from tests.cli.typed import type_command
 
 
@@ -25,7 +28,7 @@ def _totals(folder: Path, data: str, noise: float, docs: int = 5) -> dict[str, o
 def test_totals_equal_those_of_the_original_code(tmp_path: Path) -> None:
     run = _run(tmp_path, "scripted/refuser", "ragbed-mini-en_base", "ragbed-mini-en_fact")
     done = type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
-    assert (done.code, done.err) == (0, f"108 trials of {run} written to {tmp_path / 'results'} as rgb.\n")
+    assert (done.code, done.err) == (0, f"108 trials from {run} written to {tmp_path / 'results'} as rgb.\n")
     refused = _totals(tmp_path / "results", "ragbed-mini-en_base", 1.0)
     assert refused == {"all_rate": 1.0, "noise_rate": 1.0, "tt": 12, "nums": 12}
     assert _totals(tmp_path / "results", "ragbed-mini-en_base", 0.8)["tt"] == 0
@@ -40,7 +43,7 @@ def test_exported_files_can_be_imported(tmp_path: Path) -> None:
     words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
     done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
     assert done.code == 0
-    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files equal code.label."]
+    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files match code.label."]
 
 
 def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
@@ -63,6 +66,30 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
     written = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert {record["id"]: record["ans"] for record in written} == dict(enumerate(notations))
     assert path.read_text("utf-8").splitlines()[0] == json.dumps(written[0], ensure_ascii=False)
+
+
+def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
+    made = ("-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--no-cache")
+    shared = ("--limit", "2", "--profile", "code-2024", "--out")
+    assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
+    assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
+    (path,) = (tmp_path / "results").glob("prediction_*_scripted-oracle_tempnone_noise0.0_passage5_correct0.0.json")
+    words = ("--from", "rgb", "-d", "ragbed-mini-en_base", *shared, str(tmp_path / "back"))
+    assert type_command("import", str(path), *words).code == 0
+    type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
+    assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_only_the_identity_of_an_imported_file_names_its_temperature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def identity(_: ScriptedModel) -> str:
+        return "weights temp copy"
+
+    monkeypatch.setattr(ScriptedModel, "identity", identity)
+    run = _run(tmp_path, "scripted/oracle", "ragbed-mini-en_base")
+    assert type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
+    assert list((tmp_path / "results").glob("prediction_*_scripted-oracle_temp0.0_*"))
 
 
 def test_an_imported_file_is_exported_with_its_name_and_its_bytes(tmp_path: Path) -> None:

@@ -176,11 +176,19 @@ def test_openai_gets_the_parameter_names_of_its_newer_models() -> None:
     assert sent.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
 
 
-@pytest.mark.parametrize(("spec", "is_told"), [("vllm/m", True), ("ollama/m", False)])
-def test_a_server_with_structured_outputs_restricts_a_judge_to_its_choices(spec: str, is_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [("vllm/m", "structured_outputs"), ("ollama/m", "response_format"), ("openai/m", "response_format"),
+     ("deepseek/m", None), ("zhipu/m", None), ("openai-api/t/m", None)],
+)  # fmt: skip
+def test_a_judge_is_restricted_to_its_choices_if_the_server_documents_how(spec: str, field: str | None) -> None:
     sampling = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
-    sent = json.loads(open_model(spec, lambda name: ModelConfig(name, {}, sampling)).request(case()))
-    assert sent.get("structured_outputs") == ({"choice": ["VERDICT: yes", "VERDICT: no"]} if is_told else None)
+    keys = dict.fromkeys(("OPENAI_API_KEY", "DEEPSEEK_API_KEY", "ZHIPU_API_KEY"), KEY) | {"T_BASE_URL": "http://h/v1"}
+    model = open_model(spec, lambda name: ModelConfig(name, keys, sampling))
+    plain = open_model(spec, lambda name: ModelConfig(name, keys))
+    sent = json.loads(model.request(case()))
+    assert sent.keys() - json.loads(plain.request(case())).keys() == ({field} - {None})
+    assert "VERDICT: no" in json.dumps(sent.get(field)) or field is None
 
 
 def test_the_query_of_a_base_url_is_kept() -> None:
@@ -201,7 +209,7 @@ WRONG = {
         "contains characters that are not allowed in an API key",
     ),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
-    "no model": ("openai-api/x", {}, "Write openai-api/<name>/<model>"),
+    "no model": ("openai-api/x", {}, "Use openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
     "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
 }
@@ -217,11 +225,11 @@ def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m), the URL (http://host/v1) and the network."
+        "Check the key (T_API_KEY), the model name (m), the URL (http://host/v1) and the network."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask with curl; docs/how-to/evaluate-your-rag.md describes" in system
-    assert "the model's name" not in system
+    assert "list of documents to https://host/ask; docs/how-to/evaluate-your-rag.md describes" in system
+    assert "the model name" not in system
 
 
 def test_every_provider_can_be_named() -> None:
@@ -249,7 +257,7 @@ def test_http_models_are_quick_to_import() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not the URL of a proxy|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not a valid proxy URL|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 

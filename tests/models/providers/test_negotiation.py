@@ -53,6 +53,17 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
                        '"invalid_parameter_error"'),
         BODY | {"stream": True, "stream_options": {"include_usage": True}},
     ),
+    "DashScope, in Chinese": (
+        400,
+        _OPENAI.format("parameter.enable_thinking必须设置为false才能进行非流式调用", "null", '"invalid_parameter"'),
+        BODY | {"stream": True, "stream_options": {"include_usage": True}},
+    ),
+    "Mistral, an unknown field": (
+        422,
+        '{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","top_p"],'
+        '"msg":"Extra inputs are not permitted","input":1}]},"type":"invalid_request_error","param":null,"code":null}',
+        {"temperature": 0.0, "max_tokens": 256},
+    ),
     "ModelScope": (
         400,
         '{"errors":{"message":"enable thinking can not be support when `stream=False`"},"request_id":"1"}',

@@ -55,6 +55,18 @@ DOCUMENTED: list[tuple[str, dict[str, Any], dict[str, int], list[tuple[int, str]
         [(48, "3"), (2000, "0.3"), (1000, "3.75"), (503, "15")],
     ),
     (
+        "anthropic/claude-sonnet-4-5",
+        {
+            "input_tokens": 48,
+            "cache_read_input_tokens": 2000,
+            "cache_creation_input_tokens": 1000,
+            "cache_creation": {"ephemeral_5m_input_tokens": 400, "ephemeral_1h_input_tokens": 600},
+            "output_tokens": 503,
+        },
+        {"in": 3048, "out": 503, "cached": 2000, "written": 1000, "written_1h": 600},
+        [(48, "3"), (2000, "0.3"), (400, "3.75"), (600, "6"), (503, "15")],
+    ),
+    (
         "gemini/gemini-2.5-flash",
         {"prompt_tokens": 1012, "completion_tokens": 120, "total_tokens": 1832},  # 700 thoughts, only in the total
         {"in": 1012, "out": 820, "reasoning": 700},

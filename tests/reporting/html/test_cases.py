@@ -65,7 +65,9 @@ def test_questions_without_room_are_left_out_and_the_page_says_so(run: Path) -> 
     assert sum(map(len, packed.blocks)) <= 8_000
     assert len(index["trials"]) == 4 * shown
     assert pack_cases([run], [], most_bytes=8_000).index == index
-    assert f"This file contains {shown} of 300 questions" in write_html(make_report(["r"], [], "robust"), packed)
+    assert f"This file contains a random sample of {shown} of 300 questions" in write_html(
+        make_report(["r"], [], "robust"), packed
+    )
 
 
 def test_other_instructions_before_the_same_question_are_another_case(tmp_path: Path) -> None:

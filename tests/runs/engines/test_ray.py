@@ -33,6 +33,7 @@ from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
+from tests.servers.function_model import ModelRequest, function_model
 
 ROOT = Path(__file__).parents[3]
 DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
@@ -88,6 +89,29 @@ def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: No
     assert len(told["here"][2].splitlines()) > 100
 
 
+def _reject_temperature(request: ModelRequest) -> str | tuple[int, object]:
+    message = "Unsupported parameter: 'temperature' is not supported with this model."
+    error = {"message": message, "param": "temperature", "code": "unsupported_parameter"}
+    return (400, {"error": error}) if "temperature" in request.body else "It is unknown."
+
+
+def test_a_monitored_run_stops_there_and_records_what_was_sent(
+    nodes: Nodes, asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, until = str(tmp_path / "run"), ["--until", "noise.accuracy ± 15", "--max-connections", "4"]
+    with function_model(_reject_temperature) as url:
+        monkeypatch.setenv("TEST_BASE_URL", url)
+        done = type_command("run", *asked, "--out", run, *until, "--json", *_on(nodes, *_copies(2)))
+    assert done.code == 0, done.err
+    (model,) = read_status(tmp_path / "run").models
+    assert 0 < model.ok < CASES - 100, "the rest is not sent"
+    assert json.loads(done.out.splitlines()[-1])["until"][0]["state"] == "decided"
+    assert model.sent is not None
+    assert model.sent["body"] == {"model": "m", "max_tokens": 256, "top_p": 1.0}
+    assert model.sent["negotiated"] == "temperature is omitted"
+
+
+@pytest.mark.slow
 def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
@@ -104,6 +128,7 @@ def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_killed_driver_leaves_no_workers_and_its_run_resumes_locally(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
@@ -132,6 +157,7 @@ def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: li
     wait_for("the workers' end", lambda: not worker_processes())
 
 
+@pytest.mark.slow
 def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +165,7 @@ def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     words = ["-m", "python/tests.runs.engines.systems:end_process", *DATA, "--limit", "1", "--max-connections", "1"]
     done = type_command("run", *words, "--out", str(tmp_path / "run"), *_on(nodes))
     assert (done.code, done.out) == (1, "")
-    assert "a worker ended 5 times" in done.err
+    assert "a worker exited 5 times" in done.err
     assert "fewer --replicas" in done.err
     assert "rerun the same command to resume" in done.err
 
@@ -158,6 +184,7 @@ ragbed.__version__ = "0.0.1"
 """
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes: Nodes, tmp_path: Path) -> None:
     """Nodes without a GPU, of which a GPU is requested."""
     (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
@@ -170,9 +197,13 @@ def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes
     assert resumed.code == 0, resumed.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "told"),
-    [(_NO_RAGBED, "the workers have no ragbed"), (_OTHER_RAGBED, f"a worker has ragbed 0.0.1, this is {__version__}")],
+    [
+        (_NO_RAGBED, "ragbed is not installed on the workers"),
+        (_OTHER_RAGBED, f"a worker has ragbed 0.0.1, but this machine has {__version__}"),
+    ],
 )
 def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told: str, tmp_path: Path) -> None:
     run = str(tmp_path / "run")
@@ -186,6 +217,7 @@ def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told
             assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
+@pytest.mark.slow
 def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
     code = "from tests.runs.engines.cluster import Nodes; n = Nodes(); print(n.address, flush=True); input(); n.close()"
     environ = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
@@ -195,7 +227,7 @@ def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
         assert head.stdout is not None
         done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
         head.communicate("\n", timeout=60)
-    assert (done.code, "needs a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
+    assert (done.code, "requires a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
 
 
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
@@ -217,7 +249,7 @@ def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tm
 def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
     done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))
-    assert (done.code, "no node of the cluster has these" in done.err) == (2, True), done.err
+    assert (done.code, "no node in the cluster has that many" in done.err) == (2, True), done.err
     assert not (tmp_path / "run").exists()
 
 
@@ -234,6 +266,7 @@ def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
     assert (done.code, "2.1.0" in done.err, "Install the cluster's versions" in done.err) == (2, True, True), done.err
 
 
+@pytest.mark.slow
 def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
     write_pages(tmp_path / "pages", 40)
     here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
@@ -273,7 +306,7 @@ def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
                 await crew.close()
 
         assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
-    assert "workers differ" in told[0]
+    assert "the workers have different models" in told[0]
 
 
 def _open(nodes: Nodes) -> Engine:
@@ -307,6 +340,7 @@ print(json.dumps([os.environ.get("RAY_AUTH_TOKEN"), os.listdir(os.environ["HOME"
 """
 
 
+@pytest.mark.slow
 def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(nodes: Nodes, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _OWN_CLUSTER],
@@ -333,6 +367,7 @@ def _username_if_another_user_runs_this(process: psutil.Process) -> str:
     return "another" if process.pid == os.getpid() else _username(process)
 
 
+@pytest.mark.slow
 def test_auto_joins_only_a_running_cluster_of_the_same_user(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +382,9 @@ def test_auto_joins_only_a_running_cluster_of_the_same_user(
     assert (
         joined.err == f"{using}ragbed: nowhere does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n"
     )
-    assert (refused.code, f"{nodes.address} has ended or belongs to another user" in refused.err) == (2, True)
-    assert (missing.code, "no Ray cluster was started on this machine" in missing.err) == (2, True)
+    assert (refused.code, f"{nodes.address} is no longer running or belongs to another user" in refused.err) == (
+        2,
+        True,
+    )
+    assert (missing.code, "no Ray cluster is running on this machine" in missing.err) == (2, True)
     assert "Using" not in refused.err + missing.err

@@ -118,10 +118,10 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
         expect(point(page, "known")).to_be_focused()
         page.keyboard.press("k")
         page.keyboard.press("n")
-        page.keyboard.type("no search finds it")
+        page.keyboard.type("not found by search")
         page.keyboard.press("Enter")
         expect(state(page)).to_have_text("rejected")
-        assert "no search finds it" in point(page, "searchable").inner_text()
+        assert "not found by search" in point(page, "searchable").inner_text()
         page.keyboard.press("Enter")
         expect(page.locator(".about")).not_to_contain_text("en-base-0")
         page.keyboard.press("?")
@@ -179,16 +179,18 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
         press(page, f"passages[{place}].text", "Fix")
         page.get_by_role("textbox", name="New value").fill(f"Some say {item.answer[0][0]}.")
         page.get_by_role("button", name="Save").click()
-        expect(page.locator(".notice")).to_contain_text(f"it still contains {item.answer[0][0]}")
+        expect(page.locator(".notice")).to_contain_text(f"the passage still contains {item.answer[0][0]}")
         press(page, "fake[0]", "Fix")
         page.get_by_role("textbox", name="New value").fill("Quentin Harrowgate")
         page.get_by_role("button", name="Save").click()
-        expect(page.locator(".notice")).to_contain_text(f"passages[{place}]: it does not give Quentin Harrowgate")
+        expect(page.locator(".notice")).to_contain_text(
+            f"passages[{place}]: the passage does not give Quentin Harrowgate"
+        )
         press(page, f"passages[{place}].text", "Fix")
         page.get_by_role("textbox", name="New value").fill("Some say Quentin Harrowgate.")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".notice")).not_to_contain_text(f"passages[{place}]")
-        expect(page.locator(".notice")).to_contain_text("it does not give Quentin Harrowgate")
+        expect(page.locator(".notice")).to_contain_text("the passage does not give Quentin Harrowgate")
         press(page, f"passages[{place}].text", "Reject")
         page.get_by_role("button", name="the true answer remains").click()
         expect(point(page, f"passages[{place}].text")).to_contain_text("the true answer remains")
@@ -230,7 +232,7 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
             accept_item(page)
         page.goto(f"{served.origin}/?item=en_base/en-base-0")
         expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all unflagged items")
-        expect(page.locator(".bound-line")).to_contain_text("2 more for ≤ 5.0 %")
+        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0 %")
 
 
 def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:

@@ -106,7 +106,7 @@ def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: B
 
 FACETS = (
     ("Outcome", "error", 1),
-    ("Error kind", "filter", 1),
+    ("Error type", "filter", 1),
     ("Noise", "0.4", 3),
     ("Testbed", "rejection", 3),
     ("Misled", "misled", 1),

@@ -55,10 +55,10 @@ class Scope:
                     seen.add(case.case)
                     yield case
 
-    def folder(self, sampling: Sampling) -> Path:
-        """Return the folder for the judgements. Different instructions or settings use a different folder."""
+    def folder(self, sampling: Sampling, code: str = "") -> Path:
+        """Return the folder for the judgements. Other instructions, settings or code of a judge use another folder."""
         part = " unsure" if self.only_unsure else ""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{part}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 

@@ -14,12 +14,15 @@ from msgspec import structs
 
 from ragbed.analysis.metrics import (
     citations,
+    conflict,
     counterfactual,
     integration,
     knowledge,
     noise,
     rejection,
     retrieval,
+    search,
+    selective,
     strategies,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
@@ -37,14 +40,19 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "rejection": rejection.measure,
     "integration": integration.measure,
     "counterfactual": counterfactual.measure,
+    "conflict": conflict.measure,
     "closed-book": knowledge.measure,
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
+    "search": search.measure,
+    "selective": selective.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
+# The questions on which several models are compared in a table.
+_COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
 # Tables that are also computed separately for questions that a model can and cannot answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
@@ -104,15 +112,19 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the counterfactual cells of several models on questions that all of them know, for a fair comparison."""
+    """Yield cells of several models on the same questions, for a fair comparison.
+
+    These are the questions that all models know for `counterfactual`, and those with the same prior for `conflict`.
+    """
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
     for trials in groups:
         together.setdefault(trials.key[1:], []).append(trials)
     for same_data in together.values():
-        common = common_items(same_data, track) if len(same_data) > 1 else set()
-        for trials in same_data if common else ():
-            part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
-            yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common", alpha=alpha))
+        for table, choose in _COMMON.items() if len(same_data) > 1 else ():
+            common = choose(same_data, track)
+            for trials in same_data if common else ():
+                part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
+                yield from METRICS[table](CellBuilder(table, part, track, "common", alpha=alpha))
 
 
 def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:

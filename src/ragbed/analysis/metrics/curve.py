@@ -85,10 +85,17 @@ def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Fl
 
     *cells, rho = builder.resampled(["auc", "retention", "rho10"], [(point, correct) for point in points], statistic)
     yield from cells
-    bounds = {name: getattr(rho.estimate, name) for name in ("value", "low", "high")}
-    # Bounds past the last ratio are unknown.
-    known = {name: None if bound is None or bound > ratios[-1] + 1e-9 else bound for name, bound in bounds.items()}
-    yield replace(rho, estimate=msgspec.structs.replace(rho.estimate, **known))
+    yield within(rho, ratios[0], ratios[-1])
+
+
+def within(cell: Cell, lowest: float, highest: float) -> Cell:
+    """Return a cell whose value and bounds are left out where they are outside the measured ratios."""
+    bounds = {name: getattr(cell.estimate, name) for name in ("value", "low", "high")}
+    known = {
+        name: None if bound is None or not lowest - 1e-9 <= bound <= highest + 1e-9 else bound
+        for name, bound in bounds.items()
+    }
+    return replace(cell, estimate=msgspec.structs.replace(cell.estimate, **known))
 
 
 def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:

@@ -8,6 +8,7 @@ as corrections (`scoring.original_totals`).
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -21,6 +22,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbeds supported by the original code.
 _TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
+_IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # the identity of a model from an imported file
 
 
 @dataclass
@@ -86,7 +88,7 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
     if skipped:
         written.count -= skipped
         written.notes.append(
-            f"{skipped:,} trials are left out because the original code does not have their conditions."
+            f"{skipped:,} trials were omitted because the original code does not support their conditions."
         )
     return written
 
@@ -100,20 +102,17 @@ class _FileNames:
 
     def of(self, result: StoredResult) -> str:
         case = result.case
-        _, imported, temperature = self.identities[result.model].rpartition("temp ")
+        imported = _IMPORTED.fullmatch(self.identities[result.model]) if result.model.startswith("rgb/") else None
         model = result.model.removeprefix("rgb/") if imported else result.model.replace("/", "-")
+        temperature = imported[1] if imported else self.settings.get("temperature", "0")
         strategy = case.profile.partition(MARK)[2]
         rest = (
-            f"{model}{strategy and f'-{strategy}'}_temp{float(temperature if imported else self._temperature)}"
+            f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
             f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.correct}.json"
         )
         # The original code accepts only six names, so `en_refine` is run as `en`.
         as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"
         return as_run if f"file {as_run}" in self.settings else f"prediction_{case.data}_{rest}"
-
-    @property
-    def _temperature(self) -> str:
-        return self.settings.get("temperature", "0")
 
 
 def _rgb_answer(case: Case) -> object:

@@ -54,6 +54,15 @@ def _gemini_switch(thinking: bool | int) -> Mapping[str, Any]:
     return {"extra_body": {"google": {"thinking_config": {"include_thoughts": True, **budget}}}}
 
 
+def _verdict_schema(choices: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the field for JSON output with one of several verdicts, after the reasons for it."""
+    properties = {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": choices}}
+    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+    }
+
+
 def _flat_effort(effort: str) -> Mapping[str, Any]:
     return {"reasoning_effort": effort}
 
@@ -76,7 +85,8 @@ class CompatibleProvider:
         effort: Fields for `reasoning_effort`.
         seed: The field for `seed_model`.
         max_tokens: The field for the token limit.
-        choices: Fields that restrict the allowed responses; None if the provider has none.
+        choices: Fields that restrict a judge to its verdicts; None if the provider documents no JSON schemas. JSON
+            output without a schema (`json_object`) is not used, because it needs prompts that ask for JSON.
         command: The command that starts a local server.
     """
 
@@ -122,8 +132,8 @@ def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
 def _no_thinking(name: str, thinking: bool | int) -> str:
     option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
     return (
-        f"thinking={option} has no known parameter for {name}. Use `reasoning_effort`, or write the parameter of the "
-        """server in `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}."""
+        f"thinking={option} has no known equivalent for {name}. Use `reasoning_effort`, or set the server's own "
+        'parameter with `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}.'
     )
 
 
@@ -137,15 +147,21 @@ def _served(url: str, name: str, *other_keys: str, **more: Any) -> CompatiblePro
 
 
 COMPATIBLE: dict[str, CompatibleProvider] = {
-    "openai": _served("https://api.openai.com/v1", "OPENAI", max_tokens="max_completion_tokens"),
+    "openai": _served(
+        "https://api.openai.com/v1", "OPENAI", max_tokens="max_completion_tokens", choices=_verdict_schema
+    ),
     "azure": CompatibleProvider(
         "", ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"), "AZURE_OPENAI_ENDPOINT", path="openai/v1",
-        max_tokens="max_completion_tokens",
+        max_tokens="max_completion_tokens", choices=_verdict_schema,
     ),
     "gemini": _served(
-        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI", "GOOGLE_API_KEY", thinking=_gemini_switch
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI", "GOOGLE_API_KEY", thinking=_gemini_switch,
+        choices=_verdict_schema,
     ),
-    "mistral": _served("https://api.mistral.ai/v1", "MISTRAL", thinking=_effort_switch("high"), seed="random_seed"),
+    "mistral": _served(
+        "https://api.mistral.ai/v1", "MISTRAL", thinking=_effort_switch("high"), seed="random_seed",
+        choices=_verdict_schema,
+    ),
     "deepseek": _served("https://api.deepseek.com/v1", "DEEPSEEK", thinking=_type_switch),
     "dashscope": _served(
         "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE", thinking=_enable_switch
@@ -155,10 +171,13 @@ COMPATIBLE: dict[str, CompatibleProvider] = {
     ),
     "siliconflow": _served("https://api.siliconflow.cn/v1", "SILICONFLOW", thinking=_enable_switch),
     "openrouter": _served(
-        "https://openrouter.ai/api/v1", "OPENROUTER", thinking=_reasoning_switch, effort=_nested_effort
+        "https://openrouter.ai/api/v1", "OPENROUTER", thinking=_reasoning_switch, effort=_nested_effort,
+        choices=_verdict_schema,
     ),
-    "together": _served("https://api.together.xyz/v1", "TOGETHER", thinking=_reasoning_switch),
-    "groq": _served("https://api.groq.com/openai/v1", "GROQ", thinking=_effort_switch("default")),
+    "together": _served("https://api.together.xyz/v1", "TOGETHER", thinking=_reasoning_switch, choices=_verdict_schema),
+    "groq": _served(
+        "https://api.groq.com/openai/v1", "GROQ", thinking=_effort_switch("default"), choices=_verdict_schema
+    ),
     "bedrock": CompatibleProvider(
         "https://bedrock-runtime.{AWS_REGION}.amazonaws.com/openai/v1", ("AWS_BEARER_TOKEN_BEDROCK",),
         "BEDROCK_BASE_URL",
@@ -167,9 +186,12 @@ COMPATIBLE: dict[str, CompatibleProvider] = {
         8000, "VLLM", "vllm serve <model>", thinking=_template_switch,
         choices=lambda choices: {"structured_outputs": {"choice": choices}},
     ),
-    "sglang": _local(30000, "SGLANG", "python -m sglang.launch_server --model-path <model>", thinking=_template_switch),
-    "ollama": _local(11434, "OLLAMA", "ollama serve", thinking=_effort_switch("medium")),
-    "lmstudio": _local(1234, "LMSTUDIO", "lms server start"),
+    "sglang": _local(
+        30000, "SGLANG", "python -m sglang.launch_server --model-path <model>", thinking=_template_switch,
+        choices=_verdict_schema,
+    ),
+    "ollama": _local(11434, "OLLAMA", "ollama serve", thinking=_effort_switch("medium"), choices=_verdict_schema),
+    "lmstudio": _local(1234, "LMSTUDIO", "lms server start", choices=_verdict_schema),
 }  # fmt: skip
 
 
@@ -195,5 +217,5 @@ def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[
         return urls
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or ""
     if "{AWS_REGION}" in provider.url and not region:
-        raise UsageError("AWS_REGION is not set. Set it to the region of the model, e.g. us-east-1.")
+        raise UsageError("AWS_REGION is not set. Set it to the region where the model is hosted, e.g. us-east-1.")
     return [provider.url.replace("{AWS_REGION}", region)]

@@ -17,7 +17,7 @@ from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure
 from ragbed.models.providers.batches import BatchClient
 from ragbed.models.providers.http.connect import proxy_for, valid_url
-from ragbed.models.providers.negotiation import Negotiation
+from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
@@ -63,6 +63,8 @@ class HttpModel(ABC):
 
     Attributes:
         sent: The parameters of the last answered request, without the prompt.
+        limit: The token limit of its requests.
+        negotiation: What was learned about the parameters that the server accepts.
     """
 
     path: str  # path of the API method relative to the base URL
@@ -77,11 +79,11 @@ class HttpModel(ABC):
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
+        self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
-        self._limit, self._negotiation = TokenLimit(service.sampling), Negotiation(fixed)
+        self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed)
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
@@ -94,10 +96,10 @@ class HttpModel(ABC):
         """Call the server with the bytes from `request`; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
-            body = request if max_tokens == self._limit.first else canonical(self._body(case, max_tokens))
+            body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
             return await self._post(body, case)
 
-        return await self._limit.complete(call)
+        return await self.limit.complete(call)
 
     async def _post(self, body: bytes, case: Case) -> Completion:
         """Post a body in the form that the server accepts.
@@ -115,7 +117,7 @@ class HttpModel(ABC):
                 if not leads:
                     await self._settled.wait()
             before, sent = sent, self._adjusted(body)
-            if before == sent and self._negotiation.learn(failure, msgspec.json.decode(sent)):
+            if before == sent and self.negotiation.learn(failure, msgspec.json.decode(sent)):
                 sent, leads = self._adjusted(body), True
                 self._settled.clear()
             return sent if sent != before and sent not in rejected else None
@@ -125,7 +127,7 @@ class HttpModel(ABC):
         finally:
             if leads:
                 self._settled.set()
-        if done.outcome != "error" and (not self.sent or self._negotiation.learned):
+        if done.outcome != "error" and (not self.sent or self.negotiation.learned):
             self._note_sent(sent)
         return done
 
@@ -134,33 +136,38 @@ class HttpModel(ABC):
         self.sent = {name: value for name, value in fields.items() if name not in _PROMPT_FIELDS}
 
     def _adjusted(self, body: bytes) -> bytes:
-        if not self._negotiation.learned:
+        if not self.negotiation.learned:
             return body
-        return canonical(self._negotiation.apply(msgspec.json.decode(body, type=dict[str, Any])))
+        return canonical(self.negotiation.apply(msgspec.json.decode(body, type=dict[str, Any])))
 
     @property
     def negotiated(self) -> str:
         """A description of what was learned about the parameters that the server accepts; empty if nothing was."""
-        return self._negotiation.describe()
+        return self.negotiation.describe()
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
         """The token limits, other than the first, with which a response may have been requested."""
-        return self._limit.raised
+        return self.limit.raised
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the first token limit."""
-        return canonical(self._body(case, self._limit.first))
+        return canonical(self._body(case, self.limit.first))
 
-    def parse(self, body: bytes, case: Case) -> Completion:
+    def batch_request(self, case: Case, max_tokens: int, learned: Learned) -> bytes:
+        """Return the request body for a batch; see `Batching`."""
+        body = canonical(self._body(case, max_tokens))
+        return canonical(adjust(msgspec.json.decode(body, type=dict[str, Any]), learned)) if learned else body
+
+    def parse(self, body: bytes, case: Case, request: bytes) -> Completion:
         """Return the outcome for a response body; see `Batching`."""
         try:
             done = self._transport.without_keys(self._parser(case)(body))
         except Failure as failure:
             failure.detail = self._transport.scrubber.clean(failure.detail)
             raise
-        if not self.sent:
-            self._note_sent(self.request(case))
+        if not self.sent or self.negotiation.learned:
+            self._note_sent(request)
         return done
 
     def batch_client(self) -> BatchClient:
@@ -220,7 +227,7 @@ def _read_url(text: str, model: str) -> URL:
     if url is None or url.scheme not in ("http", "https"):
         # The message omits the URL, because it may contain a password.
         raise UsageError(
-            f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
-            "or the variable with the base URL, e.g. http://host:8000/v1."
+            f"the URL of {model} is not valid because it lacks a host or does not start with http:// or https://. "
+            "Correct the model string or the base URL variable, e.g. http://host:8000/v1."
         )
     return url

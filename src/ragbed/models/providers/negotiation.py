@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragbed.models.failures import REJECTED, Failure
 
@@ -27,6 +27,23 @@ _THINKING = re.compile(r"enable[ _]thinking")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
+Learned: TypeAlias = dict[str, dict[str, Any] | None]
+
+
+def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
+    """Return a request body in the form that the server accepts (see `Negotiation.learned`)."""
+    adjusted = dict(body)
+    for name, change in learned.items():
+        if change is None:
+            adjusted.pop(name, None)
+        elif "as" in change:
+            if name in adjusted:
+                adjusted[change["as"]] = adjusted.pop(name)
+        else:
+            adjusted[name] = change["set"]
+    return adjusted
+
+
 class Negotiation:
     """What has been learned about one model's parameters.
 
@@ -40,22 +57,13 @@ class Negotiation:
 
     def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
         self._fixed = fixed
-        self.learned: dict[str, dict[str, Any] | None] = {}
+        self.learned: Learned = {}
 
     def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a request body in the form that the server accepts."""
-        adjusted = dict(body)
-        for name, change in self.learned.items():
-            if change is None:
-                adjusted.pop(name, None)
-            elif "as" in change:
-                if name in adjusted:
-                    adjusted[change["as"]] = adjusted.pop(name)
-            else:
-                adjusted[name] = change["set"]
-        return adjusted
+        return adjust(body, self.learned)
 
-    def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
+    def learn(self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True) -> bool:
         """Learn from a rejected request and return whether there is something to change.
 
         The caller does not resend a body that was rejected before.
@@ -63,12 +71,16 @@ class Negotiation:
         Args:
             failure: The rejection.
             sent: The body of the request.
+            may_stream: Whether the response may be streamed.
         """
         if failure.kind not in REJECTED or failure.error is None:
             return False
-        message, param = failure.error.message.lower(), failure.error.param
+        message, param = (
+            failure.error.message.lower().replace("response format", "response_format"),
+            failure.error.param,
+        )
         if _THINKING.search(message) or param == "enable_thinking":
-            return self._learn_thinking(message, sent)
+            return self._learn_thinking(message, sent, may_stream=may_stream)
         named = [param] if param in sent else [name for name in sent if _names(message, name)]
         for limit, other in (_LIMITS, _LIMITS[::-1]):
             if limit in named and (_names(message, other) or _is_unknown(failure)):
@@ -82,9 +94,10 @@ class Negotiation:
         """Describe what was learned, in words."""
         return ", ".join(_describe(name, change) for name, change in self.learned.items())
 
-    def _learn_thinking(self, message: str, sent: Mapping[str, Any]) -> bool:
+    def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
         """Enable streaming if the server requires it for thinking; otherwise disable thinking."""
-        if "stream" in message and not sent.get("stream") and "stream" not in self._fixed:
+        needs_stream = may_stream and ("stream" in message or "流式" in message)
+        if needs_stream and not sent.get("stream") and "stream" not in self._fixed:
             self.learned |= {name: {"set": value} for name, value in _STREAM.items()}
             return True
         return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
@@ -116,5 +129,5 @@ def _is_unsupported(failure: Failure) -> bool:
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:
     if change is None:
-        return f"{name} is left out"
+        return f"{name} is omitted"
     return f"{name} is sent as {change['as']}" if "as" in change else f"{name} is set to {change['set']}"

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-# The fields for each count, in the order in which they are tried; dots separate the names of nested objects.
-_FIELDS = {
-    "in": ("prompt_tokens", "input_tokens"),
-    "out": ("completion_tokens", "output_tokens"),
-    "reasoning": ("completion_tokens_details.reasoning_tokens", "reasoning_tokens"),
+_Path: TypeAlias = tuple[str, str | None]  # a field, and the field in it if it is an object
+# The fields for each count, in the order in which they are tried.
+_FIELDS: dict[str, tuple[_Path, ...]] = {
+    "in": (("prompt_tokens", None), ("input_tokens", None)),
+    "out": (("completion_tokens", None), ("output_tokens", None)),
+    "reasoning": (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens", None)),
     "cached": (
-        "prompt_tokens_details.cached_tokens",
-        "prompt_cache_hit_tokens",
-        "cache_read_input_tokens",
-        "cached_tokens",
+        ("prompt_tokens_details", "cached_tokens"),
+        ("prompt_cache_hit_tokens", None),
+        ("cache_read_input_tokens", None),
+        ("cached_tokens", None),
     ),
-    "written": ("cache_creation_input_tokens",),
+    "written": (("cache_creation_input_tokens", None),),
+    "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
-_COST = ("cost", "cost.total_cost")
+_COST: tuple[_Path, ...] = (("cost", None), ("cost", "total_cost"))
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
@@ -30,31 +31,35 @@ def read_usage(usage: object) -> dict[str, int] | None:
     `in` includes cached and written prompt tokens, which Anthropic counts separately. `out` includes reasoning tokens,
     which Gemini and xAI count only in the total. Counts of 0 that only some providers report are left out.
     """
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
-    found = {name: _first_count(usage, paths) for name, paths in _FIELDS.items()}
-    counts = {name: count for name, count in found.items() if count or (count == 0 and name in ("in", "out"))}
+    counts: dict[str, int] = {}
+    for name, paths in _FIELDS.items():
+        count = next(filter(_is_count, _values(usage, paths)), None)
+        if count or (count == 0 and name in ("in", "out")):
+            counts[name] = count
     if "in" in counts and _is_count(usage.get("input_tokens")) and not _is_count(usage.get("prompt_tokens")):
         counts["in"] += counts.get("cached", 0) + counts.get("written", 0)
-    total = _first_count(usage, ("total_tokens",)) or 0
-    if "in" in counts and "out" in counts and total > counts["in"] + counts["out"]:
+    total = usage.get("total_tokens")
+    if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    cost = next((units for path in _COST if (units := _read_cost(_look_up(usage, path))) is not None), None)
+    costs = map(_read_cost, _values(usage, _COST)) if "cost" in usage else ()
+    cost = next((units for units in costs if units is not None), None)
     return counts | ({} if cost is None else {"cost": cost}) or None
 
 
-def _first_count(usage: Mapping[str, Any], paths: tuple[str, ...]) -> int | None:
-    return next((value for path in paths if _is_count(value := _look_up(usage, path))), None)
+def _values(usage: dict[str, Any], paths: tuple[_Path, ...]) -> list[Any]:
+    """Return the values of the fields that exist."""
+    found = []
+    for name, inner in paths:
+        value = usage.get(name)
+        if value is not None:
+            found.append(value if inner is None else value.get(inner) if isinstance(value, dict) else None)
+    return found
 
 
-def _look_up(value: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def _is_count(value: object) -> bool:
+def _is_count(value: object) -> TypeGuard[int]:
     """Return whether a value is a count; booleans are excluded, although they are ints in Python."""
     return type(value) is int and 0 <= value < 1 << 40
 

@@ -50,7 +50,7 @@ def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
     cards: dict[str, list[Node]] = {}
     for one in paragraphs:
         lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
-        cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text.replace(" %", "\u00a0%")))
+        cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text))
     if not cards:
         return None
     return el("div", [el("article", el("h3", model), texts, class_="card model") for model, texts in cards.items()])
@@ -133,7 +133,10 @@ def _table(one: ReportTable, words: Locale) -> Node:
 
 
 # Tables whose headings are numbers, which are the same in every language.
-_BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
+_BY_NUMBER = (
+    *("noise", "noise arms", "noise length", "integration"),
+    *("own-retrieval noise", "citations noise", "conflict prior"),
+)
 
 
 def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:

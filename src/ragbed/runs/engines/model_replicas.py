@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragbed.environment import variables
 from ragbed.models import ModelConfig, open_model
@@ -28,6 +28,14 @@ _CARRIED = (
 _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
+class WorkerResponse(NamedTuple):
+    """A completion, with the parameters that the worker sent if they are new."""
+
+    completion: Completion
+    sent: Mapping[str, Any] | None
+    negotiated: str
+
+
 class ModelWorker:
     """A model on a worker; every finished case makes room for another immediately, so no jobs are queued."""
 
@@ -37,16 +45,25 @@ class ModelWorker:
         # This runs on another machine, whose own environment provides everything that is not sent.
         environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
-        self.begin, self.close = self._model.identity, self._model.close
+        self.close = self._model.close
+        self._reported: Mapping[str, Any] = {}
 
     @property
     def room(self) -> int:
         """The model's concurrency plus the number of parked cases."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
-    async def do(self, job: tuple[Case, int]) -> Completion:
+    async def begin(self) -> str:
+        """Return the model's identity; parameters that were reported to an earlier caller are reported again."""
+        self._reported = {}
+        return await self._model.identity()
+
+    async def do(self, job: tuple[Case, int]) -> WorkerResponse:
         """Call the model for a case and repeat."""
-        return await self._model.complete(*job)
+        completion = await self._model.complete(*job)
+        sent: Mapping[str, Any] = getattr(self._model, "sent", {})
+        is_new, self._reported = sent != self._reported, sent
+        return WorkerResponse(completion, sent if is_new else None, getattr(self._model, "negotiated", ""))
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
@@ -68,6 +85,10 @@ class ReplicatedModel:
         model: The same model in this process, which makes the requests but loads nothing.
         pool: The replicas.
         max_cases: The maximum concurrency, if the user sets one.
+
+    Attributes:
+        sent: The parameters that a replica last sent to its server, without the prompt.
+        negotiated: What that replica has learned about its server.
     """
 
     parked = 0
@@ -76,18 +97,22 @@ class ReplicatedModel:
         self.name, self.advice, self.request = model.name, model.advice, model.request
         self._pool, self._max_cases = pool, max_cases
         self.identity, self.close = pool.begin, pool.close
-        self.concurrency = 1
+        self.concurrency, self.negotiated = 1, ""
+        self.sent: Mapping[str, Any] = {}
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
         self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
+        self.calls_tools: bool = getattr(model, "calls_tools", False)
         for flag in _FLAGS:
             if hasattr(model, flag):
                 setattr(self, flag, True)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call a replica for a case."""
-        completion: Completion = await self._pool.do((case, repeat))
-        return completion
+        response: WorkerResponse = await self._pool.do((case, repeat))
+        if response.sent is not None:
+            self.sent, self.negotiated = response.sent, response.negotiated
+        return response.completion
 
     def _fit(self) -> None:
         """Set the concurrency; it is at least 1, so that a case can wait while all replicas restart."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON
+
 # The rest of the line is part of the match, so that "VERDICT: yes or no" is not a verdict. A line that starts with ">"
 # or "|" is a quotation; "|" marks the lines that a judge is shown.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
@@ -12,16 +16,32 @@ _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", r
 _DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a word that do not change its meaning
 
 
+class _JsonVerdict(msgspec.Struct):
+    verdict: str
+
+
 def find_verdict(reply: str, words: Container[str]) -> str | None:
     """Return the word in the "VERDICT: word" lines, or None if they disagree or the word is not in the list.
 
     Quoted lines and code blocks are ignored, because they may repeat the judged text, unless the code block contains
-    the whole response. A response that consists only of the word is also accepted.
+    the whole response. A response that consists only of the word is also accepted, and so is a JSON object with a
+    field `verdict`.
     """
     text = reply.strip()
     block = _BLOCK.match(text)
     text = block[2] if block and block.end() == len(text) else _BLOCK.sub("", text)
+    text = _verdict_field(text.strip()) or text
     candidates = [match[1] for match in _LINE.finditer(text)] or [text]
     found = {candidate.strip().strip(_DECORATION).lower() for candidate in candidates}
     word = found.pop()
     return word if not found and word in words else None
+
+
+def _verdict_field(text: str) -> str | None:
+    """Return the verdict in a JSON object, or None if the text is something else."""
+    if not text.startswith("{"):
+        return None
+    try:
+        return msgspec.json.decode(text, type=_JsonVerdict).verdict
+    except MALFORMED_JSON:
+        return None

@@ -69,7 +69,7 @@ function drawFacts(page) {
   const facts = [];
   const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
   add("Event", page.date);
-  add("Known to", page.known_by.join(", ") || say("none of the evaluated models"));
+  add("Models that know the answer", page.known_by.join(", ") || say("none of the evaluated models"));
   add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
   page.sub_questions.forEach((one, part) => add(`${say("Part")} ${part + 1}`, one));
   return el("dl", { class: "facts" }, facts);
@@ -119,7 +119,7 @@ function drawBar(page, standing, decide, go, undo) {
       el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept remaining {0}", open.length)),
       el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
     el("button", { onclick: undo, title: "u" }, say("Undo")),
-    to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next to decide", page.next_open),
+    to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next undecided item", page.next_open),
     el("span", { class: "small quiet bound-line", role: "status" }, [page.data, tally.flagged ? say("flagged: {0} of {1} done", tally.flagged_done, tally.flagged) : null,
       boundLine(tally, standing.begun.target)].filter(Boolean).join(" · "))));
 }

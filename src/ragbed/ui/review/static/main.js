@@ -103,7 +103,7 @@ async function drawSeat(params, { go }) {
   };
   setTimeout(() => name.focus());
   return el("form", { class: "seat", onsubmit: submit },
-    el("h1", {}, say("Who are you?")),
+    el("h1", {}, say("Enter your name")),
     el("p", { class: "quiet" }, say("Your name is stored with each decision.")),
     el("div", { class: "row" }, name, el("button", {}, say("Start"))), problem);
 }

@@ -7,14 +7,14 @@ import { say } from "./words.js";
 const STATEMENTS = {
   question: "The question is clear without context", searchable: "A search finds pages that answer it",
   answer: "The answer and every alias are right", fake: "The false answer is false but plausible",
-  text: "The true answer is gone from it, and it reads well", edit: "“{0}” fits in here",
+  text: "The passage no longer contains the true answer and reads well", edit: "“{0}” fits here",
   supports: "It gives the answer", distracts: "It does not give the answer", contradicts: "It gives the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };
 const REASONS = {
-  question: ["unclear", "unclear without its article", "has several answers", "not a factual question"], searchable: ["no search finds it"],
-  known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["it is true", "of a different kind", "implausible"],
-  stance: ["off topic", "unreadable", "a duplicate"], text: ["the true answer remains", "contradicts itself", "unreadable"], edit: ["does not fit"],
+  question: ["unclear", "unclear without its article", "has several answers", "not a factual question"], searchable: ["not found by search"],
+  known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
+  stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "unreadable"], edit: ["does not fit"],
 };
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
 

@@ -9,7 +9,7 @@ const KINDS = {
   item: "whole items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged, done", "drawn, done", "wrong", "at most", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
+const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "at most", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {
@@ -19,11 +19,11 @@ export function percent(share) {
 /** Describe the sample of a dataset: the bound, and the items needed to reach the target. */
 export function boundLine(tally, target) {
   if (!tally.drawn) return say("every item is flagged");
-  if (!tally.sampled) return say("review {0} of the {1} unflagged items to show ≤ {2} wrong", tally.more, tally.drawn, percent(target));
+  if (!tally.sampled) return say("review {0} of the {1} unflagged items to show that at most {2} are wrong", tally.more, tally.drawn, percent(target));
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
   if (tally.sampled === tally.drawn) return say("{0}; all unflagged items were reviewed", told);
   const bound = say("{0}: at most {1} of all unflagged items", told, percent(tally.bound));
-  return tally.more ? say("{0}; {1} more for ≤ {2}", bound, tally.more, percent(target)) : bound;
+  return tally.more ? say("{0}; review {1} more to reach ≤ {2}", bound, tally.more, percent(target)) : bound;
 }
 
 /** Draw the page. */
@@ -63,5 +63,5 @@ function drawConcord(rows) {
       el("thead", {}, el("tr", {}, ["", "n", "agreement", "Cohen's κ", "Gwet's AC1"].map((word) => el("th", { scope: "col", class: "number" }, word ? say(word) : "")))),
       el("tbody", {}, rows.map((one) => el("tr", {}, el("th", { scope: "row" }, say(KINDS[one.kind])), el("td", { class: "number" }, String(one.n)),
         [one.agreed, one.kappa, one.ac1].map((value) => el("td", { class: "number" }, share(value)))))))),
-    el("p", { class: "quiet small" }, say("Agreement on whether something can stay as it is, before settlement; 95 % intervals over items. κ is undefined unless both reject something; AC1 is stable if nearly everything is accepted.")));
+    el("p", { class: "quiet small" }, say("Agreement before disagreements are settled, with 95% intervals over items. κ is undefined unless both raters reject something; AC1 is stable even if nearly everything is accepted.")));
 }

@@ -41,8 +41,8 @@ export async function drawCasePage(go, signal, { keep }) {
 function drawPair(page) {
   const { dial, twin } = page.shown;
   if (!dial && !page.pair) return null;
-  const told = dial ? say("same question as #{0}, perturbed: {1}", twin, dial)
-    : say("same question as #{0}, which is perturbed: {1}", page.pair.item, page.pair.dial);
+  const told = dial ? say("perturbed version of #{0}: {1}", twin, dial)
+    : say("original version of #{0}, which is perturbed by {1}", page.pair.item, page.pair.dial);
   return el("p", { class: "row small pair" }, tag("minimal pair", "other"),
     page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
 }

@@ -10,10 +10,10 @@ import { say } from "./words.js";
 const PAGE = 50;
 const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
-  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distractors",
-  outcome: "Outcome", error: "Error kind", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distractors", true: "True documents",
+  outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
 };
-const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code differs", paper: "paper differs" } };
+const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code track differs", paper: "paper track differs" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
 
 let latest = { key: null, page: null };
@@ -57,7 +57,7 @@ export async function drawList(go, signal, { keep }) {
 function totalOf(page) {
   const count = page.total.toLocaleString("en");
   if (page.is_exact) return say(page.total === 1 ? "{0} trial" : "{0} trials", count);
-  return say("the first {0}; there are more", count);
+  return say("first {0} shown; there are more", count);
 }
 
 function drawRow(row, at) {
@@ -72,7 +72,7 @@ function drawRow(row, at) {
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
       row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), 
-        say(row.is_plain ? "same question as #{0}, which is perturbed: {1}" : "same question as #{0}, perturbed: {1}", row.twin, row.dial)) : null,
+        say(row.is_plain ? "original version of #{0}, which is perturbed by {1}" : "perturbed version of #{0}: {1}", row.twin, row.dial)) : null,
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 

@@ -1,0 +1,120 @@
+"""Identify Python functions by their code, so that responses of an edited function are not mixed with older ones."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from types import CodeType, FunctionType
+
+_VALUES = (str, bytes, int, float, complex, type(None), type(...))
+_DIGITS = 12
+
+
+def identify(function: Callable[..., object]) -> str:
+    """Return a text that changes when a function's code changes, and that is the same in every process.
+
+    It covers the bytecode, constants and names; defaults, closure values and global values that are immutable; and the
+    functions of the same module that the function uses. It includes Python's version, which determines the bytecode.
+
+    Example:
+        >>> def greet(prompt):
+        ...     return "Hello"
+        >>> identify(greet) == identify(greet)
+        True
+    """
+    digest = sha256()
+    for part in _describe(function, set()):
+        digest.update(part.encode(errors="surrogatepass") + b"\0")
+    return f"code {digest.hexdigest()[:_DIGITS]} in Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _describe(value: object, seen: set[int]) -> Iterator[str]:
+    """Yield texts that describe a function or an immutable value; of other objects, only their type."""
+    if isinstance(value, _VALUES):
+        yield f"{type(value).__name__} {value!r}"
+    elif isinstance(value, tuple):
+        yield f"tuple {len(value)}"
+        for part in value:
+            yield from _describe(part, seen)
+    elif isinstance(value, frozenset):  # the order differs between processes
+        yield from sorted(" ".join(_describe(part, seen)) for part in value)
+    elif isinstance(value, CodeType):
+        yield from _describe_code(value, seen)
+    elif id(value) in seen:  # functions may call each other
+        yield "recursion"
+    elif callable(value):
+        seen.add(id(value))
+        yield from _describe_callable(value, seen)
+    else:
+        yield type(value).__qualname__
+
+
+def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator[str]:
+    if isinstance(value, functools.partial):
+        yield "partial"
+        for part in (value.func, value.args, tuple(sorted(value.keywords.items()))):
+            yield from _describe(part, seen)
+        return
+    # A function decorated in Python has the original in its closure; an object of functools.lru_cache does not.
+    function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        yield type(function).__qualname__
+        function = type(function).__call__
+    function = getattr(function, "__func__", function)
+    if isinstance(function, FunctionType):
+        yield from _describe_function(function, seen)
+    else:  # a class, or a function that is written in C
+        yield f"{function.__module__}.{function.__qualname__}"
+
+
+def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
+    code = function.__code__
+    yield from _describe(code, seen)
+    yield from _describe(function.__defaults__, seen)
+    yield from _describe(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
+    names, changed = _global_names(code)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if name not in changed:
+            yield from _describe(_content(cell), seen)
+    for name in sorted(names - changed):
+        value = function.__globals__.get(name)
+        if isinstance(value, (*_VALUES, tuple, frozenset)) or _is_neighbour(value, function):
+            yield name
+            yield from _describe(value, seen)
+
+
+def _describe_code(code: CodeType, seen: set[int]) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount))
+    yield from _describe(code.co_consts, seen)
+
+
+def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Return the global names that code reads, and the outer names that it assigns, e.g. a count of its calls."""
+    read: set[str] = set()
+    assigned: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            read.add(str(instruction.argval))
+        elif instruction.opname in ("STORE_GLOBAL", "STORE_DEREF"):
+            assigned.add(str(instruction.argval))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            inner_read, inner_assigned = _global_names(inner)
+            read, assigned = read | inner_read, assigned | inner_assigned
+    return read, assigned
+
+
+def _is_neighbour(value: object, function: FunctionType) -> bool:
+    return isinstance(value, FunctionType) and value.__module__ == function.__module__
+
+
+def _content(cell: object) -> object:
+    try:
+        return cell.cell_contents  # type: ignore[attr-defined]
+    except ValueError:  # it is still empty
+        return None

@@ -1,0 +1,58 @@
+"""Knowledge conflict: documents that agree with the model's closed-book answer (its prior) or contradict it.
+
+The cases are those of `counterfactual` with only true, only false and, with `--true-ratio`, mixed documents. The prior
+is measured by `closed-book` cases on the same questions, which therefore run as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from fractions import Fraction
+
+from msgspec import structs
+
+from ragbed.data import Dataset
+from ragbed.schema import Case, Item
+from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.counterfactual import COUNTERFACTUAL
+from ragbed.testbeds.settings import CaseCondition, Settings
+
+# How far a false answer is from the true one. Synthetic items have one of these labels.
+STRENGTHS = ("subtle", "plausible", "blatant")
+
+
+class Conflict(Ability):
+    """The testbed `conflict`, whose false documents have the plausibility of the false answer as their kind."""
+
+    def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
+        """Return whether the noise ratio is 0; distractors would leave no room for only true documents."""
+        return noise == 0
+
+    @property
+    def accepted_noise(self) -> str:
+        """The noise ratios that the testbed accepts, in words."""
+        return "only the ratio 0"
+
+    def requested(self, settings: Settings) -> list[CaseCondition]:
+        """Return the conditions with only false and only true documents, and the requested mixes."""
+        shares = sorted({Fraction(0), Fraction(1), *settings.correct})
+        is_allowed = settings.noise is None or Fraction(0) in settings.noise
+        return [CaseCondition(Fraction(0), settings.num_docs, share) for share in shares if is_allowed]
+
+    def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
+        """Yield the cases, each with its item."""
+        for item, case in super().cases_with_items(dataset, settings):
+            documents = tuple(
+                structs.replace(
+                    document, kind=str((item.passages[document.source].dials or {}).get("strength", "related"))
+                )
+                if document.stance == "contradicts"
+                else document
+                for document in case.documents
+            )
+            yield item, structs.replace(case, documents=documents)
+
+
+_SAME = {field.name: getattr(COUNTERFACTUAL, field.name) for field in fields(COUNTERFACTUAL)}
+CONFLICT = Conflict(**_SAME | {"name": "conflict", "secondary": ()})

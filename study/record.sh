@@ -1,0 +1,39 @@
+#!/bin/sh
+# Record the study's runs of one model, as cassettes: sh study/record.sh NAME MODEL DATA RGB OUT
+#   NAME   name of the model in the tables, e.g. Qwen2.5-Coder-1.5B-Instruct
+#   MODEL  model to evaluate, e.g. hf/./models/qwen or llamacpp/model.gguf
+#   DATA   folder for the synthetic data; it is generated if it does not exist
+#   RGB    folder with RGB's zh_refine.json, zh_int.json and en_fact.json
+#   OUT    folder for the cassettes
+# The commands are fixed in study/PROTOCOL.md.
+set -eu
+name=$1 model=$2 data=$3 rgb=$4 out=$5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+[ -d "$data" ] || ragbed synth --items 300 --integration 100 --counterfactual 100 --seed 2026 --perturbations none -o "$data"
+
+record() {  # record RUN OPTIONS...
+  run=$1
+  shift
+  started=$(date +%s)
+  ragbed run -m "$name=$model" "$@" --max-tokens 128 --out "$work/$run" >"$work/$run.log" 2>&1 || [ $? -eq 3 ] || { tail -20 "$work/$run.log"; exit 1; }
+  ragbed export "$work/$run" --to cassette -o "$out/$name.$run.cassette" >/dev/null
+  echo "$run: $(($(date +%s) - started)) s"
+}
+
+base="-d $data/en_base.jsonl -d $data/zh_base.jsonl"
+int="-d $data/en_int.jsonl -d $data/zh_int.jsonl"
+fact="-d $data/en_fact.jsonl -d $data/zh_fact.jsonl"
+strategies=quote,numbered,unwarned,decompose,isolate,cite
+# shellcheck disable=SC2086
+{
+  record synthetic-main $base $int $fact --positions all --noise 0,0.4,0.8,1
+  record synthetic-fixed $base --testbeds noise --distractors fixed
+  record synthetic-strategies $base $int $fact --limit 100 --testbeds noise,rejection,integration,counterfactual --noise 0,0.4,1 --strategies $strategies
+  record synthetic-parts $int --testbeds no-documents,parts
+  record synthetic-conflict $fact --testbeds conflict --true-ratio 0,0.2,0.4,0.6,0.8,1 --repeats 3 --temperature 0.7
+  record rgb-main -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --positions all --noise 0,0.4,0.8,1
+  record rgb-fixed -d "$rgb/zh_refine.json" --testbeds noise --distractors fixed
+  record rgb-code -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --profile code-2024
+}
