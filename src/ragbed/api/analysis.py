@@ -286,6 +286,7 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
@@ -295,7 +296,7 @@ def diagnose(
         failed = _rerun(folder, found, kinds, caller) if kinds else 0
     diagnoses = add_reruns(folder, found.diagnoses, found.cases)
     path = write_diagnoses(folder, diagnoses)
-    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed)
+    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed, is_monitored(folder))
 
 
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:
