@@ -38,6 +38,16 @@ def test_an_agent_that_searches_once_is_right_where_the_search_finds_the_answer(
     assert stopped["complete"] == pytest.approx(1 - recall["complete"])
 
 
+def test_each_condition_is_paired_with_given_documents_on_the_same_questions(tmp_path: Path) -> None:
+    options = _OPTIONS | {"testbeds": "noise,rejection,integration,counterfactual,search", "noise": "0,1"}
+    data = ("ragbed-mini-en_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")
+    run = ragbed.run("scripted/search-once", data, out=tmp_path, true_ratio=[0, 1], **options)
+    given, gap = _rates(run, "given_rate"), _rates(run, "search_gap")
+    assert given == {"complete": 1, "withheld": 1, "spread": 1, "false=0": 1, "false=1": 0}
+    rates = _rates(run, "accuracy") | _rates(run, "refusal")
+    assert gap == pytest.approx({arm: rates[arm] - rate for arm, rate in given.items()})
+
+
 def test_an_agent_that_never_searches_stops_early_and_does_not_refuse(runs: dict[str, ragbed.Run]) -> None:
     run = runs["search-never"]
     assert set(_rates(run, "accuracy").values()) == set(_rates(run, "never_searched").values()) == {1}

@@ -25,6 +25,8 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
     """Exit with code 3 if a case failed, was truncated, or has no result although the run may not stop early.
 
+    Episodes of the testbed `search` that end at a limit are only counted.
+
     Args:
         folder: Folder of the run.
         cells: The run's counts by condition.
@@ -32,6 +34,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         may_stop: Whether the run may stop early.
     """
     from ragbed.cli.console import quoted, say
+    from ragbed.text import counted
 
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
@@ -39,6 +42,12 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {quoted(folder)} to resume.")
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
+        truncated -= episodes  # a limit of an episode is a result, which another run would repeat
+        say(
+            f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
+            "count as wrong on the robust track. --search sets the limits."
+        )
     if errors:
         say(f"First error: {read_rest(folder)[1]}")
         cases = "case" if errors == 1 else "cases"
@@ -88,6 +97,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
+        say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.")
     if unscored := sum(cell.unscored for cell in cells):
@@ -122,8 +133,15 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
         *truncated,
         title,
         *rates,
-        show(cell.rates.get(score)),
+        show(cell.rates.get(score)) + _upper_bound(cell, score),
     )
+
+
+def _upper_bound(cell: ConditionCounts, score: str) -> str:
+    """Return the rate if all unsure responses, which count as wrong, were right; nothing if there are none."""
+    if score != "correct" or not cell.rate("unsure"):
+        return ""
+    return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:

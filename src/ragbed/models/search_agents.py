@@ -1,6 +1,7 @@
 """Agents that follow a script in the testbed `search` and have known scores: `scripted/search-…`.
 
-They read the results of their searches from the messages, as a model does, and use either protocol.
+They read the results of their searches from the messages, as a model does, and use either protocol. With given
+documents, they answer as `scripted/oracle`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from ragbed.models.base import StatelessModel, canonical
+from ragbed.models.scripted import SCRIPTS
 from ragbed.schema import Answer, Case, Completion, ToolCall
 from ragbed.testbeds.prompts import REFUSAL
 from ragbed.testbeds.search.protocol import TOOL
@@ -95,6 +97,8 @@ class SearchAgent(StatelessModel):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
         """Follow the script."""
+        if case.testbed != "search":  # with given documents, for comparison
+            return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
         act = self._act(case)
         calls: tuple[ToolCall, ...] = ()
         if isinstance(act, str):
@@ -109,7 +113,8 @@ class SearchAgent(StatelessModel):
 
     def request(self, case: Case) -> bytes:
         """Return everything that a script uses."""
-        known = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
+        known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
+        known |= {"documents": case.documents}
         return canonical({"messages": case.messages, "question": case.question} | known)
 
     async def identity(self) -> str:

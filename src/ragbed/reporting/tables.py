@@ -201,11 +201,15 @@ _CONFLICT = (
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (
-    *_columns("accuracy refusal error_detection misled_at_all false_refusal given_rate search_gap"),
-    *_columns("search_recall search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless"),
-    *_columns("search_invalid never_searched searched_too_long stopped_early fair_refusal search_limit"),
+    *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
+    *_columns("search_recall"),
+    *_columns("tokens_per_correct dollars_per_correct", is_share=False),
+)
+_SEARCHES = (
+    *_columns("searches", is_share=False),
+    *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
+    *_columns("never_searched stopped_early searched_too_long search_limit"),
     *_columns("poor_query found_but_ignored trusted_false"),
-    *_columns("searches tokens_per_correct dollars_per_correct", is_share=False),
 )
 _SELECTIVE = (
     *_columns("coverage_at_5"),
@@ -244,6 +248,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     yield "search", _SEARCH
+    yield "search turns", _SEARCHES
     yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
@@ -376,7 +381,7 @@ def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
         return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
-    if table == "search":
+    if table in ("search", "search turns"):
         return cell.place.get("k"), arm or ""
     if table == "conflict prior":
         prior = cell.estimate.metric.partition(_PRIOR)[2]

@@ -5,9 +5,9 @@ These values belong to no track. They are defined in docs/reference/metrics.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ragbed.schema import Case, Completion, Search
+from ragbed.schema import Case, Completion, Retrieved, Search
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
@@ -53,6 +53,13 @@ def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value
         return values | {"fair_refusal": tracked.get("refused") is True and bool(searches)}
     values |= _score_recall(case, completion, searches) if has_support(case) else {}
     return values | _find_errors(searches, values, tracked)
+
+
+def found_passages(completion: Completion) -> Iterator[Retrieved]:
+    """Yield the passages that the searches of an episode found, in order; some may be found twice."""
+    for step in completion.steps:
+        for search in step.searches:
+            yield from search.found
 
 
 def _find_errors(

@@ -78,7 +78,7 @@ def test_fields_of_the_provider_are_sent_back() -> None:
 
 def test_a_request_without_tools_is_the_same_as_before_and_tool_calls_are_empty() -> None:
     done, body = _ask(reply(chat(None, "tool_calls", tool_calls=[_CALL])), "openai-api/t/m", case())
-    assert (done.outcome, done.error) == ("error", "empty: the response calls tools")
+    assert (done.outcome, done.error) == ("error", "empty: the response contains tool calls")
     assert "tools" not in body
     assert body["messages"] == [
         {"role": "system", "content": "Be brief."},
