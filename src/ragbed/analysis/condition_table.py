@@ -28,7 +28,7 @@ from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
-_NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled")
+_NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored: 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
