@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,7 +11,7 @@ from ragbed.analysis.judging import judge_run
 from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import Scope, is_unsure
 from ragbed.analysis.judging.sample import draw_sample
-from ragbed.models import Sampling
+from ragbed.models.base import Sampling
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion
 from tests.scoring.robust.cases import make_case
@@ -19,7 +20,7 @@ CORRECT = CRITERIA["correct"]
 CASE = make_case("Which city hosted the games?", [["Athens"]], [["New York"]])
 
 
-def _result(reply: str, outcome: str = "ok") -> StoredResult:
+def _result(reply: str, outcome: Literal["ok", "error"] = "ok") -> StoredResult:
     return StoredResult(CASE, "m", 0, Completion(outcome=outcome, reply=reply))
 
 
@@ -30,7 +31,7 @@ CERTAIN = _result("Athens hosted the games.")
 def test_only_complete_responses_with_two_answers_are_unsure() -> None:
     assert is_unsure(UNSURE)
     assert not is_unsure(CERTAIN)
-    assert not is_unsure(_result(UNSURE.completion.reply or "", "timeout"))
+    assert not is_unsure(_result(UNSURE.completion.reply or "", "error"))
 
 
 class _Store:
