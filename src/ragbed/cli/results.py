@@ -67,7 +67,7 @@ def tell_truncated(count: int, limit: str) -> str:
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
-    from ragbed.cli.console import console, print_table, say
+    from ragbed.cli.console import print_table, say
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -89,7 +89,7 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if any(cell.asked < FEW for cell in cells):
-        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.")
+        click.echo(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
 
