@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import Criterion
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, settle, verdict_of
@@ -15,8 +16,6 @@ from ragbed.models.base import Sampling
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
-
-FOLDER = "judge"  # inside the folder of the judged run
 
 
 @dataclass(frozen=True)
