@@ -50,7 +50,7 @@ test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; k
 	@sh scripts/get_browser
 	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile -m slow
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
-	@$(BIN)/python -m benches torture batches --count 10
+	@$(BIN)/python -m benches torture batches search --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
 	@$(BIN)/python -m benches notebooks
 

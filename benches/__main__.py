@@ -49,6 +49,7 @@ MEMBERS = {
     "results_tables": "benches.results_tables",
     "run": "benches.run",
     "score": "benches.score",
+    "search": "benches.search",
     "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",
     "stats_speed": "benches.stats_speed",

@@ -21,13 +21,22 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.binomial import Floats, probabilities
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, clustered_wilson
 from ragbed.analysis.statistics.simultaneous import clustered_bands
 from ragbed.schema import Estimate
 
 SIZES = (20, 30, 50, 100, 300)
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 0.95)
 CORRELATIONS = (0.0, 0.3, 1.0)
+FLIPS = ((0.02, 0.02), (0.1, 0.1), (0.3, 0.3), (0.02, 0.08), (0.0, 0.1), (0.1, 0.4))
+# Events of very different sizes: numbers of events and their numbers of questions.
+UNEVEN = (
+    ((19, 1), (1, 10)),
+    ((27, 1), (3, 10)),
+    ((36, 1), (4, 20)),
+    ((95, 1), (5, 10)),
+    ((280, 1), (20, 15)),
+)
 _RATIOS = np.linspace(0, 0.8, 5)
 _HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
@@ -51,14 +60,36 @@ def single_trials() -> Iterator[Scenario]:
 
 
 def clustered_rates(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
-    """Yield rates for questions at five positions, and for events with one to five questions."""
-    designs = {"5 positions": [5], "events of 1 to 5 questions": [1, 1, 2, 3, 5]}
-    for n, (name, pattern), correlation, share in product(SIZES, designs.items(), CORRELATIONS, SHARES):
-        sizes = np.resize(pattern, n)
-        hits = rng.binomial(sizes, _difficulties(rng, (runs, n), share, correlation)).tolist()
-        found = [clustered_wilson(row, sizes.tolist()) for row in hits]
-        covered = sum(one.low <= share <= one.high for one in found) / runs
-        yield Scenario(f"{name}, correlation {correlation}, rate {share}", n, covered)
+    """Yield rates for questions at five positions, and for events with similar or very different sizes."""
+    designs = [
+        (name, np.resize(pattern, n))
+        for name, pattern in (("5 positions", [5]), ("events of 1 to 5 questions", [1, 1, 2, 3, 5]))
+        for n in SIZES
+    ]
+    for (name, sizes), correlation, share in product([*designs, *_uneven()], CORRELATIONS, SHARES):
+        hits = rng.binomial(sizes, _difficulties(rng, (runs, len(sizes)), share, correlation))
+        found = [(clustered_wilson(*row), times) for row, times in _distinct(hits, sizes)]
+        covered = sum(times for one, times in found if one.low <= share <= one.high) / runs
+        yield Scenario(f"{name}, correlation {correlation}, rate {share}", len(sizes), covered)
+
+
+def _uneven() -> Iterator[tuple[str, NDArray[np.int64]]]:
+    for design in UNEVEN:
+        name = " and ".join(f"{events} events of {size}" for events, size in design)
+        yield name, np.repeat([size for _, size in design], [events for events, _ in design])
+
+
+def _distinct(
+    hits: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> Iterator[tuple[tuple[list[int], list[int], float, list[int]], int]]:
+    """Yield the arguments of `clustered_wilson` for each distinct run, and how often the run occurs."""
+    levels = [(size, hit) for size in np.unique(sizes).tolist() for hit in range(size + 1)]
+    counts = np.stack([(hits[:, sizes == size] == hit).sum(axis=1) for size, hit in levels], axis=1)
+    rows, times = np.unique(counts, axis=0, return_counts=True)
+    for row, number in zip(rows.tolist(), times.tolist(), strict=True):
+        present = [(size, hit, count) for (size, hit), count in zip(levels, row, strict=True) if count]
+        trials, hit, count = (list(column) for column in zip(*present, strict=True))
+        yield (hit, trials, LEVEL, count), number
 
 
 def _difficulties(rng: np.random.Generator, shape: tuple[int, int], share: float, correlation: float) -> Floats:
@@ -72,10 +103,8 @@ def _difficulties(rng: np.random.Generator, shape: tuple[int, int], share: float
 
 def differences(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
     """Yield paired differences of verdicts, and of means over positions or over an event's questions."""
-    flips = ((0.02, 0.02), (0.1, 0.1), (0.3, 0.3), (0.02, 0.08), (0.0, 0.1), (0.1, 0.4))
-    for n, (up, down) in product(SIZES, flips):
-        drawn = rng.random((runs, n))
-        moved = (drawn < up).astype(float) - ((drawn >= up) & (drawn < up + down))
+    for n, (up, down) in product(SIZES, FLIPS):
+        moved = _changes(rng, (runs, n, 1), (up, down), 0.0)
         yield Scenario(f"verdicts, {up} rise and {down} fall", n, _covers(moved, up - down))
     for n, m, spread, base, effect in product(SIZES, (2, 5), (0.0, 2.0, 8.0), (0.0, 2.0), (0.0, -1.0)):
         before, after = base + spread * rng.standard_normal((2, runs, n))
@@ -83,11 +112,32 @@ def differences(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
         truth = _mean_change(base, effect, spread)
         moved = (rng.binomial(m, _logistic(after)) - rng.binomial(m, _logistic(before))) / m
         yield Scenario(f"means of {m}, spread {spread}, base {base}, effect {effect}", n, _covers(moved, truth))
+    even = [("events of 10", np.full(n, 10)) for n in SIZES]
+    for (name, sizes), correlation, (up, down) in product([*even, *_uneven()], CORRELATIONS, FLIPS):
+        parts = [
+            _changes(rng, (runs, int((sizes == size).sum()), size), (up, down), correlation)
+            for size in np.unique(sizes).tolist()
+        ]
+        covered = _covers(np.concatenate(parts, axis=1), up - down)
+        yield Scenario(f"{name}, correlation {correlation}, {up} rise and {down} fall", len(sizes), covered)
+
+
+def _changes(
+    rng: np.random.Generator, shape: tuple[int, int, int], flips: tuple[float, float], correlation: float
+) -> Floats:
+    """Return the mean change of events (runs, events, questions); in some events, all questions change together."""
+    up, down = flips
+    together = rng.random((*shape[:2], 1)) < correlation
+    drawn = np.where(together, rng.random((*shape[:2], 1)), rng.random(shape))
+    return np.asarray(((drawn < up).astype(float) - ((drawn >= up) & (drawn < up + down))).mean(axis=2))
 
 
 def _covers(moved: Floats, truth: float) -> float:
-    found = [paired_difference(row) for row in moved]
-    return sum(one.low <= truth <= one.high for one in found) / len(found)
+    ordered, times = np.unique(np.sort(np.round(moved, 9), axis=1), axis=0, return_counts=True)
+    found = [paired_difference(row) for row in ordered]
+    return float(sum(n for one, n in zip(found, times.tolist(), strict=True) if one.low <= truth <= one.high)) / len(
+        moved
+    )
 
 
 def _mean_change(base: float, effect: float, spread: float) -> float:
@@ -115,18 +165,22 @@ def curve_bands(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
 
 def floor_alarms(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
     """Yield how often `--fail-under` fails even though the true rate equals the minimum."""
-    for n, size, correlation, share in product((20, 50, 150), (1, 5), CORRELATIONS, (0.5, 0.8, 0.95)):
-        if size == 1 and correlation:
+    alike = [(f"{size} trials", np.full(n, size)) for n in (20, 50, 150) for size in (1, 5)]
+    for (name, sizes), correlation, share in product([*alike, *_uneven()], CORRELATIONS, (0.5, 0.7, 0.8, 0.95)):
+        if sizes.max() == 1 and correlation:
             continue
-        gate = [parse_floor(f"noise.accuracy={share}")]
-        hits = rng.binomial(size, _difficulties(rng, (runs, n), share, correlation)).tolist()
-        failed = sum(check_floors(gate, [_cell(row, size)])[0].state == "failed" for row in hits)
-        yield Scenario(f"floor {share}, {size} trials, correlation {correlation}", n, failed / runs)
+        gate, n = [parse_floor(f"noise.accuracy={share}")], int(sizes.sum())
+        hits = rng.binomial(sizes, _difficulties(rng, (runs, len(sizes)), share, correlation))
+        failed = sum(
+            times
+            for row, times in _distinct(hits[hits.sum(axis=1) < share * n], sizes)
+            if check_floors(gate, [_cell(clustered_wilson(*row), n)])[0].state == "failed"
+        )
+        yield Scenario(f"floor {share}, {name}, correlation {correlation}", len(sizes), failed / runs)
 
 
-def _cell(hits: list[int], size: int) -> Cell:
-    value, low, high = clustered_wilson(hits, [size] * len(hits))
-    n = size * len(hits)
+def _cell(interval: Interval, n: int) -> Cell:
+    value, low, high = interval
     estimate = Estimate(
         metric="accuracy", value=value, low=low, high=high, n=n, questions=n, asked=n, errors=0, infeasible=0
     )

@@ -134,11 +134,25 @@ def _other_year(checked: CheckedItem, other: CheckedItem) -> CheckedItem | None:
         return _ask(checked, _YEAR.sub("1927", item.question))
     sentences = checked.sentences_of(0)
     years = {year for sentence in sentences for year in _YEAR.findall(sentence)}
-    if not years or _YEAR.search(item.answer[0][0]):
+    if _YEAR.search(item.answer[0][0]):
         return None
+    if not years:
+        return _dated(checked)
     if any("1927" in passage.text for passage in checked.supports) or not all(map(_YEAR.search, sentences)):
         return None
     return _ask(checked, f"{item.question[:-1]} in 1927?" if item.lang == "en" else f"1927年，{item.question}")
+
+
+def _dated(checked: CheckedItem) -> CheckedItem | None:
+    """Make the passages state the answer for 1931, and ask for 1927."""
+    item, answer = checked.item, checked.item.answer[0][0]
+    if not all(answer in passage.text for passage in checked.supports):
+        return None
+    if any("1927" in passage.text for passage in checked.supports):
+        return None
+    year = " in 1931" if item.lang == "en" else "（1931年）"
+    dated = _support(checked, lambda text: text.replace(answer, answer + year))
+    return _ask(dated, f"{item.question[:-1]} in 1927?" if item.lang == "en" else f"1927年，{item.question}")
 
 
 def _answer_in_distractor(checked: CheckedItem, other: CheckedItem) -> CheckedItem:  # noqa: ARG001

@@ -5,12 +5,15 @@ value at any time up to 1.3 × the fixed plan of `ragbed power`, or a wrong deci
 plan. The exit code is 1 if an error rate exceeds 5 %, or if the median of the calls saved is below 50 % for a true drop
 of 2 × the drop of the plan, or below 80 % for 4 ×.
 
-`--demo` evaluates a model twice on synthetic data: with the fixed plan, and with `--until`.
+`--demo` compares a model with a baseline on synthetic data, twice: with the fixed plan, and with `--until`. Besides
+model strings, it takes `noisy/P`, a model that gives the correct answer with probability P and refuses otherwise, which
+needs no CPU time; `--model noisy/0.65 --base noisy/0.85` takes seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
 import sys
 import tempfile
@@ -26,6 +29,9 @@ from benches import check_figure
 from ragbed.analysis.statistics.power import paired_size
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.statistics.sequential import STAKES, difference_sequence, log_growth, rate_sequence
+from ragbed.models.base import StatelessModel
+from ragbed.models.scripted import ScriptedModel
+from ragbed.schema import Case, Completion
 
 Floats = NDArray[np.float64]
 _EXCESS = 1.3
@@ -167,11 +173,37 @@ def main() -> int:
     return 0 if all(passed) else 1
 
 
-def demonstrate(model: str, base: str, noise: float = 0.4, drop: float = 0.1) -> int:
+class NoisyModel(StatelessModel):
+    """A model that gives the correct answer with some probability and refuses otherwise."""
+
+    concurrency = 1  # as for a local model; calls in flight would count after the decision
+
+    def __init__(self, name: str) -> None:
+        self.name, self._chance = name, float(name.partition("/")[2])
+        self._right, self._wrong = ScriptedModel("oracle"), ScriptedModel("refuser")
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        """Return the correct answer or a refusal, as the hash of the model's name and the case decides."""
+        digest = hashlib.sha256(f"{self.name} {case.case}".encode()).digest()
+        is_right = int.from_bytes(digest[:4], "big") < self._chance * 2**32
+        return await (self._right if is_right else self._wrong).complete(case, repeat)
+
+    def request(self, case: Case) -> bytes:
+        """Return the prompt's hash, since responses depend on the case alone."""
+        return self._right.request(case)
+
+    async def identity(self) -> str:
+        """Return the name."""
+        return self.name
+
+
+def demonstrate(model_name: str, base_name: str, noise: float = 0.4, drop: float = 0.1) -> int:
     """Compare a model with a baseline on synthetic news, with the fixed plan and with `--until`; print both."""
     import ragbed  # noqa: PLC0415 - the simulation does not need it
 
     plan = paired_size(drop, 4 * drop)
+    model, base = (NoisyModel(name) if name.startswith("noisy/") else name for name in (model_name, base_name))
+    print(f"{model_name} minus {base_name} on {plan} questions, the plan for a drop of {100 * drop:g} points")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         made = ragbed.synthesize(place / "data", items=plan, integration=0, counterfactual=0, lang="en", progress=False)
@@ -190,12 +222,11 @@ def demonstrate(model: str, base: str, noise: float = 0.4, drop: float = 0.1) ->
         until = f"compare:{place / 'base'}:drop {100 * drop:g}%"
         monitored = ragbed.run(model, data, out=place / "monitored", until=until, **options)
         seconds = middle - start, time.perf_counter() - middle
-        for name, run, taken in zip(("fixed plan", "--until"), (fixed, monitored), seconds, strict=True):
-            (row,) = ragbed.compare(place / "base", run).records()
-            low, high = 100 * row["low"], 100 * row["high"]
-            print(
-                f"{name:10}  {run.outcomes['ok']:4} calls, {taken:6.1f} s: {model} minus {base} "
-                f"{100 * row['difference']:+.1f} [{low:+.1f}, {high:+.1f}] points, p {row['p']:.2g}"
-            )
-        print("\n".join(f"{row['state']}: {row['message']}" for row in monitored.conditions))
+        (row,) = ragbed.compare(place / "base", fixed).records()
+        low, high = 100 * row["low"], 100 * row["high"]
+        shown = f"{100 * row['difference']:+.1f} [{low:+.1f}, {high:+.1f}] points, p {row['p']:.2g}"
+        print(f"fixed plan  {fixed.outcomes['ok']:4} calls, {seconds[0]:6.1f} s: {shown}")
+        for row in monitored.conditions:
+            decision = f"{row['state']}: {row['message']}".replace(str(place / "base"), base_name)
+            print(f"--until     {monitored.outcomes['ok']:4} calls, {seconds[1]:6.1f} s: {decision}")
     return 0

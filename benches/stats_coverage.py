@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benches.ability_scenarios import flip_points, selective_answers
 from benches.coverage_scenarios import (
     Scenario,
     clustered_rates,
@@ -107,15 +108,32 @@ def check_curves(rng: np.random.Generator, runs: int) -> None:
 
 
 def check_gates(rng: np.random.Generator, runs: int) -> None:
-    """Check comparisons with minimal pairs, and the false alarms of gates."""
+    """Check comparisons with minimal pairs, and the false alarms of `--fail-if-worse`."""
     pairs = list(minimal_pairs(rng, runs))
     _check_coverage("compare, minimal pairs", [Scenario(one.name, one.n, one.covered) for one in pairs], runs)
     _check_alarms("compare, minimal pairs: size", [one.size for one in pairs], 0.05, runs)
     _check_alarms("--fail-if-worse, minimal pairs: false alarms", [one.alarms for one in pairs], 0.025, runs)
+
+
+def check_floor_gates(rng: np.random.Generator, runs: int) -> None:
+    """Check the false alarms of `--fail-under`."""
     _check_alarms("--fail-under: false alarms", [one.share for one in floor_alarms(rng, runs)], 0.025, runs)
 
 
-PARTS = {"rates": check_rates, "differences": check_differences, "curves": check_curves, "gates": check_gates}
+def check_abilities(rng: np.random.Generator, runs: int) -> None:
+    """Check flip points of the conflict testbed and selective prediction, with 100 or more questions."""
+    _check_coverage("conflict, flip point", flip_points(rng, runs // 5), runs // 5)
+    _check_coverage("selective prediction", selective_answers(rng, runs // 5), runs // 5)
+
+
+PARTS = {
+    "rates": check_rates,
+    "differences": check_differences,
+    "curves": check_curves,
+    "gates": check_gates,
+    "floors": check_floor_gates,
+    "abilities": check_abilities,
+}
 
 
 def _check_coverage(name: str, found: Iterable[Scenario], runs: int) -> None:

@@ -202,7 +202,11 @@ def _code(name: str, documented: object) -> str:
     plain = inspect.formatannotation
     shared = set() if name == "ragbed.run" else _run_options(signature)
     takes = [
-        re.sub(r": '([^']*)'", r": \1", str(one)) if isinstance(one.annotation, str) else _parameter(one, plain)
+        f"{one.name}={one.default!r}"  # the command-line reference describes their values
+        if name == "ragbed.run" and one.name in _RUN_OPTIONS
+        else re.sub(r": '([^']*)'", r": \1", str(one))
+        if isinstance(one.annotation, str)
+        else _parameter(one, plain)
         for one in signature.parameters.values()
         if one.name != "self" and one.name not in shared
     ]

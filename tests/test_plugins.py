@@ -100,7 +100,9 @@ def _plugins() -> dict[str, str]:
 def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site: Path, tmp_path: Path) -> None:
     module = f"broken_{len(code)}"
     _write_package(site, "broken-bits", "models", "broken", module, code)
-    assert "no such luck. Update it, or remove it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
+    assert (
+        "no such luck. Update it, or uninstall it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
+    )
     used = type_command("run", "-m", "broken/x", "-d", DATA, "--out", str(tmp_path / "broken"))
     assert used.code == 1
     assert used.err.startswith("ragbed: provider 'broken' of broken-bits 1.2 cannot be loaded: ")
@@ -111,7 +113,7 @@ def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site
 
 def test_a_name_of_ragbeds_own_is_never_taken_over(site: Path, tmp_path: Path) -> None:
     _write_package(site, "usurper", "models", "scripted", "usurper", "def part(wish): raise SystemExit")
-    assert _plugins()["usurper models scripted"].startswith("not used: scripted is one of ragbed's own")
+    assert _plugins()["usurper models scripted"].startswith("not used: scripted is the name of a built-in")
     words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
     assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
 
@@ -120,8 +122,8 @@ def test_two_packages_with_one_name_are_both_named(site: Path) -> None:
     for package in ("left", "right"):
         _write_package(site, package, "encoders", "same", f"same_{package}", "def part(): ...")
     assert _plugins() == {
-        "left encoders same": "not used: right has one with the same name; uninstall one of them",
-        "right encoders same": "not used: left has one with the same name; uninstall one of them",
+        "left encoders same": "not used: right also provides same; uninstall one of the packages",
+        "right encoders same": "not used: left also provides same; uninstall one of the packages",
     }
     with pytest.raises(UsageError, match="encoder 'same' is provided by left and right; uninstall all but one"):
         open_encoder("same")
@@ -138,10 +140,10 @@ def test_search_engines_and_encoders_come_by_entry_point_too(site: Path) -> None
 
 def test_what_is_no_part_of_its_family_is_refused(site: Path) -> None:
     _write_package(site, "odd", "testbeds", "odd", "odd", "part = 'a text'")
-    assert "odd:part is a str without name and cases" in _plugins()["odd testbeds odd"]
+    assert "odd:part is a str that does not define name and cases" in _plugins()["odd testbeds odd"]
     code = "class part: name, cases = 'noise', lambda *_: ()"
     _write_package(site, "double", "testbeds", "double", "double", code)
-    with pytest.raises(PluginFailed, match="testbed 'double' calls itself 'noise'"):
+    with pytest.raises(PluginFailed, match="testbed 'double' is named 'noise' in its own code"):
         find_testbed("double")
     _write_package(site, "nothing", "encoders", "nothing", "nothing", "")
     with pytest.raises(PluginFailed, match="AttributeError: module 'nothing' has no attribute 'part'"):
@@ -182,11 +184,11 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     assert "server: LookupError: lost" in errors
     odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
     assert odd.code == 1
-    assert "provider 'wild' returned a int without name, concurrency" in odd.err
+    assert "provider 'wild' returned a int, which is not a model because it lacks name, concurrency" in odd.err
     lost = type_command("run", "-m", "wild/z", *words, "--out", str(tmp_path / "lost"))
-    assert lost.err == "ragbed: provider 'wild' cannot open 'z': KeyError: 'z'\n"
+    assert lost.err == "ragbed: provider 'wild' failed to open 'z': KeyError: 'z'\n"
     usurper = type_command("run", "-m", "wild/usurper", *words, "--out", str(tmp_path / "usurper"))
-    assert "provider 'wild' returned a model with the name 'openai/gpt-4o'" in usurper.err
+    assert "provider 'wild' returned a model named 'openai/gpt-4o', but the name must start with wild/." in usurper.err
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_a_model_that_cannot_say_what_it_sends_or_is_ends_the_run_with_its_name(
     words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "3", "--out", str(tmp_path / "run"))
     done = type_command("run", "-m", "spoilt/x", *words)
     assert done.code == 1
-    assert done.err.splitlines()[-1].startswith("ragbed: provider 'spoilt' fails in ")
+    assert done.err.splitlines()[-1].startswith("ragbed: provider 'spoilt' failed in ")
     assert said in done.err
     assert "Traceback" not in done.err
 

@@ -35,7 +35,7 @@ def test_the_names_are_hidden(name: str) -> None:
 
 def test_a_run_is_stored_reported_and_viewed_as_elsewhere(tmp_path: Path) -> None:
     done = _type(tmp_path, "run", "-m", "scripted/oracle", *DATA, "--limit", "5", "--out", "run")
-    assert (done.returncode, "Run stored in run" in done.stderr) == (0, True), done.stderr
+    assert (done.returncode, "The run is stored in run" in done.stderr) == (0, True), done.stderr
     assert "Warning" not in done.stderr
     again = _type(tmp_path, "run", "-m", "scripted/oracle", *DATA, "--limit", "5", "--out", "run")
     assert again.returncode == 0, again.stderr

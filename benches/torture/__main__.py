@@ -17,7 +17,19 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("kills", "batches", "disks", "faults", "damaged", "forged-runs", "cassettes", "xss", "addresses", "documents")
+PARTS = (
+    "kills",
+    "batches",
+    "search",
+    "disks",
+    "faults",
+    "damaged",
+    "forged-runs",
+    "cassettes",
+    "xss",
+    "addresses",
+    "documents",
+)
 """The modules to run. Each has a function `torture`, which takes a folder, a count and a seed, and a default `COUNT`.
 """
 

@@ -10,7 +10,7 @@ import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of the source can be used without pip
     raise ImportError(
-        "ragbed needs Python 3.11 or newer, but this is Python %d.%d; use another one, e.g. `uvx ragbed`."  # noqa: UP031
+        ("ragbed requires Python 3.11 or newer, but this is Python %d.%d; use a newer Python, e.g. with `uvx ragbed`.")  # noqa: UP031
         % sys.version_info[:2]
     )
 

@@ -22,7 +22,7 @@ from difflib import get_close_matches
 
 import msgspec
 
-_NO_SPACE = "Free disk space and run the same command again"
+_NO_SPACE = "Free disk space and rerun the same command"
 _NOT_WRITABLE = "Choose a folder that you can write to"
 _FIXES = {
     errno.ENOSPC: _NO_SPACE,
@@ -138,7 +138,7 @@ class UnknownName(UsageError):
         near = [known for known in names if len(name) > 1 and known.startswith(name)]
         near = near or get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        more = f", … ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+        more = f", … ({len(names)} in total)" if len(names) > _MOST_SHOWN else ""
         super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 
 

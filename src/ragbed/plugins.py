@@ -57,12 +57,12 @@ class Plugin:
             part = self.entry.load()
         except (Exception, SystemExit) as error:  # a plug-in may raise anything
             raise PluginFailed(
-                f"{self} cannot be loaded: {type(error).__name__}: {error}. Update it, or remove it: "
-                f"pip uninstall {self.package}"
+                f"{self} cannot be loaded: {type(error).__name__}: {error}. Update it, or uninstall it: pip "
+                f"uninstall {self.package}"
             ) from error
         missing = [name for name in self.family.needs if not hasattr(part, name)]
         if missing:
-            problem = f"{self.entry.value} is a {type(part).__name__} without {' and '.join(missing)}"
+            problem = f"{self.entry.value} is a {type(part).__name__} that does not define {' and '.join(missing)}"
             raise PluginFailed(f"{self} is not a {self.family.one}: {problem}; see docs/reference/plugins.md.")
         return part
 
@@ -114,9 +114,9 @@ def check_plugins(own: Mapping[PluginFamily, Mapping[str, object]]) -> Iterator[
             rivals = [other.package for other in plugins if other.name == plugin.name and other is not plugin]
             problem = None
             if plugin.name in parts:
-                problem = f"not used: {plugin.name} is one of ragbed's own names; the plug-in needs another name"
+                problem = f"not used: {plugin.name} is the name of a built-in part of ragbed; rename the plug-in"
             elif rivals:
-                problem = f"not used: {' and '.join(rivals)} has one with the same name; uninstall one of them"
+                problem = f"not used: {' and '.join(rivals)} also provides {plugin.name}; uninstall one of the packages"
             else:
                 try:
                     plugin.load()

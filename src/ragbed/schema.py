@@ -8,7 +8,7 @@ out.
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -165,11 +165,22 @@ class Document(Record, frozen=True, kw_only=True):
     part: int | None = None  # integration: the part of the answer that it supports, from 0
 
 
+class ToolCall(Record, frozen=True, kw_only=True):
+    """A model's request to call a tool, as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str  # JSON, if the model wrote valid JSON
+    extra: dict[str, Any] | None = None  # other fields of the provider, which it expects back
+
+
 class Message(Record, frozen=True, kw_only=True):
     """One message in a prompt."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    calls: tuple[ToolCall, ...] = ()  # assistant: the tools that it called
+    call: str | None = None  # tool: ID of the call that the message answers
 
 
 class Case(Record, frozen=True, kw_only=True):
@@ -206,9 +217,11 @@ class Case(Record, frozen=True, kw_only=True):
     event: str | None = None  # the item's event
     reason: str | None = None  # why the case is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
+    relevant: Count | None = None  # end-to-end RAG: number of passages in the corpus that support the answer
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the item of the pair that has no perturbation
     rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file
+    tools: bool = False  # search: whether a request offers the search tool; always False in a stored case
 
 
 class Retrieved(Record, frozen=True, kw_only=True):
@@ -220,14 +233,29 @@ class Retrieved(Record, frozen=True, kw_only=True):
     text: str = ""
 
 
+class Search(Record, frozen=True, kw_only=True):
+    """One search of an episode, or an attempt at one that could not be executed."""
+
+    query: str
+    k: Count = 0
+    found: tuple[Retrieved, ...] = ()  # best first
+    problem: str | None = None  # why it was not executed, e.g. bad-json, unknown-tool, query-too-long
+
+
 class Step(Record, frozen=True, kw_only=True):
-    """One of a case's model calls, if the case takes several calls or its response has to be parsed."""
+    """One of a case's model calls, if the case takes several calls or its response has to be parsed.
+
+    In an episode of the testbed `search`, a step is a turn. Its prompt consists of the messages of all steps so far.
+    """
 
     messages: tuple[Message, ...]
     reply: str | None = None
     usage: dict[str, int] | None = None
     latency_s: float | None = None
     cached: bool = False  # whether the response came from the cache
+    calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
+    searches: tuple[Search, ...] = ()  # search: what was searched for after the response
+    protocol: Literal["tools", "text", "function"] | None = None  # search: how the model calls the tool
 
 
 class Served(Record, frozen=True, kw_only=True):
@@ -262,7 +290,9 @@ class Completion(Record, frozen=True, kw_only=True):
     served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
-    steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are totals
+    confidence: float | str | None = None  # from 0 to 1, or why it is unknown; None if not requested
+    steps: tuple[Step, ...] = ()  # strategies and episodes: the calls; usage, latency and attempts are totals
+    calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
 
 
 class Estimate(Record, frozen=True, kw_only=True):

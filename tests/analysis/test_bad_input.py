@@ -87,7 +87,7 @@ def test_models_without_a_common_question_are_refused() -> None:
     first, second = (
         Side(Path(name), "m", {here: {ComparedQuestion(name, f"{name}?", (("x",),)): 1.0}}) for name in ("a", "b")
     )
-    with pytest.raises(UsageError, match="no question in common"):
+    with pytest.raises(UsageError, match="no questions in common"):
         compare(first, second, 0.03)
 
 

@@ -14,7 +14,7 @@ from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.binomial import probabilities
 from ragbed.analysis.statistics.paired import decline_test, paired_difference
-from ragbed.analysis.statistics.rates import clustered_wilson, wilson
+from ragbed.analysis.statistics.rates import LEVEL, clustered_wilson, student
 from ragbed.errors import UsageError
 from ragbed.schema import Estimate
 
@@ -22,7 +22,7 @@ _WHERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
 
 def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
-    value, low, high = wilson(hits, n)
+    value, low, high = clustered_wilson([1, 0], [1, 1], counts=[hits, n - hits])
     estimate = Estimate(
         metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0
     )
@@ -54,30 +54,56 @@ def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="all cases that would measure it are infeasible"):
+    with pytest.raises(UsageError, match="all cases that would measure this are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
-def test_an_inconclusive_floor_states_the_needed_questions() -> None:
-    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
-    assert checked.message.endswith("too few questions to decide: about 770 questions would be needed")
-    (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
-    assert at_that.state == "failed"
+def _needed(message: str) -> int:
+    return int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", ""))
+
+
+def _power(n: int, least: float, share: float, state: str) -> float:
+    """Return the probability that a run of n questions gets this state without a further remark."""
+    checked = (check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(hits, n)])[0] for hits in range(n + 1))
+    decided = [one.state == state and "needed" not in one.message for one in checked]
+    return float(probabilities(n, share)[decided].sum())
+
+
+@pytest.mark.parametrize(("hits", "least", "state"), [(50, 0.6, "failed"), (85, 0.7, "passed"), (98, 0.9, "passed")])
+def test_the_needed_questions_decide_a_floor_with_a_probability_of_80_per_cent(
+    hits: int, least: float, state: str
+) -> None:
+    (short,) = check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(round(hits / 5), 20)])
+    needed = _needed(short.message)
+    share = round(hits / 5) / 20
+    assert _power(needed, least, share, state) >= 0.8
+    assert _power(round(0.8 * needed), least, share, state) < 0.8
 
 
 def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"
-    assert lucky.message.endswith("; about 750 questions would be needed to confirm it")
-    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
+    needed = _needed(lucky.message)
+    assert lucky.message.endswith("to confirm this")
+    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(round(0.65 * needed), needed)])
     assert shown.message.endswith(", required 60.0 %")
 
 
 def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
-    assert few.message.endswith("; about 35 questions would be needed to confirm it")
-    (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
+    needed = _needed(few.message)
+    (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed, needed)])
+    (short,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(needed - 2, needed - 2)])
     assert enough.message.endswith(", required 90.0 %")
+    assert short.message.endswith("to confirm this")
+
+
+@pytest.mark.parametrize(("n", "least"), [(20, 0.6), (60, 0.7), (300, 0.9)])
+def test_the_test_of_independent_questions_is_exact(n: int, least: float) -> None:
+    exact = probabilities(n, least).cumsum()
+    for hits in range(n):
+        (checked,) = check_floors([parse_floor(f"noise.accuracy={least}")], [_cell(hits, n)])
+        assert (checked.state == "failed") == (hits < n * least and exact[hits] < 0.025), hits
 
 
 def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
@@ -185,10 +211,10 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accuracy=0.5", "write TESTBED.METRIC"),
+        ("accuracy=0.5", "use TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
         ("noise.accuracy=150%", "between 0 and 1"),
-        ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
+        ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
         ("noise.accuracy@0.6=0.5", "the run has no such value"),
@@ -210,21 +236,28 @@ def test_a_loss_fails_only_if_it_is_significantly_larger(won: int, lost: int, n:
 
 def test_an_inconclusive_comparison_is_decided_by_the_stated_questions() -> None:
     message = _check_alone(_compared(8, 8, 100, 0.03)).message
-    assert "cannot be excluded; about 1,400 questions would be needed" in message
-    assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "passed"
+    assert "cannot be ruled out; " in message
+    needed = _needed(message)
+    moved = round(0.08 * needed)
+    decided = _compared(moved, moved, needed, 0.03)
+    assert _check_alone(decided).state == "passed"
+    # The distance to the limit leaves room for an unfavourable sample: 0.84 standard errors, for a power of 80 %, and
+    # slightly more, because the added changes make the interval of the short run wider.
+    error = (decided.difference.high - decided.difference.low) / 2 / student(LEVEL, needed)
+    assert 0.84 <= (decided.difference.low + 0.03) / error < 1.1
 
 
 def test_more_comparisons_need_more_questions() -> None:
     row, alike = _compared(4, 12, 100, 0.03), _compared(10, 10, 100, 0.03)
-    assert _check_alone(row).message.endswith("; about 490 questions would be needed")
+    alone = _needed(_check_alone(row).message)
     (first, *_) = check_declines([row, *[alike] * 9], 0.03)
-    assert first.message.endswith("; about 820 questions would be needed")
-    assert 10 * _compared(round(0.04 * 820), round(0.12 * 820), 820, 0.03).decline_p < 0.05
+    among = _needed(first.message)
+    assert alone < among
+    assert 10 * _compared(round(0.04 * among), round(0.12 * among), among, 0.03).decline_p < 0.05
 
 
 def test_the_needed_questions_exceed_those_of_the_run() -> None:
-    message = _check_alone(_compared(60, 140, 2000, 0.03)).message
-    assert int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", "")) > 2000
+    assert _needed(_check_alone(_compared(60, 140, 2000, 0.03)).message) > 2000
     exactly = _check_alone(_compared(4, 7, 100, 0.03))
     assert exactly.message.endswith("; more than 1,000,000 questions would be needed")
 

@@ -49,7 +49,7 @@ def test_sums_of_shards_give_the_report_of_the_complete_run(tmp_path: Path, part
     for part, file in zip(parts, files, strict=True):
         _sum(part, str(getattr(file, "text", file)))
     done = type_command("merge", *(str(getattr(file, "text", file)) for file in files), "-o", str(tmp_path / "all"))
-    assert (done.code, "different questions of 3 files written to" in done.err) == (0, True)
+    assert (done.code, "distinct questions from 3 files written to" in done.err) == (0, True)
     whole = _run(tmp_path / "whole")
     wanted, found = _cells(whole), _cells(tmp_path / "all")
     missing = [json.loads(name) for name in wanted.keys() - found.keys()]
@@ -71,14 +71,20 @@ def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Pat
     assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing.")
     assert type_command("merge", *map(str, files), "-o", str(tmp_path / "both")).code == 0
     done = type_command("report", str(files[0]), str(tmp_path / "both"))
-    assert (done.code, "two of these sums contain baseline/lexical (shard 1/3) with the same settings" in done.err) == (
+    assert (
+        done.code,
+        "two of these aggregate files contain baseline/lexical (shard 1/3) with the same settings" in done.err,
+    ) == (
         2,
         True,
     )
     done = type_command("report", str(files[0]), str(parts[0]))
-    assert (done.code, "is a file of sums, but" in done.err) == (2, True)
+    assert (done.code, "is an aggregate file, but" in done.err) == (2, True)
     done = type_command("report", str(files[0]), "-f", "html")
-    assert (done.code, "html has the cases, which sums do not contain" in done.err) == (2, True)
+    assert (done.code, "HTML reports contain the individual cases, which aggregate files do not have" in done.err) == (
+        2,
+        True,
+    )
     done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
     assert done.code == 2
 
@@ -154,19 +160,25 @@ def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
     head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
     for content, message in (
-        ("{}\n", ":1: is not a line of partial sums ("),
-        ("", "contains no partial sums"),
-        (sheet + head, ":1: is not a line of partial sums (the header must be the first line, and only that)"),
-        (head + head, ":2: is not a line of partial sums (the header must be the first line, and only that)"),
-        (head + sheet + sheet, ":3: is not a line of partial sums (m on d occurs twice)"),
+        ("{}\n", ":1: is not a valid line of an aggregate file ("),
+        ("", "contains no aggregates"),
+        (
+            sheet + head,
+            ":1: is not a valid line of an aggregate file (the header must appear on the first line and nowhere else)",
+        ),
+        (
+            head + head,
+            ":2: is not a valid line of an aggregate file (the header must appear on the first line and nowhere else)",
+        ),
+        (head + sheet + sheet, ":3: is not a valid line of an aggregate file (m on d appears twice)"),
         (
             head + '{"is":"questions","n":1,"trials":[[0]]}\n',
-            ":2: is not a line of partial sums (a trial has a pattern that no line before defines",
+            ":2: is not a valid line of an aggregate file (a trial refers to a pattern that no earlier line defines",
         ),
-        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is not a line of partial sums ("),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is not a valid line of an aggregate file ("),
         (
             head + sheet + '{"is":"end","lines":7}\n',
-            ":3: is not a line of partial sums (7 lines must precede it, not 2",
+            ":3: is not a valid line of an aggregate file (expected 7 lines before this one, but found 2",
         ),
     ):
         (tmp_path / "x.jsonl").write_text(content, "utf-8")
@@ -184,8 +196,8 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
-    reason = "the file ended before this line: name several files separately"
-    message = f"cat.jsonl:{len(lines) + 1}: is not a line of partial sums ({reason})"
+    reason = "there are more lines after the end of the file; if files were concatenated, pass them separately"
+    message = f"cat.jsonl:{len(lines) + 1}: is not a valid line of an aggregate file ({reason})"
     assert (done.code, message in done.err) == (1, True), done.err
 
 
@@ -197,7 +209,7 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
         head, rest = file.read_text("utf-8").split("\n", 1)
         file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest, "utf-8")
     done = type_command("report", *map(str, files))
-    assert (done.code, "these sums were scored by ragbed 0.0.1 and " in done.err) == (2, True)
+    assert (done.code, "these aggregate files were scored by ragbed 0.0.1 and " in done.err) == (2, True)
     assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
     assert json.loads((tmp_path / "old").read_text("utf-8").split("\n", 1)[0])["ragbed"] == "0.0.1"
 
@@ -211,7 +223,7 @@ def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:
         assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
         _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
     done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-    assert (done.code, "different data under the name 'same'" in done.err) == (2, True)
+    assert (done.code, "different data with the name 'same'" in done.err) == (2, True)
 
 
 def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:

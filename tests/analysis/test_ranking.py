@@ -73,9 +73,9 @@ def test_the_same_model_of_two_runs_is_named_by_its_run() -> None:
 
 
 def test_too_few_models_and_disjoint_questions_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="r has only the model a, and a ranking needs at least two"):
+    with pytest.raises(UsageError, match="r contains only the model a, but a ranking requires at least two"):
         rank_models([_side("a", {NOISE: [1.0]})])
-    with pytest.raises(UsageError, match="no question in common"):
+    with pytest.raises(UsageError, match="no questions in common"):
         rank_models([_side("a", {NOISE: [1.0]}), _side("b", {NOISE._replace(noise=0.4): [1.0]})])
 
 
@@ -89,3 +89,25 @@ def test_questions_on_one_event_count_once_and_monitored_runs_get_wider_interval
     assert plain.n == monitored.n == 20
     assert monitored.models[0].score.low < plain.models[0].score.low
     assert monitored.pairs[0].comparison.p > plain.pairs[0].comparison.p
+
+
+def test_the_interval_gives_every_question_the_same_weight() -> None:
+    """Questions that are right have one noise ratio and questions that are wrong have five, but each counts once."""
+    ratios = [NOISE._replace(noise=number / 5) for number in range(5)]
+
+    def side(model: str) -> Side:
+        scores = {
+            ratio: {
+                ComparedQuestion(f"q{at}", f"Q{at}?", (("a",),)): float(at < 30)
+                for at in range(60)
+                if at >= 30 or ratio == NOISE
+            }
+            for ratio in ratios
+        }
+        return Side(Path("r"), model, scores)
+
+    (ranking,) = rank_models([side("a"), side("b")])
+    value, low, high = ranking.models[0].score
+    assert value == 0.5
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert 0.36 < low < 0.4

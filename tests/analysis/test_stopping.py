@@ -112,7 +112,7 @@ def test_a_comparison_is_decided_by_paired_questions(tmp_path: Path) -> None:
         until=f"compare:{base.folder}:drop 40%",
         progress=False,
     )
-    assert "a drop of 40 points is excluded" in same.conditions[0]["message"]
+    assert "a drop of 40 points is ruled out" in same.conditions[0]["message"]
 
 
 def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
@@ -153,16 +153,16 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
     [
         ("noise.acuracy ± 3", "Did you mean 'accuracy'"),
         ("nosie.accuracy ± 3", "Did you mean 'noise'"),
-        ("noise.accuracy@0.4 ± 1", r"needs at least [\d,]+ questions, but the run has 54"),
+        ("noise.accuracy@0.4 ± 1", r"requires at least [\d,]+ questions, but the run has 54"),
         ("noise.accuracy@0.4 ± 0.03", "percentage points"),
-        ("noise.accuracy@0.3 ± 30", "no case of this run measures it"),
+        ("noise.accuracy@0.3 ± 30", "no case in this run measures this"),
         ("noise.auc ± 3", "no interval that can be monitored"),
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
-        ("noise.accuracy@0.4", "write"),
-        ("accurate enough", "write"),
+        ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),
+        ("accurate enough", 'use "TESTBED.METRIC'),
         ("decided", "set `fail_under`"),
         ("compare:nowhere:drop 5%", "nowhere"),
-        ("compare:runs/base:drop 0%", "more than 0"),
+        ("compare:runs/base:drop 0%", "greater than 0"),
     ],
 )
 def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, tmp_path: Path) -> None:
@@ -175,13 +175,13 @@ def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, 
 def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: Path) -> None:
     base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
     model = Slow()
-    with pytest.raises(UsageError, match=f"was evaluated on other data .{DATA}. than this run .{OTHER}"):
+    with pytest.raises(UsageError, match=f"was evaluated on different data .{DATA}. from this run .{OTHER}"):
         _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match=r"needs at least \d+ questions, but the run has 54"):
+    with pytest.raises(UsageError, match=r"requires at least \d+ questions, but the run has 54"):
         _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")
-    with pytest.raises(UsageError, match="no question in common"):
+    with pytest.raises(UsageError, match="no questions in common"):
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match="needs at least"):
+    with pytest.raises(UsageError, match="requires at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
     with pytest.raises(UsageError, match="omit `shard`"):
         _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")

@@ -45,7 +45,7 @@ def test_a_margin_is_a_number_or_a_percentage(share: str | float, runs: dict[str
 
 @pytest.mark.parametrize("share", ["lots", "5", 1.5, "-1%", "nan"])
 def test_a_margin_that_is_not_a_share_is_refused(share: str | float, runs: dict[str, ragbed.Run]) -> None:
-    message = rf"fail_if_worse={share!r} is not a share between 0 and 1\. Write e\.g\. 0\.03 or '3%'\."
+    message = rf"fail_if_worse={share!r} is not a fraction between 0 and 1\. Use e\.g\. 0\.03 or '3%'\."
     with pytest.raises(ragbed.UsageError, match=message):
         ragbed.compare(runs["oracle"], runs["refuser"], fail_if_worse=share)
 
@@ -80,7 +80,7 @@ def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run
 
     rows = ragbed.judge(runs["refuser"], says_yes, criteria="correct", testbeds="noise").records()
     assert [(row["judge"], row["yes"], row["rate"]) for row in rows] == [("function/says_yes", 8, 1.0)]
-    with pytest.raises(ragbed.UsageError, match="is a RAG system and takes no prompts"):
+    with pytest.raises(ragbed.UsageError, match="is a RAG system and does not accept prompts"):
         ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
 
 

@@ -32,7 +32,7 @@ def test_a_build_reports_its_steps_and_is_resumed(tmp_path: Path) -> None:
     assert messages[0] == "articles: 1 → 1"
     messages.clear()
     ragbed.build(recipe.path, out=tmp_path / "built", progress=Messages())
-    assert messages[0] == "articles: 1 → 1 (as before; from_=articles runs it again)"
+    assert messages[0] == "articles: 1 → 1 (unchanged; from_=articles runs it again)"
     with pytest.raises(ragbed.UsageError, match=r"unknown step 'artcles'\. Did you mean 'articles'"):
         ragbed.build(recipe.path, out=tmp_path / "built", from_="artcles")
 

@@ -21,7 +21,7 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     assert len(list(made)) == len(list(made)) == len(out.read_text().splitlines())
     ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
     assert sink.getvalue() == out.read_bytes()
-    with pytest.raises(ragbed.UsageError, match="is the dataset itself"):
+    with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
         ragbed.cases("figure1", out=ragbed.data_path("figure1"), num_docs=2)
 
 
@@ -60,7 +60,7 @@ def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
     assert seen[-1] == ("items", 8, 8)
     again = ragbed.synthesize(tmp_path, items=6, lang="en", integration=0, workers=1)
     assert again.manifest == made.manifest
-    with pytest.raises(ragbed.UsageError, match="was generated with other options"):
+    with pytest.raises(ragbed.UsageError, match="was generated with different options"):
         ragbed.synthesize(tmp_path, items=9, lang="en", workers=1)
 
 
@@ -68,7 +68,7 @@ def test_a_download_lists_its_files_also_when_it_fails(tmp_path: Path, monkeypat
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
     assert [row["state"] for row in ragbed.download("figure1").records()] == ["here"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(IncompleteDownload, match="none of the files of rgb is there") as caught:
+    with pytest.raises(IncompleteDownload, match="none of the files of rgb was found") as caught:
         ragbed.download("rgb", from_=tmp_path / "empty")
     assert {row["state"] for row in caught.value.result.records()} == {"missing"}
     with pytest.raises(ragbed.RagbedError, match="en_refine is not downloaded"):

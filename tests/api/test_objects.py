@@ -52,7 +52,9 @@ def test_a_run_of_a_function_that_was_edited_since_is_not_resumed(tmp_path: Path
 
     for function, options in ((answer, {}), (answer, {"limit": 5})):
         _evaluate({"f": function}, tmp_path, **options)
-    with pytest.raises(UsageError, match=r"function/f was code \w+ in Python [\d.]+ when .* and is now code \w+"):
+    with pytest.raises(
+        UsageError, match=r"function/f was code \w+ in Python [\d.]+ when .* was created, but is now code \w+"
+    ):
         _evaluate({"f": edited}, tmp_path)
 
 
@@ -254,11 +256,11 @@ def test_an_object_with_the_model_protocol_is_a_model(tmp_path: Path) -> None:
         (None, "model=None is not a model"),
         ([], "model is empty"),
         (Echo, "is not a model"),
-        (lambda: "x", "a function is called with the prompt, and this one cannot be"),
+        (lambda: "x", "the function cannot be called with the prompt"),
         (lambda question, documents: "x", r"use ragbed.system\(function\)"),
         ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
-        ([lambda _: "", lambda _: "x"], "two models are called 'function/lambda'; give them names"),
+        ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'; give them different names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' may only contain"),
         ({"one": "scripted/oracle", "two": "scripted/oracle"}, "given twice under different names"),
     ],
@@ -278,7 +280,7 @@ def test_an_object_that_lacks_a_method_is_told_which(tmp_path: Path) -> None:
         async def identity(self) -> str:
             return ""
 
-    with pytest.raises(UsageError, match="lacks concurrency, advice, request, close"):
+    with pytest.raises(UsageError, match="does not have concurrency, advice, request, close"):
         _evaluate(Half(), tmp_path)
 
 
@@ -326,11 +328,11 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         ([], "data is empty"),
         ([3], "data=int '3' is not a dataset"),
         ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
-        (_ITEMS[0], "data is one item; give a list of items"),
-        ([_ITEMS, _ITEMS], r"2 datasets have the name 'data'; give each a name of its own: data=\{'NAME': …"),
+        (_ITEMS[0], "data is a single item, but a list of items is expected"),
+        ([_ITEMS, _ITEMS], r"2 datasets are named 'data'; give each its own name: data=\{'NAME': …"),
         (
             [{"question": object()}],
-            r"item 0 cannot be written as JSON: object is not a JSON type\. Use strings, numbers",
+            r"item 0 cannot be converted to JSON: object is not a JSON type\. Use strings, numbers",
         ),
     ],
 )

@@ -231,7 +231,7 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("NOBODY_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(RagbedError, match="cannot be called") as raised:
         ragbed.run("openai-api/nobody/x", DATA, testbeds="noise", noise=0, limit=5, timeout=0.1, out=tmp_path / "run")
-    assert raised.value.__notes__ == [f"Finished cases are kept: ragbed.open_run('{tmp_path}/run')"]
+    assert raised.value.__notes__ == [f"Finished cases are kept. Open them with ragbed.open_run('{tmp_path}/run')"]
     assert ragbed.open_run(tmp_path / "run").outcomes["error"] == 3
 
 
@@ -239,8 +239,8 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
     ("options", "message"),
     [
         ({"testbed": "noise"}, r"run\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"),
-        ({"limit": "many"}, "a number of items"),
-        ({"limit": [3]}, r"limit=\[3\] is not a number of items or a fraction"),
+        ({"limit": "many"}, "a positive number of items"),
+        ({"limit": [3]}, r"limit=\[3\] is neither a number of items nor a fraction"),
         ({"noise": 7}, "noise=7"),
         ({"noise": [0, None]}, r"noise=\[0, None\] is not a string, a number or a list of these"),
         ({"noise": True}, "noise=True is not a string"),
@@ -256,9 +256,9 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
         ({"top_p": 2}, "top_p=2 is out of range: use a number of at least 0 and at most 1"),
         ({"timeout": 0}, "timeout=0 is out of range: use a number greater than 0"),
-        ({"no_cache": "yes"}, "no_cache='yes' is not True or False"),
+        ({"no_cache": "yes"}, "no_cache='yes' is neither True nor False"),
         ({"out": 3}, "out=3 is not a path"),
-        ({"out": "s3://bucket/run"}, "is a URL: use a path on this machine"),
+        ({"out": "s3://bucket/run"}, "is a URL; use a local path"),
         ({"cluster": "auto"}, "Add engine=ray, or remove `cluster`"),
         ({"replicas": 2}, "Add engine=ray, or remove `replicas`"),
         ({"dry_run": True}, "use ragbed.forecast"),

@@ -77,6 +77,10 @@ def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tup
         ("zh", "本文提到的云溪大桥由谁设计？", "沈知远", "vague"),
         ("zh", "云溪大桥由谁设计？", "欧阳不存", "not-in-article"),
         ("zh", "Who designed the Orsa Bridge in Velden?", "沈知远", "language"),
+        ("en", "How high is the Palm House?", "19 metres", "vague"),
+        ("en", "What does the abbreviation GA stand for?", "general average", "vague"),
+        ("en", "Who said “It was wrapped in a shower curtain”?", "Sylvie Ronsard", "vague"),
+        ("zh", "谁说过“两年前我们差一点破产”？", "费兰媞", "vague"),
     ],
 )  # fmt: skip
 def test_a_question_passes_or_has_one_word_for_why_not(lang: Lang, question: str, answer: str, outcome: str) -> None:

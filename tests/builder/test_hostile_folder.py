@@ -16,7 +16,7 @@ def test_bad_documents_are_rejected_and_the_rest_is_built(tmp_path: Path) -> Non
     docs = tmp_path / "docs"
     docs.mkdir()
     source = ROOT / "examples" / "documents" / "development" / "en"
-    for path in sorted(source.glob("*.md"))[:6]:
+    for path in sorted(source.glob("*.md")):
         (docs / path.name).write_text(path.read_text("utf-8"), "utf-8")
     first = next(docs.glob("*.md"))
     (docs / "copy.md").write_text(first.read_text("utf-8"), "utf-8")

@@ -109,6 +109,6 @@ def test_complete_responses_are_reused_and_a_locked_build_needs_them(tmp_path: P
     assert (calls.client(_request("task-0")), calls.tasks) == (first, ["task-0"])
     locked = BuildModelClient(tmp_path, calls.call, calls.make_budget, locked=True)
     assert locked(_request("task-0")) == first
-    with pytest.raises(RagbedError, match="task-1 needs, so a locked build is not possible"):
+    with pytest.raises(RagbedError, match="task-1 requires, so a locked build is not possible"):
         locked(_request("task-1"))
     assert locked.identities([MODEL]) == {MODEL: "1"}

@@ -170,7 +170,7 @@ def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> 
     assert state.steps["probes"].rejected == {"cut-off": 2}
     delivery, _ = compare_delivery(build, state)
     assert (delivery.made, delivery.wanted) == (0, 2)
-    assert "20 articles gave 3 questions" in delivery.reason
+    assert "20 articles produced 3 questions" in delivery.reason
 
 
 def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
     reasons = {one.reason for one in compare_delivery(make_build(), state)}
-    assert all("No question has a page: check [search]" in reason for reason in reasons)
+    assert all("No question has any pages: check [search]" in reason for reason in reasons)
 
 
 def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def label(folder: Path, say: Callable[[int], str]) -> list[LabelledPool | Reject
 
 
 @pytest.mark.parametrize(
-    ("word", "told"), [("VERDICT: supports", "it says 'supports' for 120 of 120 passages in en"), ("Hm.", "no verdict")]
+    ("word", "told"),
+    [("VERDICT: supports", "the judge says 'supports' for 120 of 120 passages in en"), ("Hm.", "no verdict")],
 )
 def test_a_judge_that_says_one_thing_of_everything_is_told_of(tmp_path: Path, word: str, told: str) -> None:
     (doubt,) = (one for one in label(tmp_path, lambda _: word) if isinstance(one, Reject) and one.outcome == "judge")

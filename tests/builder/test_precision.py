@@ -33,7 +33,7 @@ def labels(right: int, wrong: int, score: float = 1.0) -> list[CalibrationLabel]
 def test_fewer_than_60_labels_promise_nothing_and_drop_nothing() -> None:
     promise = make_promise(labels(59, 0), [0.1, 0.9], 0.95)
     assert (promise.items, promise.dropped, promise.share, promise.holds) == (2, 0, None, False)
-    assert "no promise" in describe_promise(promise)
+    assert "cannot be estimated" in describe_promise(promise)
 
 
 def test_items_are_dropped_until_the_bound_holds() -> None:
@@ -41,7 +41,7 @@ def test_items_are_dropped_until_the_bound_holds() -> None:
     promise = make_promise(known, [0.95, 0.9, 0.3, 0.2], 0.95)
     assert (promise.items, promise.dropped, promise.holds) == (2, 2, True)
     assert promise.threshold == 0.9
-    assert "2 items below the score 0.90 were dropped" in describe_promise(promise)
+    assert "2 items with a score below 0.90 were dropped" in describe_promise(promise)
 
 
 def test_no_item_remains_if_no_threshold_holds() -> None:

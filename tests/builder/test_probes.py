@@ -87,7 +87,7 @@ def test_an_invented_question_that_nobody_knows_goes(tmp_path: Path) -> None:
 def test_a_call_that_failed_is_neither_known_nor_unknown(tmp_path: Path) -> None:
     found = probe(tmp_path, RecipeGate(), [draft("Orsa")], {"m/own": ["!"]})
     assert [(one.outcome, one.reason) for one in found if isinstance(one, Reject)] == [
-        ("error", "the call of a model failed: timeout")
+        ("error", "the call to a model failed: timeout")
     ]
 
 
@@ -105,5 +105,5 @@ def test_a_question_whose_article_stands_in_a_corpus_goes(tmp_path: Path) -> Non
     gate = RecipeGate(models=("m/a",), corpora=(str(tmp_path / "crawl.txt"),))
     gone, kept = probe(tmp_path, gate, [draft("Orsa"), draft("Lund")], {"m/a": ["I do not know."]})
     assert isinstance(gone, Reject)
-    assert (gone.outcome, gone.reason) == ("seen", "100% of its article is verbatim in a corpus")
+    assert (gone.outcome, gone.reason) == ("seen", "100% of the article appears verbatim in a corpus")
     assert isinstance(kept, Probe)

@@ -37,7 +37,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name = ", "is not TOML"),
+        ("name = ", "is not valid TOML"),
         ('name = "n"\ngenerator = "m/x"\nsources = []\n', "has no sources"),
         (GOOD.replace('generator = "m/x"\n', ""), "missing required field `generator`"),
         (GOOD + "[wantd]\nbase = 3\n", "unknown field `wantd`"),
@@ -49,21 +49,21 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + f"[pools]\nspread = {10**30}\n", "pools.spread: 1000000000000000000000000000000 is not"),
         (GOOD + "[gate]\nmargin_days = 999999999\n", "gate.margin_days: 999999999 is not a number from 0 to 36,500"),
         (f"seed = {10**30}\n" + GOOD, "seed: 1000000000000000000000000000000 is too large"),
-        (f"seed = {'9' * 5_000}\n" + GOOD, "is not TOML"),
+        (f"seed = {'9' * 5_000}\n" + GOOD, "is not valid TOML"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "9999-12-31"\n', "later than"),
         (GOOD + "[wanted]\nbase = 0\n", "has no items to build; set at least one number"),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
-        (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a date"),
-        (GOOD + '[search]\nbefore = "2026-11"\n', "search.before '2026-11' is not a date"),
+        (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a valid date"),
+        (GOOD + '[search]\nbefore = "2026-11"\n', "search.before '2026-11' is not a valid date"),
         (GOOD + '[search]\nencoder = "e5-statc"\n', "Did you mean 'e5-static'"),
         (GOOD + '[ranking]\nencoder = ""\n', "unknown encoder ''"),
         (GOOD + '[ranking.encoders]\nzh = "m3e"\n', "Did you mean 'm3e-base'"),
         (GOOD.replace("folder", "fodler"), "Did you mean 'folder'"),
         (GOOD.replace('"n"', '"a/b"'), "'a/b' is not valid"),
         (GOOD.replace('"n"', '".."'), "'..' is not valid"),
-        (GOOD + '[gate.cutoffs]\n"m/x" = "June 2025"\n', "'June 2025' is not a date"),
-        ('since = "2026-13-01"\n' + GOOD, "'2026-13-01' is not a date"),
+        (GOOD + '[gate.cutoffs]\n"m/x" = "June 2025"\n', "'June 2025' is not a valid date"),
+        ('since = "2026-13-01"\n' + GOOD, "'2026-13-01' is not a valid date"),
         (GOOD.replace('name = "n"', 'name = "n"\nlangs = ["fr"]'), "Invalid enum value 'fr'"),
     ],
 )
@@ -159,7 +159,7 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     [("20 French questions", "French"), ("20 questions about wine, in German.", "German"), ("二十个法语问题", "法语")],
 )
 def test_a_brief_for_another_language_is_refused(tmp_path: Path, brief: str, named: str) -> None:
-    with pytest.raises(UsageError, match=f"Cannot build questions in {named}: only English and"):
+    with pytest.raises(UsageError, match=f"Questions in {named} are not supported; only English and"):
         write_recipe(brief, tmp_path, "m/x")
 
 

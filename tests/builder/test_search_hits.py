@@ -113,6 +113,8 @@ def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(
         drafts = [msgspec.structs.replace(draft, id=str(n), question=f"Doctor {n}?") for n in range(9)]
         _write(build, "questions", drafts)
         _write(build, "probes", [Probe(question=one.id) for one in drafts])
-        with pytest.raises(RagbedError, match=r"Searching with tavily failed: .*check the key.*3 searches in a row\)"):
+        with pytest.raises(
+            RagbedError, match=r"Searching with tavily failed: .*check the API key.*3 searches in a row\)"
+        ):
             list(make_hits(build))
         assert len(server.asked) == 3

@@ -205,7 +205,7 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
         "label fidelity, supporting",
         "negative purity",
         "cross-label duplicates",
-        "edits that will not do",
+        "unusable edits",
     ):
         assert figures[name]["passed"] == "passed", figures[name]
     assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
@@ -249,7 +249,7 @@ def test_the_same_command_again_asks_nobody_and_changes_nothing(place: Path, sha
     shared[0].closed = True
     done = build()
     assert done.code == 0, done.err
-    assert done.err.count("as before") == 14
+    assert done.err.count("unchanged") == 14
     assert contents(place / "out") == before
 
 
@@ -276,7 +276,7 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
     done = type_command("build", "run", "moved/world.toml", "-o", "moved/out")
-    assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 14, asked), done.err
+    assert (done.code, done.err.count("(unchanged;"), shared[0].asked.total()) == (0, 14, asked), done.err
     done = type_command("build", "run", str(moved / "world.toml"), "-o", "moved/out", "--locked")
     assert done.code == 0, done.err
     assert contents(moved / "out") == before
@@ -335,7 +335,7 @@ def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
     before = contents(place / "out")
     done = build("--from", "ranking")
     assert done.code == 0, done.err
-    assert done.err.count("as before") == 6
+    assert done.err.count("unchanged") == 6
     assert contents(place / "out") == before
 
 
@@ -372,7 +372,7 @@ def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[
     shared[0].closed = True
     done = build()
     assert done.code == 1
-    assert "run the same command again to resume" in done.err
+    assert "rerun the same command to resume" in done.err
     shared[0].closed = False
     done = build()
     assert done.code == 0, done.err
@@ -407,7 +407,7 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
     shutil.rmtree(place / "out")
     ended, said = _kill(place, "steps/articles.jsonl", blow)
     assert ended == code, said
-    assert "run the same command again to resume" in said
+    assert "rerun the same command to resume" in said
     assert "Traceback" not in said
 
 
@@ -442,7 +442,7 @@ def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
     (place / "world.toml").write_text(RECIPE.replace("base = 2", "base = 50"))
     done = build()
     assert done.code == 3
-    assert "en_base.jsonl: 3 of 50. 38 articles gave" in done.err.replace("37 articles", "38 articles")
+    assert "en_base.jsonl: 3 of 50. 38 articles produced" in done.err.replace("37 articles", "38 articles")
     assert "Add articles" in done.err
 
 
@@ -507,7 +507,7 @@ MEANS = [
     ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
     ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
-    ("scripted/oracle", '[search]\nengine = "replay"', "needs a file of recorded hits"),
+    ("scripted/oracle", '[search]\nengine = "replay"', "requires a file of recorded hits"),
     ("scripted/oracle", '[gate]\ncorpora = ["none.txt"]', "none.txt does not exist"),
 ]
 

@@ -70,27 +70,30 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--noise", "1.3"], "--noise 1.3 is out of range. Use a number from 0 to 1"),
         (["--noise", "-0.2"], "--noise -0.2 is out of range"),
         (["--noise", "much"], "--noise 'much' is not a ratio"),
-        (["--noise", "0,,1"], "has an empty part"),
+        (["--noise", "0,,1"], "contains an empty value"),
         (["--noise", "nan"], "is not a ratio"),
-        (["--num-docs", "0"], "--num-docs 0 is not between 1 and 10,000; for no documents use --testbeds closed-book"),
+        (
+            ["--num-docs", "0"],
+            "--num-docs 0 is not between 1 and 10,000; to evaluate without documents, use --testbeds closed-book",
+        ),
         (["--num-docs", "-1"], "is not between 1 and 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
         (["--testbeds", "nose"], "unknown testbed 'nose'. Did you mean 'noise'? Known: noise, rejection"),
         (["--distractors", "randon"], "unknown distractor condition 'randon'. Did you mean 'random'?"),
         (["--lang", "fr"], "unknown language 'fr'. Known: en, zh"),
-        (["--limit", "0"], "--limit '0' is neither a number of items from 1 nor a fraction"),
+        (["--limit", "0"], "--limit '0' is neither a positive number of items nor a fraction"),
         (["--limit", "1.5"], "--limit 1.5 is out of range"),
         (["--positions", "some"], "unknown value of --positions 'some'. Known: balanced, all"),
-        (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts the ratio 1 only"),
+        (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts only the ratio 1"),
         (["--testbeds", "noise", "--noise", "1"], "noise accepts ratios below 1"),
         (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents"),
         (
             ["--testbeds", "noise,rejection", "--noise", "0.5"],
-            "--testbeds rejection: rejection accepts the ratio 1 only. Change --noise",
+            "--testbeds rejection: rejection accepts only the ratio 1. Change --noise",
         ),
-        (["--profile", "code-2024", "--seed", "3"], "repeats the original code"),
-        (["--profile", "code-2024", "--distractors", "random"], "repeats the original code"),
-        (["--profile", "code-2023", "--positions", "all"], "repeats the original code"),
+        (["--profile", "code-2024", "--seed", "3"], "reproduces the original code"),
+        (["--profile", "code-2024", "--distractors", "random"], "reproduces the original code"),
+        (["--profile", "code-2023", "--positions", "all"], "reproduces the original code"),
         (["--prompt", "nowhere"], "Create at least one of en/system.md"),
     ],
 )
@@ -139,7 +142,7 @@ def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None
     (tmp_path / "b").mkdir()
     other = tmp_path / "b" / "made.jsonl"
     other.write_bytes(Path(data).read_bytes())
-    assert "2 datasets have the name 'made'" in type_command("cases", data, str(other)).err
+    assert "2 datasets are named 'made'" in type_command("cases", data, str(other)).err
     renamed = type_command("cases", data, f"again={other}", "--testbeds", "closed-book", "--json")
     assert [row["data"] for row in json.loads(renamed.out)["conditions"]] == ["made", "made", "again", "again"]
 

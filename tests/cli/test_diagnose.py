@@ -98,7 +98,7 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
     assert "concept confusion" in done.out
     assert "unclassified" in done.out
     assert "6 trials with documents: 3 right, 3 wrong" in done.err
-    assert "6 closed-book trials used for comparison only, not diagnosed." in done.err
+    assert "6 closed-book trials used only for comparison and not diagnosed." in done.err
 
 
 def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data
     words = ("-d", str(data), "--testbeds", "noise", "--num-docs", "2", "--noise", "0.5", "--out", str(folder))
     type_command("run", "-m", "scripted/refuser", *words)
     done = type_command("diagnose", str(folder))
-    assert "No closed-book trials: E9 and answers from memory cannot be detected" in done.err
+    assert "There are no closed-book trials, so E9 and answers from memory cannot be detected" in done.err
     assert "over-refusal" in done.out
 
 

@@ -52,7 +52,7 @@ def test_bundled_weights_count_wherever_they_were_installed(tmp_path: Path, monk
     monkeypatch.setattr("ragbed.data.catalog.package_folders", lambda _: [])
     env = {"RAGBED_DATA_DIR": str(tmp_path)}
     assert models(**env)["bundled"] == {
-        "works": False, "found": "weights of smollm2 not installed", "fix": "ragbed data get smollm2",
+        "works": False, "found": "the smollm2 weights are not installed", "fix": "ragbed data get smollm2",
     }  # fmt: skip
     entry = CATALOG["smollm2"]
     path = folder_of(entry, tmp_path) / entry.files[0].name

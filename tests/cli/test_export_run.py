@@ -23,7 +23,7 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(output), "--json")
     failed_one = f"test/talking on {make_case(1).case}: timeout"
     assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output), "failed": [failed_one]}
-    assert f"Trials without a response: 1. They are in it with their outcome:\n  {failed_one}" in done.err
+    assert f"Trials without a response: 1. They were exported with their outcome:\n  {failed_one}" in done.err
     right, failed = map(json.loads, output.read_text().splitlines())
     assert right["case"] == make_case(0).case
     assert right["documents"] == [{"text": "It is gold-0.", "stance": "supports", "kind": "related", "source": 0}]
@@ -62,9 +62,9 @@ def test_a_library_that_is_missing_is_named_with_its_install_command(tmp_path: P
     run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
     done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "x"))
     assert (done.code, (tmp_path / "x").exists()) == (2, False)
-    assert done.err == "ragbed: Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.\n"
+    assert done.err == "ragbed: Parquet files require pyarrow: pip install 'ragbed[parquet]'.\n"
     words = ("--from", "inspect", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "y"))
     (tmp_path / "log.eval").write_text("")
     done = type_command("import", str(tmp_path / "log.eval"), *words)
     assert done.code == 2
-    assert done.err == "ragbed: logs of Inspect need the library inspect_ai: pip install 'ragbed[inspect]'.\n"
+    assert done.err == "ragbed: Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.\n"

@@ -50,7 +50,7 @@ def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: P
 def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path: Path, floor: str) -> None:
     done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
-    assert f"--fail-under {floor}=0.5: no case of this run measures it." in done.err
+    assert f"--fail-under {floor}=0.5: no case in this run measures this." in done.err
     assert "--limit, --shard. No model was called." in done.err
     assert not (tmp_path / "run").exists()
 
@@ -58,9 +58,9 @@ def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path:
 @pytest.mark.parametrize(
     ("floor", "those"),
     [
-        ("noise.refusal_recall", "The metrics of noise will be accuracy, false_refusal, false_alarm."),
-        ("noise.noise_effect", "The metrics of noise will be accuracy, false_refusal, false_alarm."),
-        ("rejection.accuracy", "The metrics of rejection will be refusal_recall, format_adherence,"),
+        ("noise.refusal_recall", "The available metrics of noise are accuracy, false_refusal, false_alarm."),
+        ("noise.noise_effect", "The available metrics of noise are accuracy, false_refusal, false_alarm."),
+        ("rejection.accuracy", "The available metrics of rejection are refusal_recall, format_adherence,"),
     ],
 )
 def test_a_gate_on_a_metric_that_a_run_will_not_have_names_those_that_it_will(
@@ -68,7 +68,7 @@ def test_a_gate_on_a_metric_that_a_run_will_not_have_names_those_that_it_will(
 ) -> None:
     done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
-    assert f"no case of this run measures it. {those}" in done.err
+    assert f"no case in this run measures this. {those}" in done.err
     assert not (tmp_path / "run").exists()
 
 
@@ -102,7 +102,7 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
     worse = type_command("compare", good, bad, "--fail-if-worse", "0.03", "--junit", str(tmp_path / "gates.xml"))
     assert worse.code == 4
     assert "gate failed: noise on ragbed-mini-en_base, en, noise 0.8, k 5: -100.0 [" in worse.err
-    assert "points on 36 questions: a loss of more than 3, p" in worse.err  # 40 items, four of which repeat a question
+    assert "points on 36 questions: a drop of more than 3, p" in worse.err  # 40 items, four of which repeat a question
     assert type_command("compare", bad, good, "--fail-if-worse", "3%").code == 0
     assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 2
 
@@ -131,4 +131,4 @@ def test_a_gate_file_of_the_environment_may_be_meant_for_other_commands(
 def test_what_is_not_a_share_is_named(share: str) -> None:
     done = type_command("compare", "a", "b", "--fail-if-worse", share)
     assert done.code == 2
-    assert "is not a share between 0 and 1; write e.g. 0.03 or 3%" in done.err
+    assert "is not a fraction between 0 and 1; use e.g. 0.03 or 3%" in done.err

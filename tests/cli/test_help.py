@@ -64,5 +64,5 @@ def test_options_of_other_commands_precede_the_shared_groups(command: str) -> No
 
 def test_a_default_in_words_and_a_range_are_shown() -> None:
     text = " ".join(type_command("run", "--help").out.split())
-    assert "Maximum concurrent requests. [default: adaptive, up to 64; 1<=x<=4096]" in text
-    assert "Maximum requests per minute. --tpm" in text
+    assert "Maximum number of concurrent requests. [default: adaptive, up to 64; 1<=x<=4096]" in text
+    assert "Maximum number of requests per minute. --tpm" in text

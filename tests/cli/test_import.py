@@ -89,7 +89,7 @@ def test_every_line_that_cannot_be_matched_is_named(data: Path) -> None:
     done, _ = _import(path, lines, data, "--from", "rgb")
     problems = json.loads(done.out)["problems"]
     assert [problem.split(": ")[0] for problem in problems] == [f"{path}:{line}" for line in (1, 2, 3, 4, 7)]
-    assert "id 99 is not an item of the data" in problems[0]
+    assert "the dataset has no item with id 99" in problems[0]
     assert "has the question 'Another question?'" in problems[1]
     assert "has the answer ['another']" in problems[2]
     assert "cannot be read" in problems[3]
@@ -113,11 +113,11 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
-        ("answers.json", ("--from", "rgb"), "does not have the name of a result file of the original code"),
-        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not among en_refine"),
-        (_NAME, ("--from", "rgb", "--profile", "robust"), "need code-2024 or code-2023"),
+        ("answers.json", ("--from", "rgb"), "is not named like a result file of the original code"),
+        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not one of en_refine"),
+        (_NAME, ("--from", "rgb", "--profile", "robust"), "require code-2024 or code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
-        (_NAME, ("--from", "jsonl"), "needs the name of the model that produced the answers. Add --model NAME."),
+        (_NAME, ("--from", "jsonl"), "requires the name of the model that produced the answers. Add --model NAME."),
     ],
 )
 def test_what_cannot_be_is_a_usage_error(name: str, words: tuple[str, ...], problem: str, data: Path) -> None:
@@ -143,7 +143,7 @@ def test_plain_lines_are_matched_by_case_or_by_item_and_noise(data: Path) -> Non
 def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
     words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--positions", "all")
     done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
-    assert "is 5 cases (add data and testbed, or the case)" in done.err
+    assert "matches 5 cases (specify data and testbed, or the case)" in done.err
 
 
 _THOUGHTS = [
@@ -169,7 +169,7 @@ def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
     done, out = _import(path, lines, data, "--from", form, "-m", "mine/thinks", *more)
     assert done.code == 3, done.err
     assert "2 of 3 cases have an answer" in done.err
-    assert "1 responses are truncated" in done.err
+    assert "1 responses end prematurely" in done.err
     with open_store(out, create=False) as store:
         found = [(r.completion.outcome, r.completion.reply, r.completion.reasoning) for r in store.results()]
     assert found == [expected for _, expected in _THOUGHTS]

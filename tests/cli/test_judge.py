@@ -87,7 +87,7 @@ def test_a_judges_own_run_is_not_scored_and_the_run_it_judged_is_named(
     (judges,) = (tmp_path / "judge").iterdir()
     done = type_command(*(str(tmp_path) if word == "RUN" else word for word in command), str(judges), env=bench.env)
     assert done.code == 2
-    assert f"{judges} is the run of a judge. Choose the judged run: {tmp_path}." in done.err.replace("\n", "")
+    assert f"{judges} is a judge's run. Choose the judged run: {tmp_path}." in done.err.replace("\n", "")
 
 
 def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench) -> None:
@@ -168,8 +168,8 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     assert low <= 0.5 <= high
     assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
     assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
-    assert told["labels"] == {"used": 24, "left_out": {"of a response that is not in the run": 1}}
-    assert "1 label left out: of a response that is not in the run." in done.err
+    assert told["labels"] == {"used": 24, "left_out": {"for a response that is not in the run": 1}}
+    assert "Excluded 1 label: for a response that is not in the run." in done.err
     assert len(bench.asked) == 60
 
 
@@ -221,7 +221,7 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
     assert "correct (gives the right answer), judged by wise\n" in done.err  # not by openai-api/judge/wise
     assert "\nwise: 4 of 4" in "\n" + done.err
-    assert "1 label left out: of a criterion not judged now." in done.err
+    assert "Excluded 1 label: for a criterion that is not being judged." in done.err
 
 
 def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_an_empty_run_with_a_link_for_a_lock_is_refused_and_the_target_stays(her
     assert (here.parent / "other").read_text() == _SECRET
     assert _snapshot(here / "r") == before
     assert (done.code, "Traceback" in done.err) == (0 if words[0] == "leaderboard" else 2, False), done.err
-    assert "r has no run (run.sqlite is empty)" in done.err or "lock is a symbolic link" in done.err
+    assert "r contains no run (run.sqlite is empty)" in done.err or "lock is a symbolic link" in done.err
 
 
 @pytest.mark.parametrize("name", ["lock", "acknowledged", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite-journal"])

@@ -56,7 +56,7 @@ def test_only_the_first_few_of_a_rule_are_shown_unless_all_are_asked_for(tmp_pat
     assert "… and 17 more" in few.out
     assert every.out.count("is identical to positive[0]") == 20
     assert "more" not in every.out
-    assert few.out.splitlines()[-1].endswith("--only RULE --all lists all findings of a rule.")
+    assert few.out.splitlines()[-1].endswith("List all findings of a rule with --only RULE --all.")
     assert every.out.splitlines()[-1].endswith("Fix the errors first: they make scores wrong.")
 
 
@@ -100,7 +100,7 @@ def test_only_record_validates(tmp_path: Path) -> None:
     bad = type_command("lint", _write(tmp_path / "bad.json", BAD, {"id": 2}, BAD), "--only", "record")
     assert bad.code == 1
     assert "line 2, query: is missing" in bad.out
-    assert "line 3, id: '1' is also on an earlier line" in bad.out
+    assert "line 3, id: '1' already appears on an earlier line" in bad.out
 
 
 def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
         (("--only", "gold-in-negatives"), "Did you mean 'gold-in-negative'?"),
         (("--skip", "nonsense"), "unknown rule 'nonsense'"),
         (("--skip", "record"), "cannot be skipped"),
-        (("--only", "mix,,markup"), "has an empty part"),
+        (("--only", "mix,,markup"), "contains an empty value"),
         (("--noise", "1.3"), "out of range"),
         (("--num-docs", "0"), "is not between 1 and 10,000"),
     ],
@@ -141,7 +141,7 @@ def test_a_missing_file_exits_2_and_a_broken_one_1(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_bytes(b"\xff\xfe{\x00")
     done = type_command("lint", str(tmp_path / "broken.json"))
     assert done.code == 1
-    assert "is UTF-16" in done.out
+    assert "is encoded as UTF-16" in done.out
 
 
 def test_nothing_from_the_data_reaches_the_terminal_raw(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def closed_port() -> Iterator[int]:
 
 
 def test_no_space(tmp_path: Path) -> None:
-    fix = "Free disk space and run the same command again."
+    fix = "Free disk space and rerun the same command."
     run = str(tmp_path / "run")
     assert type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", run).code == 0
     done = type_command("report", run, "-f", "html", "-o", "/dev/full")
@@ -44,14 +44,18 @@ def test_no_network(tmp_path: Path) -> None:
     done = type_command(*words, env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 1
     assert "the host no.invalid was not found; check the network" in done.err
-    assert "Run the same command again, or use another server (--mirror) or files that you have (--from)." in done.err
+    assert (
+        "Rerun the same command, use another server (--mirror), or copy files that you already have (--from)."
+        in done.err
+    )
 
 
 def test_an_old_python() -> None:
     program = "import sys; sys.version_info = (3, 9, 1); import ragbed"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: ragbed needs Python 3.11 or newer, but this is Python 3.9; use another one, e.g. `uvx ragbed`."
+        "ImportError: ragbed requires Python 3.11 or newer, but this is Python 3.9; "
+        "use a newer Python, e.g. with `uvx ragbed`."
     )
 
 
@@ -68,7 +72,7 @@ def test_a_proxy_that_is_down(tmp_path: Path, closed_port: int) -> None:
     environ = {"https_proxy": proxy, "HTTPS_PROXY": proxy, "no_proxy": "", "RAGBED_DATA_DIR": str(tmp_path)}
     downloaded = type_command("data", "get", "rgb", env=environ)
     assert downloaded.code == 1
-    assert "check the proxy (https_proxy, http_proxy)" in downloaded.err
+    assert "check the proxy settings (https_proxy, http_proxy)" in downloaded.err
     words = ("run", "-m", "openai/gpt-4o-mini", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run"))
     called = type_command(*words, env=environ | {"OPENAI_API_KEY": "unused"})
     assert called.code == 1
@@ -81,10 +85,10 @@ def test_a_read_only_home(tmp_path: Path) -> None:
         words = ("run", "-m", "openai-api/test/m", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run"))
         done = type_command(*words, env=home | {"TEST_BASE_URL": url, "TEST_API_KEY": "k"})
     assert done.code == 0
-    assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without it." in done.err
+    assert "Set RAGBED_CACHE_DIR to another folder, or use --no-cache. The run continues without the cache." in done.err
     downloaded = type_command("data", "get", "rgb", "--from", str(tmp_path), env=home)
     assert downloaded.code == 1
-    assert "set RAGBED_DATA_DIR to another folder for data." in downloaded.err
+    assert "set RAGBED_DATA_DIR to another folder." in downloaded.err
 
 
 def test_a_folder_that_cannot_be_written() -> None:

@@ -61,12 +61,12 @@ def test_runs_of_several_machines_with_different_models_join(tmp_path: Path) -> 
 
 def test_the_same_result_twice_is_kept_once_and_different_ones_are_refused(tmp_path: Path) -> None:
     one, same = _run(tmp_path / "one"), _run(tmp_path / "same")
-    assert "51 were in more than one" in _merge(tmp_path / "merged", one, same).err
+    assert "51 appeared in more than one" in _merge(tmp_path / "merged", one, same).err
     assert canonical(tmp_path / "merged") == canonical(one)
     other = _run(tmp_path / "other", TalkingModel(lambda _: Completion(outcome="ok", reply="no")))
     done = _merge(tmp_path / "again", one, other)
     assert done.code == 2
-    assert "two runs have different responses of test/talking for made/1/" in done.err
+    assert "two runs have different responses by test/talking for made/1/" in done.err
     assert _merge(tmp_path / "again", one).code == 0
 
 
@@ -87,7 +87,7 @@ def test_a_run_is_never_merged_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])
 def test_a_shard_that_makes_no_sense_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is not I/N"):
+    with pytest.raises(UsageError, match="does not have the form I/N"):
         parse_shard(text)
 
 

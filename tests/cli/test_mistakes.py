@@ -40,70 +40,74 @@ _RUN = "run -m scripted/oracle -d DATA --limit 3"
 MODELS = [
     Mistake(
         "run -d DATA -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m o3-mini",
-        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string is "
+        "--model o3-mini: 'o3-mini' is not a known provider. Did you mean openai/o3-mini? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m claude-sonnet-4-5",
         "--model claude-sonnet-4-5: 'claude-sonnet-4-5' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m qwen2.5:7b",
         "--model qwen2.5:7b: 'qwen2.5:7b' is not a known provider. Did you mean ollama/qwen2.5:7b? A model string "
-        "is provider/model; the providers are <providers>.",
+        "has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m openai:gpt-4o",
         "--model openai:gpt-4o: 'openai:gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model "
-        "string is provider/model; the providers are <providers>.",
+        "string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m OpenAI/gpt-4o",
-        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o? A model string has "
+        "the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m opnai/gpt-4o",
-        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model opnai/gpt-4o: 'opnai' is not a known provider. Did you mean openai/gpt-4o? A model string has the "
+        "form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m antropic/claude-sonnet-4-5",
         "--model antropic/claude-sonnet-4-5: 'antropic' is not a known provider. Did you mean "
-        "anthropic/claude-sonnet-4-5? A model string is provider/model; the providers are <providers>.",
+        "anthropic/claude-sonnet-4-5? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m Qwen/Qwen2.5-7B-Instruct",
         "--model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. Did you mean "
-        "hf/Qwen/Qwen2.5-7B-Instruct? A model string is provider/model; the providers are <providers>.",
+        "hf/Qwen/Qwen2.5-7B-Instruct? A model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m models/qwen.gguf",
         "--model models/qwen.gguf: 'models' is not a known provider. Did you mean llamacpp/models/qwen.gguf? A "
-        "model string is provider/model; the providers are <providers>.",
+        "model string has the form provider/model; the providers are <providers>.",
     ),
     Mistake(
         "run -d DATA -m something",
-        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
+        "providers "
         "are <providers>.",
     ),
     Mistake(
         "run -d DATA -m openai",
-        "--model openai: the name of the model is missing after the provider. Write openai/<model>.",
+        "--model openai: the model name is missing after the provider. Use openai/<model>.",
     ),
     Mistake(
         "run -d DATA -m openai/",
-        "--model openai/: the name of the model is missing after the provider. Write openai/<model>.",
+        "--model openai/: the model name is missing after the provider. Use openai/<model>.",
     ),
     Mistake(
         "run -d DATA -m mine=something",
-        "--model something: 'something' is not a known provider. A model string is provider/model; the providers "
+        "--model something: 'something' is not a known provider. A model string has the form provider/model; the "
+        "providers "
         "are <providers>.",
     ),
     Mistake(
@@ -113,11 +117,11 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m https://host/ask",
-        "--model https://host/ask: the model string of a system at a URL starts with its provider: write http/https://host/ask",
+        "--model https://host/ask: to evaluate a system at a URL, put the provider before the URL: http/https://host/ask",
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver",
-        "openai-api/myserver: the name of the server or of the model is missing. Write openai-api/<name>/<model>.",
+        "openai-api/myserver: the server name or the model name is missing. Use openai-api/<name>/<model>.",
     ),
     Mistake(
         "run -d DATA -m scripted/orakle",
@@ -130,49 +134,52 @@ MODELS = [
         "llamacpp/none.gguf: no such file. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.",
     ),
     Mistake(
-        "run -d DATA -m llamacpp/text", "text is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format."
+        "run -d DATA -m llamacpp/text",
+        "text is not a GGUF file. Choose a .gguf file; llama.cpp does not read other formats.",
     ),
     Mistake("run -d DATA -m cassette/none", "none: no such file. Check the path."),
     Mistake(
-        "run -d DATA -m cassette/text", "text is not a cassette (`ragbed export RUN --to cassette` writes one)", code=1
+        "run -d DATA -m cassette/text",
+        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
+        code=1,
     ),
     Mistake(
         "run -d DATA -m python/my_rag",
-        "python/my_rag: the module or the function is missing. Write python/<module>:<function>, e.g. "
+        "python/my_rag: the module or function name is missing. Use python/<module>:<function>, e.g. "
         "python/my_rag:answer.",
     ),
     Mistake(
         "run -d DATA -m python/my_rag.py:answer",
-        "python/my_rag.py:answer: a module is named without .py; write python/my_rag:answer",
+        "python/my_rag.py:answer: the module name must not end in .py; use python/my_rag:answer",
     ),
     Mistake(
         "run -d DATA -m python/my_rga:answer",
         "python/my_rga:answer: No module named 'my_rga' in this folder or in the installed packages. Check the "
-        "name, or change to the folder of the module.",
+        "name, or run the command in the module's folder.",
     ),
     Mistake(
         "run -d DATA -m python/my_rag:answr", "python/my_rag:answr: my_rag has no function 'answr'. Check the name."
     ),
     Mistake(
         "judge good -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
     Mistake(
         "demo -m gpt-4o",
-        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string is "
+        "--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? A model string has the form "
         "provider/model; the providers are <providers>.",
     ),
 ]
 KEYS_AND_URLS = [
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "gpt-4o needs an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
+        "gpt-4o requires an API key, but the environment variable OPENAI_API_KEY is not set. Set it, e.g. export "
         "OPENAI_API_KEY=<your key>",
     ),
     Mistake(
         "run -d DATA -m anthropic/claude-sonnet-4-5",
-        "claude-sonnet-4-5 needs an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
+        "claude-sonnet-4-5 requires an API key, but the environment variable ANTHROPIC_API_KEY is not set. Set it, "
         "e.g. export ANTHROPIC_API_KEY=<your key>",
     ),
     Mistake(
@@ -186,37 +193,40 @@ KEYS_AND_URLS = [
     ),
     Mistake(
         "run -d DATA -m openai-api/myserver/mymodel",
-        "the URL of openai-api/myserver/mymodel is not valid: http:// or https:// or the host is missing. Correct "
-        "the model string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of openai-api/myserver/mymodel is not valid because it lacks a host or does not start with http:// "
+        "or https://. Correct "
+        "the model string or the base URL variable, e.g. http://host:8000/v1.",
         env={"MYSERVER_BASE_URL": "localhost:8000"},
     ),
     Mistake(
         "run -d DATA -m openai/gpt-4o",
-        "the URL of openai/gpt-4o is not valid: http:// or https:// or the host is missing. Correct the model "
-        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of openai/gpt-4o is not valid because it lacks a host or does not start with http:// or https://. "
+        "Correct the model "
+        "string or the base URL variable, e.g. http://host:8000/v1.",
         env={"OPENAI_BASE_URL": "host/v1"},
     ),
     Mistake(
         "run -d DATA -m http/:nowhere",
-        "the URL of http/:nowhere is not valid: http:// or https:// or the host is missing. Correct the model "
-        "string or the variable with the base URL, e.g. http://host:8000/v1.",
+        "the URL of http/:nowhere is not valid because it lacks a host or does not start with http:// or https://. "
+        "Correct the model "
+        "string or the base URL variable, e.g. http://host:8000/v1.",
     ),
     Mistake(
         "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",
-        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the connection.",
+        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the network connection.",
         code=1,
     ),
     Mistake(
         "run -d htp://host/x.jsonl -m scripted/oracle",
-        "htp://host/x.jsonl: Protocol not known: htp; known schemes: <any>",
+        "htp://host/x.jsonl: Protocol not known: htp; supported schemes: <any>",
     ),
     Mistake(
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
-        "s3://bucket/x.jsonl: s3:// needs a package that is not installed: pip install s3fs",
+        "s3://bucket/x.jsonl: s3:// requires a package that is not installed: pip install s3fs",
     ),
     Mistake(
         "data get rgb --mirror hf-mirror",
-        "--mirror hf-mirror does not have rgb, only smollm2. Use --mirror jsdelivr.",
+        "--mirror hf-mirror does not provide rgb, only smollm2. Use --mirror jsdelivr.",
     ),
     Mistake(
         "data get rgb --mirror mirror",
@@ -226,16 +236,16 @@ KEYS_AND_URLS = [
 DATASETS = [
     Mistake(
         "run -m scripted/oracle -d mmlu",
-        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d en_refin",
-        "no file and no dataset is called en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
+        "there is no file or dataset named en_refin. Did you mean 'en_refine'? Check the path, or choose a dataset: "
         "<datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d data/mine.jsonl",
-        "no file and no dataset is called data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named data/mine.jsonl. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "run -m scripted/oracle -d rgb",
@@ -266,20 +276,20 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d files",
-        "files is a folder, but not a sharded dataset (it has no shards.json). Choose a file: files/a.jsonl.",
+        "files is a folder, but not a sharded dataset (it contains no shards.json). Choose a file: files/a.jsonl.",
     ),
     Mistake(
         "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
     ),
     Mistake(
         "run -m scripted/oracle -d DATA -d DATA",
-        "2 datasets have the name 'ragbed-mini-en_base'; rename one with NAME=PATH.",
+        "2 datasets are named 'ragbed-mini-en_base'; rename one with NAME=PATH.",
     ),
-    Mistake("cases mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
-    Mistake("lint mmlu", "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("cases mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
+    Mistake("lint mmlu", "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>."),
     Mistake(
         "export mmlu --to native -o x.jsonl",
-        "no file and no dataset is called mmlu. Check the path, or choose a dataset: <datasets>.",
+        "there is no file or dataset named mmlu. Check the path, or choose a dataset: <datasets>.",
     ),
     Mistake(
         "data get rbg", "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2."
@@ -293,19 +303,19 @@ DATASETS = [
 NO_CASES = [
     Mistake(
         "RUN --noise 0.5",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --noise 0.5 --testbeds noise",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "RUN --num-docs 50",
-        "No case can be constructed. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
+        "No case can be built. Reason for 3 of 18 cases: needs 50 supporting documents, has 6. Choose other "
         "values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; `ragbed cases` counts "
         "the feasible cases.",
     ),
@@ -325,18 +335,18 @@ NO_CASES = [
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
-        "No case can be constructed. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
+        "No case can be built. Reason for 20 of 20 cases: correct 0.3 of 5 documents is not a whole number "
         "of documents. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another "
         "dataset; `ragbed cases` counts the feasible cases.",
     ),
     Mistake(
         "cases DATA --limit 3 --noise 0.5 --testbeds noise",
-        "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+        "No case can be built, for the reasons above. Choose other values for --noise, --num-docs, "
         "--true-ratio or --distractors, or another dataset.",
     ),
     Mistake(
         "export DATA --limit 3 --noise 0.5 --testbeds noise --to jsonl -o x.jsonl",
-        "No case can be constructed. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
+        "No case can be built. Reason for 3 of 3 cases: noise 0.5 of 5 documents is 2.5 documents; use 0.4 "
         "or 0.6. Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset; "
         "`ragbed cases` counts the feasible cases.",
     ),
@@ -350,18 +360,19 @@ OPTIONS = [
     Mistake(
         "RUN --testbeds nois",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, rejection, integration, counterfactual, "
-        "closed-book, <any>.",
+        "conflict, closed-book, <any>.",
     ),
     Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),
-    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' has an empty part; separate values by single commas."),
+    Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value; separate values with single commas."),
     Mistake("RUN --num-docs five", "Error: Invalid value for '--num-docs': 'five' is not allowed. Use an integer."),
     Mistake(
-        "RUN --num-docs 0", "--num-docs 0 is not between 1 and 10,000; for no documents use --testbeds closed-book."
+        "RUN --num-docs 0",
+        "--num-docs 0 is not between 1 and 10,000; to evaluate without documents, use --testbeds closed-book.",
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
-        "--limit '0' is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
+        "--limit '0' is neither a positive number of items nor a fraction between 0 and 1. Use e.g. 50 or 0.1.",
     ),
     Mistake("RUN --lang fr", "unknown language 'fr'. Known: en, zh."),
     Mistake(
@@ -406,29 +417,29 @@ OPTIONS = [
     ),
     Mistake("RUN --engine slurm", "unknown engine 'slurm'. Known: local, ray."),
     Mistake(
-        "RUN --cluster head:6379", "--cluster head:6379 needs a Ray cluster. Add --engine ray, or remove --cluster."
+        "RUN --cluster head:6379", "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster."
     ),
-    Mistake("RUN --replicas 2", "--replicas 2 needs a Ray cluster. Add --engine ray, or remove --replicas."),
-    Mistake("RUN --shard 3/2", "--shard '3/2' is not I/N with I from 1 to N, e.g. 2/8."),
+    Mistake("RUN --replicas 2", "--replicas 2 requires a Ray cluster. Add --engine ray, or remove --replicas."),
+    Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
         "RUN --fail-under noise",
-        "--fail-under noise: write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
+        "--fail-under noise: use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
     ),
     Mistake("RUN --fail-under noise.acc=0.5", "unknown metric 'acc'. Did you mean 'accuracy'? Known: accuracy, <any>"),
     Mistake(
         "RUN --fail-under nois.accuracy=0.5",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, position, rejection, integration, "
-        "counterfactual, closed-book, <any>",
+        "counterfactual, conflict, closed-book, <any>",
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
-        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or 0% and 100%.",
+        "--fail-under noise.accuracy=2: the share must be between 0 and 1, or between 0% and 100%.",
     ),
     Mistake("RUN --docs 5", "--docs is now --num-docs."),
     Mistake(
         "RUN -o https://host/run",
-        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but a local file or folder is needed "
-        "here; `ragbed export` and `ragbed score --sums` write to URLs.",
+        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file or "
+        "folder; `ragbed export` and `ragbed score --sums` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run is a folder. Choose another --out."),
     Mistake(
@@ -438,15 +449,15 @@ OPTIONS = [
     ),
     Mistake(
         "RUN --prompt none",
-        "--prompt none: the folder does not contain instructions. Create at least one of en/system.md, en/user.md, "
-        "en/closed-book.system.md, en/closed-book.user.md, or the same for zh.",
+        "--prompt none: the folder contains no instructions. Create at least one of en/system.md, en/user.md, "
+        "en/closed-book.system.md, en/closed-book.user.md, or the same files for zh.",
     ),
     Mistake("RUN --config none.toml", "--config none.toml cannot be read: No such file or directory. Check the path."),
-    Mistake("RUN --config bad.toml", "--config bad.toml is not TOML: <any>"),
+    Mistake("RUN --config bad.toml", "--config bad.toml is not valid TOML: <any>"),
     Mistake(
         "RUN --config wrong.toml",
         "--config wrong.toml: 'nois' is not an option of this command. Did you mean 'noise'? `ragbed run --help` "
-        "lists them.",
+        "lists the options.",
     ),
     Mistake(
         "report good -f docx",
@@ -458,7 +469,7 @@ OPTIONS = [
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(
         "compare good good --fail-if-worse lots",
-        "Error: Invalid value for '--fail-if-worse': 'lots' is not a share between 0 and 1; write e.g. 0.03 or 3%.",
+        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1; use e.g. 0.03 or 3%.",
     ),
     Mistake(
         "view good --port 99999",
@@ -509,10 +520,13 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",
-        "--from jsonl needs the name of the model that produced the answers. Add --model NAME.",
+        "--from jsonl requires the name of the model that produced the answers. Add --model NAME.",
     ),
     Mistake("cache prune", "Use either --older-than AGE or --all."),
-    Mistake("cache prune --older-than month", "--older-than 'month': write a number and h, d or w, e.g. 30d."),
+    Mistake(
+        "cache prune --older-than month",
+        "--older-than 'month' is not valid: use a number followed by h, d or w, e.g. 30d.",
+    ),
     Mistake("power --drop lots", "--drop 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake(
         "power --items 1",
@@ -525,47 +539,47 @@ FILES = [
     Mistake("status none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
         "status empty",
-        "empty contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).",
+        "empty contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … --out RUN`).",
     ),
     Mistake(
         "status broken",
-        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a copy",
+        "broken/run.sqlite is damaged or not a run (file is not a database); restore it from a backup",
         code=1,
     ),
     Mistake(
         "status text",
-        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums.",
+        "text is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files.",
     ),
     Mistake("report none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake("compare good none", "none does not exist. Choose the folder of a run (`ragbed run … --out RUN`)."),
     Mistake(
-        "leaderboard none -o site", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."
+        "leaderboard none -o site", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."
     ),
-    Mistake("view none", "none is not a folder; name a run (`ragbed run … --out RUN`) or a folder of runs."),
+    Mistake("view none", "none is not a folder; choose a run (`ragbed run … --out RUN`) or a folder of runs."),
     Mistake("judge good -m scripted/oracle --labels none.jsonl", "none.jsonl: no such file. Check the path."),
     Mistake(
         "judge good -m scripted/oracle --labels text",
-        "text:1: not a label: JSON is malformed: invalid character (byte 0)",
+        "text:1: is not a valid label: JSON is malformed: invalid character (byte 0)",
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
     Mistake("data get rgb --from none", "--from none: no such folder or file. Check the path."),
-    Mistake("build run none.toml", "none.toml does not exist; `ragbed build init DIR` writes a recipe."),
-    Mistake("build run text", "text is not TOML: <any>", code=1),
+    Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
+    Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
-        'build init none "10 English questions"', "none does not exist; give the folder or file with the documents."
+        'build init none "10 English questions"', "none does not exist; pass the folder or file with the documents."
     ),
-    Mistake("review none", "none does not exist. Choose the folder of a build, or a dataset (*.jsonl)."),
-    Mistake("review empty", "empty contains no dataset (*.jsonl). Choose the folder of a build, or a dataset."),
+    Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),
+    Mistake("review empty", "empty contains no dataset (*.jsonl). Choose a build folder or a dataset."),
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
     Mistake(
         "import text --from rgb -d DATA -o new",
-        "text does not have the name of a result file of the original code. Rename it to "
+        "text is not named like a result file of the original code. Rename it to "
         "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json.",
     ),
     Mistake(
         "import text --from cassette -o new",
-        "text is not a cassette (`ragbed export RUN --to cassette` writes one)",
+        "text is not a cassette (create one with `ragbed export RUN --to cassette`)",
         code=1,
     ),
     Mistake("import none --from jsonl -m mine/rag -d DATA -o new", "none: no such file. Check the path."),
@@ -573,8 +587,8 @@ FILES = [
     Mistake("merge good -o good", "good already contains a run. Choose a new folder for --out."),
     Mistake(
         "merge good text -o new",
-        "text is a file of sums, but good is a run. Use only files of sums or only runs; this command writes the "
-        "sums of a run: ragbed score good --sums FILE",
+        "text is an aggregate file, but good is a run. Use only aggregate files or only runs; to write the "
+        "aggregates of a run: ragbed score good --sums FILE",
     ),
 ]
 
@@ -663,7 +677,7 @@ def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
     ("model", "data", "options", "message"),
     [
         ("gpt-4o", _DATA, {}, "Did you mean openai/gpt-4o?"),
-        ("scripted/oracle", "mmlu", {}, "no file and no dataset is called mmlu"),
+        ("scripted/oracle", "mmlu", {}, "there is no file or dataset named mmlu"),
         ("scripted/oracle", _DATA, {"noise": 0.5}, "noise 0.5 of 5 documents is 2.5 documents; use 0.4 or 0.6"),
         ("scripted/oracle", _DATA, {"testbeds": "counterfactual"}, "has no counterfactual item in en or zh"),
         ("scripted/oracle", _DATA, {"lang": "zh"}, "has no item for these testbeds in zh"),

@@ -111,3 +111,11 @@ def test_a_corpus_goes_to_a_file_of_its_own_and_has_no_canonical_form() -> None:
         in type_command("export", DATA, "--to", "corpus", "-o", "c.jsonl", "--canonical").err
     )
     assert type_command("export", DATA, "--to", "korpus", "-o", "c.jsonl").code == 2
+
+
+def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "search", "--limit", "2", "--no-cache", "--out", str(tmp_path))
+    done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
+    assert done.code == 0
+    assert "4 episodes of search ended without an answer, at a limit or after invalid calls" in done.err + done.out
+    assert "Search as a tool: the searches and their errors" in done.out

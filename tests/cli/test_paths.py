@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words)
     assert done.code == 2
-    assert f"{ADDRESS} is a URL, but a local file or folder is needed here" in done.err
+    assert f"{ADDRESS} is a URL, but this option needs a local file or folder" in done.err
     assert [path.name for path in here.iterdir()] == ["r"]
 
 
@@ -48,7 +48,7 @@ def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
 
 def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
     done = type_command("report", f"file://{here}/r")
-    said = f"ragbed: file://{here}/r: a run is a local folder. Write its path without file://.\n"
+    said = f"ragbed: file://{here}/r: a run is a local folder. Use its path without file://.\n"
     assert (done.code, done.err) == (2, said)
 
 
@@ -58,7 +58,8 @@ def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
         (here / "w" / name).touch()
     for command in ("run", "cases"):
         done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        said = "w is a folder, but not a sharded dataset (it has no shards.json). Choose a file: w/a.jsonl, w/b.jsonl."
+        problem = "w is a folder, but not a sharded dataset (it contains no shards.json)."
+        said = f"{problem} Choose a file: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
@@ -104,11 +105,11 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
 def test_sums_are_no_run_to_be_compared(here: Path) -> None:
     assert type_command("score", "r", "--sums", "sums.jsonl").code == 0
     done = type_command("compare", "sums.jsonl", "r")
-    said = "sums.jsonl is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
+    said = "sums.jsonl is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files."
     assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
 def test_a_shard_without_questions_says_so(here: Path) -> None:
     done = type_command(*_RUN, "--shard", "97/100", "--out", "part")
-    assert (done.code, "Shard 97/100 has no questions" in done.err) == (0, True)
+    assert (done.code, "Shard 97/100 contains no questions" in done.err) == (0, True)
     assert (here / "part").is_dir()

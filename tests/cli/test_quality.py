@@ -35,7 +35,7 @@ def test_a_dataset_without_faults_ends_with_0(tmp_path: Path) -> None:
 
 def test_a_report_is_what_its_name_ends_in_or_is_refused(tmp_path: Path) -> None:
     done = type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "quality.txt"))
-    assert (done.code, done.out, "the name of the report must end in .html or .json" in done.err) == (2, "", True)
+    assert (done.code, done.out, "the report file must end in .html or .json" in done.err) == (2, "", True)
     type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "Q.JSON"))
     assert json.loads((tmp_path / "Q.JSON").read_text())["ok"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["Q.JSON"]
@@ -51,7 +51,7 @@ def test_two_editions_are_compared() -> None:
 def test_a_folder_without_items_is_refused(tmp_path: Path) -> None:
     done = type_command("build", "quality", str(tmp_path))
     assert done.code == 2
-    assert "no files of items" in done.err
+    assert "no item files" in done.err
 
 
 def test_runs_tell_what_a_model_knows_before_and_after_its_cut_off(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_runs_tell_what_a_model_knows_before_and_after_its_cut_off(tmp_path: Pat
     figures = {one["name"]: one for one in json.loads(done.out.splitlines()[-1])["quality"]["families"]["models"]}
     documents = [figures[f"accuracy {way} 2019-01-01, with documents"]["n"] for way in ("up to", "after")]
     assert documents == [2, 3]
-    assert figures["discrimination"]["note"] == "needs runs of two models"
+    assert figures["discrimination"]["note"] == "requires runs of two models"
 
 
 def conditions() -> Iterator[Case]:
@@ -96,6 +96,6 @@ def test_a_failed_trial_is_not_right_and_other_conditions_than_the_plain_prompt_
 
 def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
     words = ("build", "quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
-    assert "write MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
-    assert "is not a date" in type_command(*words, "--cutoff", "m/a=June").err
-    assert "--cutoff needs --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err
+    assert "is not of the form MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
+    assert "is not a valid date" in type_command(*words, "--cutoff", "m/a=June").err
+    assert "--cutoff requires --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err

@@ -29,7 +29,7 @@ def test_all_models_of_a_run_are_ranked_by_testbed(runs: Path) -> None:
     assert noise[-1]["model"] == "scripted/refuser"
     rejection = {row["model"]: row["best_rank"] for row in rows if row["testbed"] == "rejection"}
     assert rejection == {"scripted/oracle": 1, "scripted/refuser": 1, "scripted/last-doc": 3}
-    assert "Look at this table if retrieval returns irrelevant documents." in done.err
+    assert "Use this table if retrieval returns irrelevant documents." in done.err
     assert "adjusted for 6 comparisons (Holm)" in done.err
 
 
@@ -43,4 +43,7 @@ def test_several_runs_are_ranked_together_and_pairs_are_listed(runs: Path) -> No
 def test_one_model_alone_is_a_usage_error_with_the_fix(runs: Path) -> None:
     done = type_command("rank", str(runs / "one"))
     assert done.code == 2
-    assert "has only the model scripted/refuser, and a ranking needs at least two. Name further runs." in done.err
+    assert (
+        "contains only the model scripted/refuser, but a ranking requires at least two models. Add more runs."
+        in done.err
+    )

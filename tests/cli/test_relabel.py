@@ -11,8 +11,8 @@ from tests.cli.typed import type_command
 def test_agreement_is_printed_and_every_disagreement_explained(rgb_dir: Path) -> None:
     done = type_command("build", "relabel", str(rgb_dir / "en_fact.json"))
     assert done.code == 0
-    assert "100 of 100 items get their published labels" in done.out
-    assert "item 43, contradicts[2]: positive (contains): it contains every part of the answer" in done.out
+    assert "RGB's rule reproduces the published labels of 100 of 100 items." in done.out
+    assert "item 43, contradicts[2]: positive (contains): the passage contains every part of the answer" in done.out
 
 
 def test_the_last_line_is_for_machines(rgb_dir: Path) -> None:

@@ -35,16 +35,16 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     assert "Human review" in report
     quality = json.loads((tmp_path / "new" / "quality.json").read_text())["quality"]
     (wrong, _) = quality["families"]["people"]
-    assert wrong["name"] == "wrong items by people, en_base"
+    assert wrong["name"] == "wrong items in review, en_base"
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
 
 
 def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
-    assert "wrong items by people" in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "wrong items in review" in type_command("build", "quality", str(tmp_path / "new")).out
     path = tmp_path / "new" / "en_base.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert "wrong items by people" not in type_command("build", "quality", str(tmp_path / "new")).out
+    assert "wrong items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
 def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_number_of_raters_is_fixed_once_something_is_decided(tmp_path: Path,
     assert type_command(*words, str(before)).code == 0
     done = type_command(*words, str(asked))
     assert done.code == 2
-    assert f"has decisions made with --raters {before}" in done.err
+    assert f"contains decisions made with --raters {before}" in done.err
     assert f"Continue with --raters {before}, or start again" in done.err
     assert (place / "review" / "decisions.jsonl").read_bytes() == log
 
@@ -94,7 +94,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     write_data(folder, en_base=world("base", 5)[3:])
     done = type_command("review", str(folder), "--apply", "new")
     assert done.code == 1
-    assert "is the log of other data" in done.err
+    assert "is the review log of other data" in done.err
     assert "Move it away" in done.err
 
 
@@ -105,20 +105,20 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
     done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
     assert done.code == 0
     assert "the last line is incomplete (21 bytes)" in done.err
-    assert "decisions about items that are gone or have changed since: 1;" in done.err
+    assert "decisions about items that have been removed or changed: 1." in done.err
 
 
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["none"], 2, "none does not exist. Choose the folder of a build, or a dataset"),
+        (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
         (["."], 2, "contains no dataset"),
         (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
         (["data", "--target", "0"], 2, "--target 0 is out of range. Use a number from 0.001"),
-        (["data", "--target", "x"], 2, "--target x is not a fraction. Use a number from 0.001"),
+        (["data", "--target", "x"], 2, "--target x is not a valid fraction. Use a number from 0.001"),
         (["data", "--export", "a", "--apply", "b"], 2, "cannot be combined"),
         (["data", "--import", "none.jsonl"], 2, "none.jsonl: no such file"),
-        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the log itself"),
+        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the review log itself"),
         (["broken"], 1, "broken/x.jsonl:1"),
     ],
 )

@@ -79,7 +79,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -
     late = _replies(tmp_path / "run")
     assert len(late) == _ASKED
     assert early.items() <= late.items()
-    assert all(line.startswith((_PROGRESS, "Run stored in", "Incomplete: ")) for line in said.splitlines()), said
+    assert all(line.startswith((_PROGRESS, "The run is stored in", "Incomplete: ")) for line in said.splitlines()), said
 
 
 def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
         ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it is a base model"),
         (
             "llamacpp/",
-            "ragbed: --model llamacpp/: the name of the model is missing after the provider. Write llamacpp/<model>.",
+            "ragbed: --model llamacpp/: the model name is missing after the provider. Use llamacpp/<model>.",
         ),
         ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
     ],

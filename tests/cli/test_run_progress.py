@@ -26,7 +26,7 @@ def test_a_slow_model_announces_its_duration_after_three_cases(capsys: pytest.Ca
     assert capsys.readouterr().err.splitlines() == [
         "slow: 1 of 100, about 50 minutes left, 0 tokens, 0 errors",
         "slow: 2 of 100, about 49 minutes left, 0 tokens, 0 errors",
-        "slow: 97 more cases, about 48 minutes. Press Ctrl-C to stop: finished cases are kept.",
+        "slow: 97 more cases, about 48 minutes. Press Ctrl-C to stop; finished cases are kept.",
         "slow: 3 of 100, about 48 minutes left, 0 tokens, 0 errors",
         "slow: 4 of 100, about 48 minutes left, 0 tokens, 0 errors",
     ]

@@ -12,8 +12,8 @@ from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
-_LOST = f"""Calls in flight when a session or a worker ended: 1. Their responses are lost; those that the provider \
-completed are billed twice when they are sent again.
+_LOST = f"""Calls that were in flight when a session or worker ended: 1. Their responses are lost; calls that the \
+provider completed are billed again when they are resent.
   test/talking {make_case(1).case} (repeat 0)
 """
 
@@ -63,5 +63,6 @@ def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("status", str(tmp_path))
     assert (done.code, done.err) == (
         2,
-        f"ragbed: {tmp_path} contains no run (no run.sqlite). Choose the folder of a run (`ragbed run … --out RUN`).\n",
+        f"ragbed: {tmp_path} contains no run (run.sqlite is missing). Choose the folder of a run (`ragbed run … "
+        "--out RUN`).\n",
     )

@@ -64,7 +64,7 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
     ("model", "remedies", "said"),
     [
         ("scripted/oracle", "quotes", "unknown prompting strategy 'quotes'"),
-        ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' has an empty part"),
+        ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' contains an empty value"),
         (
             "http/127.0.0.1:9/ask",
             "quote",
@@ -111,4 +111,4 @@ def test_compare_and_diagnose_keep_remedies_and_the_plain_prompt_apart(tmp_path:
     assert "noise (quote)" in type_command("compare", run, run).out
     diagnosed = type_command("diagnose", run)
     assert "8 trials with documents" in diagnosed.err
-    assert "Not diagnosed: 16 trials with other prompts." in diagnosed.err
+    assert "Not diagnosed: 16 trials with prompting strategies." in diagnosed.err

@@ -90,7 +90,7 @@ def test_a_file_name_that_is_not_utf_8_is_shown_escaped(data: Path) -> None:
         ("json = 1", "json must be true or false"),
         ("data = ['x']", "'data' is not an option of this command"),
         ("config = 'x'", "'config' is not an option of this command"),
-        ("noise =", "is not TOML"),
+        ("noise =", "is not valid TOML"),
     ],
 )
 def test_a_configuration_is_checked_as_what_is_typed(data: Path, line: str, problem: str) -> None:
@@ -106,7 +106,7 @@ def test_the_data_itself_is_no_output(data: Path, words: tuple[str, ...]) -> Non
     before = data.read_bytes()
     done = type_command(*(str(data) if word == "DATA" else word for word in words), "-o", str(data))
     assert (done.code, data.read_bytes()) == (2, before)
-    assert "is the dataset itself" in done.err
+    assert "is the input dataset itself" in done.err
 
 
 def test_export_writes_to_standard_output_too(data: Path) -> None:
@@ -191,4 +191,4 @@ def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -
 def test_a_config_file_with_an_endless_number_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(f"repeats = {'9' * 5_000}\n")
     done = type_command(*_RUN, "--config", str(tmp_path / "c.toml"))
-    assert (done.code, "is not TOML" in done.err) == (2, True)
+    assert (done.code, "is not valid TOML" in done.err) == (2, True)

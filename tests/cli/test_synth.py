@@ -121,7 +121,10 @@ def test_the_same_dataset_is_written_again_and_another_is_not_overwritten(tmp_pa
     assert type_command(*words, "--seed", "7").code == 0
     for options in (("--seed", "8"), ("--seed", "7", "--integration", "1")):
         done = type_command(*words, *options)
-        assert (done.code, "en_base.jsonl already exists and was generated with other options" in done.err) == (2, True)
+        assert (done.code, "en_base.jsonl already exists and was generated with different options" in done.err) == (
+            2,
+            True,
+        )
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

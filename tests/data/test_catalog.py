@@ -90,7 +90,7 @@ def test_failed_files_are_reported_and_only_they_are_downloaded_again(
     one, two = bring(tiny, tmp_path)
     assert (one.state, two.state) == ("brought", "failed")
     assert "404" in str(two.problem)
-    assert "The first 5,000 bytes are kept" in str(two.problem)
+    assert "The first 5,000 bytes were kept" in str(two.problem)
     assert [arrival.state for arrival in bring(tiny, tmp_path)] == ["here", "brought"]
     assert server.asked[-1] == ("data/two.json", "bytes=5000-")
 
@@ -123,13 +123,13 @@ def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Pat
     arrival = take(tiny, tmp_path / "root", tmp_path)[0]
     assert arrival.state == "failed"
     assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
-    assert "it was changed, or it is another version" in str(arrival.problem)
+    assert "it was modified, or it is a different version" in str(arrival.problem)
     assert files_here(tiny, tmp_path / "root") == []
 
 
 def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "one.json").mkdir()
-    assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a file"
+    assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a regular file"
 
 
 def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
 
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match="set RAGBED_DATA_DIR to another folder"):
+    with pytest.raises(RagbedError, match=r"set RAGBED_DATA_DIR to another folder\."):
         bring(tiny, tmp_path)
 
 
@@ -213,15 +213,15 @@ class TestNames:
         [
             (
                 "en_refin",
-                "no file and no dataset is called en_refin. Did you mean 'en_refine'? Check the path, or choose a "
+                "there is no file or dataset named en_refin. Did you mean 'en_refine'? Check the path, or choose a "
                 "dataset: ",
             ),
-            ("data/en_refine.json", "is called data/en_refine.json. Did you mean 'en_refine'"),
+            ("data/en_refine.json", "dataset named data/en_refine.json. Did you mean 'en_refine'"),
             ("rgb", "rgb is a set of datasets. Choose one of them: en, en_refine, en_int"),
-            ("quite-another", "no file and no dataset is called quite-another."),
-            ("x" * 300, "is called xx"),
+            ("quite-another", "there is no file or dataset named quite-another."),
+            ("x" * 300, "dataset named xx"),
             ("nul\0byte", "byte. Check the path"),
-            ("a=b=c", "is called b=c."),
+            ("a=b=c", "dataset named b=c."),
             ("=figure1", "the name before '=' must not be empty"),
             ("a/b=figure1", "must not be empty or contain '/'"),
         ],
@@ -234,6 +234,6 @@ class TestNames:
 
     def test_two_datasets_of_one_name_are_refused(self) -> None:
         Path("figure1.json").touch()
-        with pytest.raises(UsageError, match="2 datasets have the name 'figure1'; rename one with NAME=PATH"):
+        with pytest.raises(UsageError, match="2 datasets are named 'figure1'; rename one with NAME=PATH"):
             open_datasets(["figure1", "figure1.json"])
         assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]

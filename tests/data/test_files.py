@@ -29,19 +29,19 @@ def _read_all(path: Path) -> int:
         (b"", "is empty"),
         (b"\n \n\t\n", "is empty"),
         (b"\xef\xbb\xbf" + _GOOD, ":1: starts with a byte order mark"),
-        (_GOOD.decode().encode("utf-16"), ":1: is UTF-16"),
-        (b"\xfe\xff" + _GOOD.decode().encode("utf-16-be"), ":1: is UTF-16"),
+        (_GOOD.decode().encode("utf-16"), ":1: is encoded as UTF-16"),
+        (b"\xfe\xff" + _GOOD.decode().encode("utf-16-be"), ":1: is encoded as UTF-16"),
         (b"\x1f\x8b\x08\x00rest", ":1: is compressed"),
         (b"PK\x03\x04rest", ":1: is a zip archive"),
         (_GOOD + b"not json\n", ":2: JSON is malformed"),
         (_GOOD + _GOOD[:30], ":2: input data was truncated"),
         (_GOOD + _OTHER.strip() + b" extra\n", ":2: JSON is malformed: trailing characters"),
         (_GOOD + _OTHER.replace(b"Who", b"W\x00o"), ":2: JSON is malformed: invalid character"),
-        (_GOOD + _OTHER.replace(b"Who", b"W\xffo"), ":2: is not UTF-8"),
+        (_GOOD + _OTHER.replace(b"Who", b"W\xffo"), ":2: is not encoded as UTF-8"),
         (_GOOD + _OTHER.replace(b"Who", b"\\ud800"), ":2: JSON is malformed: unexpected end of escaped utf-16"),
         (_GOOD + _OTHER.replace(b'"A"', b"NaN"), ":2: JSON is malformed"),
-        (_GOOD + _GOOD, ":2: id: '0' is also on an earlier line"),
-        (_GOOD + _GOOD.replace(b"0,", b'"0",'), ":2: id: '0' is also on an earlier line"),
+        (_GOOD + _GOOD, ":2: id: '0' already appears on an earlier line"),
+        (_GOOD + _GOOD.replace(b"0,", b'"0",'), ":2: id: '0' already appears on an earlier line"),
         (b"[" + _GOOD.strip() + b"]\n", ":1: expected `object`, got `array`"),
         (b'"text"\n', ":1: expected `object`, got `str`"),
         (b"null\n", ":1: expected `object`, got `null`"),
@@ -52,7 +52,7 @@ def _read_all(path: Path) -> int:
         (b'{"text": "a"}\n', "its fields are: text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
-        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: is nested too deeply to be a record"),
+        (b'{"query": "q", "answer": ' + b"[" * 100_000 + b"\n", ":1: is too deeply nested for a record"),
         (_GOOD + b'{"id": "n", "question": "q", "lang": "en", "answer": [["A"]], "passages": []}\n', ":2: "),
     ],
 )
@@ -117,7 +117,9 @@ def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
     with jsonl.write_whole(dataset.path) as sink:
         sink.write(native.to_line(base_item(2)))
     for again in (dataset.sha256, lambda: list(dataset.items())):
-        with pytest.raises(DataError, match=rf"d\.jsonl changed while it was read \(sha256 .*, not {told[:12]}…\)"):
+        with pytest.raises(
+            DataError, match=rf"d\.jsonl changed while it was being read \(sha256 .*, not {told[:12]}…\)"
+        ):
             again()
     assert len(list(Dataset("d", dataset.path).items())) == 1
 

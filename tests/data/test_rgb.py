@@ -122,7 +122,7 @@ def test_edits_are_written_beside_the_documents_they_falsify() -> None:
 @pytest.mark.parametrize("kept", [slice(0, 3), slice(1, 4)])
 def test_an_item_whose_edits_do_not_pair_up_cannot_be_written_as_rgb(kept: slice) -> None:
     item = fact_item(0, pairs=2, distracts=0)
-    with pytest.raises(RagbedError, match="every supporting passage needs exactly one edited version"):
+    with pytest.raises(RagbedError, match="every supporting passage must have exactly one edited version"):
         rgb.to_line(replace(item, passages=item.passages[kept]))
 
 
@@ -158,9 +158,9 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
         (_BASE | {"id": True}, "id", "expected `int | str`, got `bool`"),
         (_BASE | {"query": ["Who?"]}, "query", "expected `str`, got `array`"),
         (_BASE | {"positive": "A is."}, "positive", "expected `array`, got `str`"),
-        (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string among lists"),
+        (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string, but other entries are lists"),
         (_BASE | {"positive": [["A"], []]}, "positive[1]", "is an empty list"),
-        (_FACT | {"positive": [["A."]]}, "positive", "has lists, but the record has positive_wrong"),
+        (_FACT | {"positive": [["A."]]}, "positive", "contains lists, but the record also has positive_wrong"),
         (_BASE | {"negative": [None]}, "negative[0]", "expected `str`, got `null`"),
         (_BASE | {"source": "web"}, "source", "is not a field of this record"),
         ({key: value for key, value in _BASE.items() if key != "negative"}, "negative", "is missing"),

@@ -97,27 +97,27 @@ def test_an_item_in_the_wrong_part_is_refused(tmp_path: Path) -> None:
     keys = {item.id: str(int(item.id) + 1) for item in ITEMS}
     lines = ((keys[item.id], native.to_line(item)) for item in ITEMS)
     write_shards(tmp_path / "made", "items", 4, lines, LINES)
-    with pytest.raises(DataError, match=r":1: id: '\d+' belongs to another part; export the dataset again"):
+    with pytest.raises(DataError, match=r":1: id: '\d+' belongs to another shard; export the dataset again"):
         list(open_shards("made", tmp_path / "made").items())
 
 
 def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Path) -> None:
     twice = [*ITEMS, ITEMS[17]]
     write_shards(tmp_path / "made", "items", 4, ((item.id, native.to_line(item)) for item in twice), LINES)
-    with pytest.raises(DataError, match="'17' is also on an earlier line"):
+    with pytest.raises(DataError, match="'17' already appears on an earlier line"):
         list(open_shards("made", tmp_path / "made").items())
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"shards\.json is not a list of shards \("),
-        ('{"what": "items"}', r"shards\.json is not a list of shards \("),
-        ('{"what": "trials", "parts": []}', r"has trials, not items"),
-        (_listing("../x.jsonl"), r"is not a list of shards \(.*name"),
-        (_listing("/etc/x"), r"is not a list of shards \(.*name"),
-        (_listing("..?x"), r"is not a list of shards \(.*name"),
-        (None, r"has no shards \(no shards\.json in it\)\. Choose a folder with shards, or a file with the ending"),
+        ("{", r"shards\.json is not a valid list of shards \("),
+        ('{"what": "items"}', r"shards\.json is not a valid list of shards \("),
+        ('{"what": "trials", "parts": []}', r"contains trials, not items"),
+        (_listing("../x.jsonl"), r"is not a valid list of shards \(.*name"),
+        (_listing("/etc/x"), r"is not a valid list of shards \(.*name"),
+        (_listing("..?x"), r"is not a valid list of shards \(.*name"),
+        (None, r"contains no shards \(shards\.json is missing\)\. Choose a folder with shards, or a \.jsonl"),
     ],
 )
 def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, message: str) -> None:

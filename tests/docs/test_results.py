@@ -14,7 +14,7 @@ from benches.results_tables import MEASURED, TABLES, render
 _RESULTS = ROOT / "docs/project/results.md"
 _MARK = "**No source.**"
 # The only sections without a source: older measurements whose responses were not kept.
-_WITHOUT = {"Demo", "RGB data", "Prompting strategies", "Qwen2.5-Coder-1.5B"}
+_WITHOUT = {"RGB data", "Prompting strategies"}
 
 
 def _sections() -> dict[str, str]:

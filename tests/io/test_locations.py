@@ -123,7 +123,7 @@ def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
             assert here.read_bytes() == b"a" * 3_000_000
         with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), local_copy(Url(f"{address}/b.txt")):
             pass
-        with pytest.raises(UsageError, match="cannot be written: its scheme does not support this"):
+        with pytest.raises(UsageError, match="cannot be written: its URL scheme does not support this"):
             open_sink(Url(f"{address}/c.txt"))
 
 
@@ -138,7 +138,9 @@ def test_a_missing_bucket_or_folder_is_named() -> None:
 
 def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     with serve_folder(tmp_path) as address:
-        message = r"/secret\.txt cannot be read: no permission \(403.*\)\. Set up credentials for its package"
+        message = (
+            r"/secret\.txt cannot be read: permission denied \(403.*\)\. Set up credentials for this storage service"
+        )
         with pytest.raises(RagbedError, match=message), local_copy(Url(f"{address}/secret.txt")):
             pass
 
@@ -152,9 +154,9 @@ def test_an_unreachable_server_is_named() -> None:
 
 
 def test_a_missing_package_is_named_with_its_command() -> None:
-    with pytest.raises(UsageError, match=r"s3:// needs a package that is not installed: pip install s3fs$"):
+    with pytest.raises(UsageError, match=r"s3:// requires a package that is not installed: pip install s3fs$"):
         is_there(Url("s3://bucket/a"))
-    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known schemes: .*file.*memory"):
+    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; supported schemes: .*file.*memory"):
         is_there(Url("nowhere://bucket/a"))
     with patch.dict(sys.modules, {"fsspec": None}), pytest.raises(UsageError, match=r"pip install 'ragbed\[remote\]'$"):
         is_there(Url("s3://bucket/a"))

@@ -24,7 +24,7 @@ def cassette(tmp_path: Path) -> Path:
     export = ("export", str(recorded), "--to", "cassette", "-o")
     type_command(*export, str(tmp_path / "both.cassette"))
     done = type_command(*export, str(tmp_path / "one.cassette"), "--model", "scripted/gullible")
-    assert "Runs of judges and labels are left out because they concern all models." in done.err
+    assert "Judge runs and labels are omitted because they concern all models." in done.err
     return tmp_path / "one.cassette"
 
 
@@ -71,7 +71,7 @@ def test_a_prompt_that_was_not_recorded_is_a_named_error(cassette: Path, tmp_pat
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("both.cassette", "has responses of several models: scripted/gullible, scripted/oracle. Export one"),
+        ("both.cassette", "contains responses from several models: scripted/gullible, scripted/oracle. Export one"),
         ("none.cassette", "no such file"),
         ("recorded/run.sqlite", "is not a cassette"),
     ],

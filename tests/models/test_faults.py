@@ -217,7 +217,7 @@ def test_no_retry_is_sent_before_the_time_that_the_server_sets(header: dict[str,
 def test_a_wait_beyond_the_time_limit_is_explained() -> None:
     done, _ = ask(status(429, "slow down", Retry_After="1e9"))
     assert done.error is not None
-    assert "the server asks to wait 1e+09 s, but a case times out after 20 s" in done.error
+    assert "the server asks for a delay of 1e+09 s, but a case times out after 20 s" in done.error
 
 
 def test_no_key_follows_a_redirect() -> None:
@@ -322,7 +322,7 @@ def test_a_refused_connection_is_reported_after_three_attempts() -> None:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
         done = asyncio.run(with_model(model_at(url), lambda model: model.complete(case())))
-    assert done.error == f"connect: no connection to {url.removesuffix('/v1')} (Connection refused)"
+    assert done.error == f"connect: cannot connect to {url.removesuffix('/v1')} (Connection refused)"
     assert done.attempts == 3
 
 
@@ -332,7 +332,7 @@ def test_an_unknown_host_is_a_connect_failure(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     done = asyncio.run(with_model(model_at("http://no.invalid/v1"), lambda model: model.complete(case())))
-    assert done.error == "connect: no connection to http://no.invalid (Name or service not known)"
+    assert done.error == "connect: cannot connect to http://no.invalid (Name or service not known)"
 
 
 def test_a_tls_failure_is_not_retried() -> None:

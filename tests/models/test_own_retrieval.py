@@ -6,17 +6,19 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
+from math import log2
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec import structs
 
 from ragbed.data.corpus import Corpus, passage_id
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.schema import Case, Completion
-from ragbed.scoring.retrieval import score_retrieval
+from ragbed.schema import Case, Completion, Retrieved
+from ragbed.scoring.retrieval import RANK_SCORES, score_retrieval
 from ragbed.testbeds.end_to_end import OWN_RETRIEVAL
 from ragbed.testbeds.settings import Settings
 from tests.items import as_dataset, base_item
@@ -127,6 +129,10 @@ def test_passages_are_found_by_id_and_text_and_unknown_ones_keep_their_name(aske
     assert score_retrieval(asked.case, done) == {
         "retrieval_told": True,
         "retrieval_recall": 1.0,
+        "ndcg": pytest.approx(0.33916),  # one of six supporting passages, in the first place
+        "reciprocal_rank": 1.0,
+        "recall_at_k": pytest.approx(1 / 6),
+        "precision_at_k": 0.2,
         "retrieved_supports": 0.2,
         "retrieved_distracts": 0.4,
         "retrieved_contradicts": 0.0,
@@ -138,6 +144,41 @@ def test_passages_are_found_by_id_and_text_and_unknown_ones_keep_their_name(aske
 def test_passages_after_the_first_k_do_not_count_as_retrieved(asked: Asked) -> None:
     done, _ = _post(asked, _answer(retrieved=[DISTRACTING] * 5 + [SUPPORTING]))
     assert score_retrieval(asked.case, done)["retrieval_recall"] == 0.0
+
+
+def _ranked(asked: Asked, labels: str, relevant: int) -> dict[str, object]:
+    """Score a ranking that is given as a text: `s` for a supporting passage, `d` for another, `r` for a repeat."""
+    passages = tuple(
+        Retrieved(id="p0" if label == "r" else f"p{rank}", stance="distracts" if label == "d" else "supports")
+        for rank, label in enumerate(labels)
+    )
+    done = Completion(outcome="ok", reply="gold", retrieved=passages)
+    values = score_retrieval(structs.replace(asked.case, relevant=relevant), done)
+    return {name: values[name] for name in RANK_SCORES if name in values}
+
+
+@pytest.mark.parametrize(
+    ("labels", "relevant", "expected"),
+    [
+        ("sssss", 5, (1, 1, 1, 1)),
+        ("ddddd", 2, (0, 0, 0, 0)),
+        ("ddddds", 1, (0, 0, 0, 0)),
+        ("dsddd", 1, (1 / log2(3), 1 / 2, 1, 1 / 5)),
+        ("sddds", 4, ((1 + 1 / log2(6)) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)), 1, 1 / 2, 2 / 5)),
+        ("srddd", 2, (1 / (1 + 1 / log2(3)), 1, 1 / 2, 1 / 5)),
+        ("s", 10, (1 / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5) + 1 / log2(6)), 1, 1 / 10, 1 / 5)),
+        ("", 1, (0, 0, 0, 0)),
+        ("sssdd", 2, (1, 1, 1, 3 / 5)),
+    ],
+)
+def test_rankings_have_their_textbook_values(
+    labels: str, relevant: int, expected: tuple[float, ...], asked: Asked
+) -> None:
+    assert tuple(_ranked(asked, labels, relevant).values()) == pytest.approx(expected)
+
+
+def test_rankings_need_relevant_passages(asked: Asked) -> None:
+    assert _ranked(asked, "sdd", 0) == {}
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_responses_of_anthropics_messages_api(name: str) -> None:
 @pytest.mark.parametrize("body", [b"<html>Please log in</html>", b'{"result": "Paris"}'])
 def test_another_kind_of_response_suggests_to_check_the_base_url(body: bytes) -> None:
     done, _ = ask(reply(body))
-    assert "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
+    assert "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])

@@ -124,7 +124,7 @@ def test_a_function_gets_question_documents_and_language() -> None:
         ("cancels", "server: RuntimeError: CancelledError: "),
         ("gives_up", "server: TimeoutError: upstream said 504"),
         ("blocks", "timeout: no answer within 0.2 s"),
-        ("numbers", "protocol: an answer must be a string or an object with a string 'answer', not int '42'"),
+        ("numbers", "protocol: an answer must be a string or an object with a string field 'answer', not int '42'"),
         ("hangs", "timeout: no answer within 0.2 s"),
     ],
 )
@@ -142,8 +142,8 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
-        ("made_system", "Write python/<module>:<function>"),
-        ("made_system.py:good", "without .py; write python/made_system:good"),
+        ("made_system", "Use python/<module>:<function>"),
+        ("made_system.py:good", "not end in .py; use python/made_system:good"),
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
             "made_system:positional",
@@ -162,7 +162,7 @@ def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: s
     [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
 )
 def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, write: str) -> None:
-    with pytest.raises(UsageError, match=f"write {write}$"):
+    with pytest.raises(UsageError, match=f"the URL: {write}$"):
         open_model(spec, lambda name: ModelConfig(name, {}))
 
 
@@ -202,9 +202,9 @@ def test_the_example_server_answers_like_the_function(here: Path) -> None:
     ("body", "error"),
     [
         (b"<html>busy</html>", "protocol: the response is not JSON"),
-        (b'{"text": "x"}', "protocol: an answer must be a string or an object with a string 'answer', not dict"),
+        (b'{"text": "x"}', "protocol: an answer must be a string or an object with a string field 'answer', not dict"),
         (b'{"answer": null}', "protocol: an answer must be a string"),
-        (b"[1]", "protocol: an answer must be a string or an object with a string 'answer', not list '[1]'"),
+        (b"[1]", "protocol: an answer must be a string or an object with a string field 'answer', not list '[1]'"),
     ],
 )
 def test_a_system_with_an_invalid_response_is_named(body: bytes, error: str) -> None:

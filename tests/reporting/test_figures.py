@@ -106,7 +106,7 @@ def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
 
 def test_figures_without_a_folder_are_a_usage_error(run: Path) -> None:
     done = type_command("report", str(run), "-f", "png")
-    assert (done.code, "name a folder" in done.err) == (2, True)
+    assert (done.code, "to a folder" in done.err) == (2, True)
 
 
 def _diagnose(folder: Path, *lines: str) -> None:
@@ -129,5 +129,5 @@ def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
 def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)
-    with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: is not a diagnosis"):
+    with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: is not a valid diagnosis"):
         read_causes([tmp_path])

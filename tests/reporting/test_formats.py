@@ -155,7 +155,7 @@ def test_table_7_has_the_closed_book_column() -> None:
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
-    assert "there was none, so CR is the share of correct answers among the cases that ED counts" in told
+    assert "none was used, so CR is the share of correct answers among the cases that ED counts" in told
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_cell_survives_json(run: Path) -> None:
 
 def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
     done = type_command("report", str(run), str(run))
-    assert (done.code, "Use only one of these runs" in done.err) == (2, True)
+    assert (done.code, "Use only one of them" in done.err) == (2, True)
 
 
 def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:

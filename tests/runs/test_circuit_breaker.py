@@ -34,7 +34,7 @@ def _agrees_until(count: int, kind: str) -> Callable[[Case], Completion]:
 )
 def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: str, fix: str, tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(100, kind))
-    with pytest.raises(CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. {fix}"):
+    with pytest.raises(CircuitOpen, match=rf"1\d cases in a row ended in an error, most recently: {kind}: no\. {fix}"):
         run(make_job(tmp_path, 1000, model), ask_nobody)
     assert len(model.asked) <= 100 + 10 + model.concurrency
     (told,) = read_status(tmp_path).models
@@ -45,7 +45,7 @@ def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: s
 
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(5, "server"))
-    with pytest.raises(CircuitOpen, match="the last: server: no"):
+    with pytest.raises(CircuitOpen, match="most recently: server: no"):
         run(make_job(tmp_path, 1000, model), ask_nobody)
     assert 5 + 128 <= len(model.asked) <= 5 + 128 + model.concurrency
 

@@ -91,7 +91,7 @@ def test_a_plan_that_fails_half_way_leaves_none(tmp_path: Path) -> None:
 
 
 def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two cases have the name made/7/"):
+    with pytest.raises(UsageError, match="two cases are named made/7/"):
         run(make_job(tmp_path, 2, TalkingModel(agree), cases=lambda: [make_case(7), make_case(7)]), ask_nobody)
 
 
@@ -167,7 +167,7 @@ def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reporte
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
     budget, told = Budget(6.0, {"test/talking": lambda usage: Decimal(usage.get("in", 0))}), list[str]()
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
-    assert told == ["the price of test/free is unknown; earlier responses count 0 in the budget."]
+    assert told == ["the price of test/free is unknown; its earlier responses count as 0 in the budget."]
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
 
 
@@ -235,7 +235,7 @@ def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(t
     run(make_job(tmp_path, 10, model), ask_nobody)
     status = read_status(tmp_path)
     assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
-    assert status.an_error == "server: 10 workers ended during this case; the last: its node is gone"
+    assert status.an_error == "server: 10 workers exited while running this case; the last error: its node is gone"
     with open_store(tmp_path, create=False) as store:
         assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2
 

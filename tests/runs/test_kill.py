@@ -182,5 +182,5 @@ def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_p
             read_status(tmp_path / "run")
         run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
     assert len(told) == 1
-    assert "Their calls are repeated." in told[0]
+    assert "The lost calls are repeated." in told[0]
     assert read_status(tmp_path / "run").models[0].ok == _CASES

@@ -132,8 +132,8 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
     # The result has four calls of ten; two with a response and one without may have cost thirty more.
     assert again.sent == []
     assert told == [
-        "calls of earlier sessions to test/talking without a response, which may have been billed: 3; in the budget "
-        "each counts the average cost."
+        "earlier calls to test/talking that have no stored response but may have been billed: 3. In the budget, "
+        "each counts as the average cost."
     ]
 
 
@@ -145,8 +145,8 @@ def test_calls_of_a_model_without_any_response_are_reported_and_count_0(tmp_path
     _ask(tmp_path / "run", again := _Reader(), 1, budget=Budget(70.0, price), tell=told.append)
     assert len(again.sent) == _CALLS
     assert told == [
-        "calls of earlier sessions to test/talking without a response, which may have been billed: 1; in the budget "
-        "each counts 0, because no call has a known cost."
+        "earlier calls to test/talking that have no stored response but may have been billed: 1. In the budget, "
+        "each counts as 0, because no call has a known cost."
     ]
 
 

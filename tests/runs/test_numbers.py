@@ -20,7 +20,7 @@ def test_a_number_that_is_none_is_damage(tmp_path: Path, key: str, value: str) -
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
     done = type_command("status", str(run))
     assert done.code == 1
-    assert "is damaged; restore the file from a copy" in done.err
+    assert "is damaged; restore the file from a backup" in done.err
 
 
 @pytest.mark.parametrize("words", [("score",), ("report", "-f", "html", "-o", "report.html")])

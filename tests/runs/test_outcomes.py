@@ -118,7 +118,7 @@ def _served_by(change: int) -> Callable[[Case], Completion]:
 def test_a_change_of_the_served_model_is_reported_and_splits_the_tables(tmp_path: Path) -> None:
     told: list[str] = []
     run(make_job(tmp_path, 10, TalkingModel(_served_by(6)), tell=told.append), ask_nobody)
-    assert any("now serves m-2, but served m-1 before" in message for message in told)
+    assert any("now serves m-2, but previously served m-1" in message for message in told)
     rows = {row.condition.model: row.asked for row in tabulate_run(tmp_path)}
     assert rows == {"test/talking (m-1)": 6, "test/talking (m-2)": 4}
     cells = read_report_cells([tmp_path], ["robust"])

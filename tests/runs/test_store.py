@@ -34,7 +34,7 @@ def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeyp
         with open_store(folder, create=True):
             pass
         assert canonical(folder) == told
-    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 3\)"):
+    with pytest.raises(RagbedError, match=r"written by a newer version of ragbed \(schema 3\)"):
         canonical(folder)
 
 

@@ -24,7 +24,7 @@ def test_any_dataset_and_item_can_be_named(data: str, item: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b/noise", "a/noise@k=5", "a/b/c/d@k=5"])
 def test_what_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is not the name of a case"):
+    with pytest.raises(ValueError, match="is not a valid case name"):
         parse_case(name)
 
 

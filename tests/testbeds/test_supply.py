@@ -36,11 +36,12 @@ def test_items_with_one_supporting_document_are_run_without_options(tmp_path: Pa
         "closed-book en – –": 4,
     }
     assert (
-        "made has too few documents for the default conditions. Documents per question used instead: "
+        "made has too few documents for the default conditions. Instead, these numbers of documents per question "
+        "are used: "
         "noise 1 (0 distracting), 2 (1 distracting), 3 (2 distracting), 5 (4 distracting); "
-        "rejection 4 (4 distracting). Choose others with --num-docs and --noise."
+        "rejection 4 (4 distracting). Set others with --num-docs and --noise."
     ) in done.err
-    assert "no such mix" not in done.err
+    assert "infeasible" not in done.err
 
 
 def test_integration_and_counterfactual_items_with_few_documents_are_run_without_options(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
     items = [base_item(number, supports=1, distracts=4) for number in range(2)]
     done = _run(tmp_path, *items, words=("--num-docs", "5"))
     assert "used instead" not in done.err
-    assert "10 more cases have no such mix of documents and were not run. To see why, run:" in done.err
+    assert "10 infeasible cases were not run. To see why, run:" in done.err
 
 
 def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_pa
 def test_one_infeasible_case_is_counted_in_the_singular(tmp_path: Path) -> None:
     items = [base_item(0, supports=5, distracts=4), base_item(1, supports=5, distracts=5)]
     done = _run(tmp_path, *items, words=("--testbeds", "rejection"))
-    assert "1 more case has no such mix of documents and was not run" in done.err
+    assert "1 infeasible case was not run" in done.err
 
 
 def test_enough_documents_leave_the_defaults(tmp_path: Path) -> None:

@@ -100,12 +100,12 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     except UsageError:
         metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if _is_defined(metric)]
         has_others = metrics and selector.metric not in metrics
-        others = f" The metrics of {selector.table} will be {', '.join(metrics)}." if has_others else ""
+        others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
         kind = "condition" if selector.text.startswith("until=") else "gate"
         raise UsageError(
-            f"{selector.text}: no case of this run measures it.{others} Change the {kind}, or the cases: "
-            "`data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit`, `shard`. "
-            "No model was called."
+            f"{selector.text}: no case in this run measures this.{others} Change the {kind}, or change the cases "
+            "with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
+            "`shard`. No model was called."
         ) from None
 
 
@@ -130,8 +130,8 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(f"{selector.text}: the run has no such value. `ragbed report RUN -f csv` lists all values.")
     if not any(cell.estimate.asked for cell in selected):  # the check would be inconclusive in every run
         raise UsageError(
-            f"{selector.text}: all cases that would measure it are infeasible, because no item has the "
-            "documents for this mix. `ragbed cases DATA` counts the infeasible cases."
+            f"{selector.text}: all cases that would measure this are infeasible, because no item has the required "
+            "mix of documents. `ragbed cases DATA` counts the infeasible cases."
         )
     return selected
 

@@ -109,8 +109,8 @@ def open_side(named: str, track: str) -> Side:
     if not model and len(models) != 1:
         example = names[models[0]] if models else "MODEL"
         raise UsageError(
-            f"{folder} has {len(models)} models. Choose one of them, e.g. {folder}:{example}, or compare all with "
-            f"`ragbed rank {folder}`."
+            f"{folder} contains {len(models)} models. Choose one of them, e.g. {folder}:{example}, or compare all "
+            f"of them with `ragbed rank {folder}`."
         )
     chosen = model or models[0]
     return _make_side(folder, names[chosen], [pair for pair in trials if pair[1].model == chosen], track)
@@ -152,8 +152,8 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     ]
     if not made:
         raise UsageError(
-            f"{first.run} and {second.run} have no question in common. "
-            "Compare runs with the same data, testbeds and noise ratios."
+            f"{first.run} and {second.run} have no questions in common. Compare runs with the same data, testbeds "
+            "and noise ratios."
         )
     return adjust(made)
 

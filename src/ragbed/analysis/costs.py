@@ -63,6 +63,12 @@ class CostTally:
                         yield Cell(TABLE, key, track, "all", _estimate(metric, value, group), {})
 
 
+def cost_of_result(stored: StoredResult) -> float | None:
+    """Return the cost of a result in dollars, or None if it is unknown or free."""
+    cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
+    return float(cost) if cost else None
+
+
 def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate:
     return Estimate(
         metric=metric,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
@@ -29,16 +31,17 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import is_monitored, read_report_cells
 from ragbed.analysis.statistics.binomial import lower_tail
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, trials_behind, two_sided
+from ragbed.analysis.statistics.power import POWER
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
+from ragbed.analysis.statistics.sequential import least_size
 from ragbed.errors import UsageError
 from ragbed.schema import Case, Estimate
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
-_FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
+_FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails if its true rate equals the minimum
-_POWER = 0.8  # power assumed when computing the number of questions needed
 _MOST = 1_000_000  # maximum number of questions to suggest
 
 
@@ -72,7 +75,7 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or between 0% and 100%.")
     return Floor(**vars(selector), least=least)
 
 
@@ -137,11 +140,29 @@ def _p_value(estimate: Estimate, least: float) -> float:
     """
     if estimate.n == 0 or estimate.value is None or estimate.value >= least or not _has_interval(estimate):
         return 1.0
+    if (trials := _independent_trials(estimate)) is not None:
+        return lower_tail(estimate.value * trials, trials, least)
+    return NormalDist().cdf(-two_sided(LEVEL) * (least - estimate.value) / _reach(estimate, least))
+
+
+def _independent_trials(estimate: Estimate) -> float | None:
+    """Return the number of independent trials behind a rate, or None if the value is not a rate.
+
+    If the questions are independent, the interval has one degree of freedom per trial (see `clustered_wilson`), and the
+    number is n. For clustered trials, the number also accounts for the uncertainty of the design effect.
+    """
     bounds = (estimate.value, estimate.low, estimate.high)
-    interval = Interval(*(math.nan if bound is None else bound for bound in bounds))
-    if (trials := trials_behind(interval)) is not None:
-        return lower_tail(interval.value * trials, trials, least)
-    return NormalDist().cdf(-two_sided(LEVEL) * (least - interval.value) / (interval.high - interval.value))
+    trials = trials_behind(Interval(*(math.nan if bound is None else bound for bound in bounds)))
+    if trials is None:
+        return None
+    widening = (student(LEVEL, estimate.n) / two_sided(LEVEL)) ** 2
+    return float(estimate.n) if math.isclose(trials * widening, estimate.n, rel_tol=1e-6) else trials
+
+
+def _reach(estimate: Estimate, least: float) -> float:
+    """Return the distance from the value to the bound of its interval on the side of the minimum."""
+    value, low, high = (math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high))
+    return high - value if value < least else value - low
 
 
 def _has_interval(estimate: Estimate) -> bool:
@@ -160,14 +181,13 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     message = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}, required {100 * floor.least:.1f} %"
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
-    variances = (_variance(floor.least), _variance(estimate.value))
-    needed = _needed(abs(floor.least - estimate.value), variances, _FALSE_ALARM / among, estimate.n)
     if low >= floor.least:
         return GateResult(name, "passed", message)
-    if estimate.value >= floor.least:
-        return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm it")
-    if not _has_interval(estimate):
+    if estimate.value < floor.least and not _has_interval(estimate):
         return GateResult(name, "inconclusive", f"{message}; the value has no interval, so it cannot be tested")
+    needed = _needed(partial(_decides, estimate, floor.least, _FALSE_ALARM / among), estimate.n)
+    if estimate.value >= floor.least:
+        return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     return GateResult(name, "inconclusive", f"{message}; too few questions to decide: {needed} would be needed")
 
 
@@ -184,36 +204,55 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     value, low, high = (f"{100 * bound:+.1f}" for bound in row.difference)
     message = f"{value} [{low}, {high}] points on {row.n} questions"
     if row.decline_p < ALPHA:
-        return GateResult(name, "failed", f"{message}: a loss of more than {100 * least:g}, p {row.decline_p:.2g}")
+        return GateResult(name, "failed", f"{message}: a drop of more than {100 * least:g}, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
         return GateResult(name, "passed", message)
-    # The number of questions depends on the distance between the observed difference and the loss to exclude.
-    variance = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
-    needed = _needed(abs(row.difference.value + least), (variance, variance), _FALSE_ALARM / among, row.n)
-    reason = f"a loss of more than {100 * least:g} cannot be excluded; {needed} would be needed"
+    needed = _needed(partial(_decides_decline, row, least, _FALSE_ALARM / among), row.n)
+    reason = f"a drop of more than {100 * least:g} cannot be ruled out; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
-def _variance(share: float) -> float:
-    return max(0.0, share * (1 - share))  # values that are not shares have no binomial variance
-
-
-def _needed(distance: float, variances: tuple[float, float], alpha: float, asked: int) -> str:
-    """Return, as text, how many questions a one-sided test needs to detect a distance with sufficient power.
+def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
+    """Return whether n trials would probably decide a gate by the rules of this module, if the value is the true one.
 
     Args:
-        distance: Distance between the observed and the required value.
-        variances: The variance of one question's score at the required and at the observed value.
-        alpha: Level of the test.
-        asked: The number of questions in the run, which was too small.
+        estimate: The estimate, from a run with too few questions.
+        least: The minimum.
+        alpha: Level of the test; the interval that confirms a minimum is not adjusted for the number of gates.
+        n: The number of trials.
     """
-    required, observed = map(math.sqrt, variances)
-    reach = quantile(1 - alpha) * required + quantile(_POWER) * observed
-    count = (reach / distance) ** 2 if distance else math.inf
-    if count > _MOST:
+    value = estimate.value or 0.0
+    independent = _independent_trials(estimate)
+    if independent is None:  # the interval becomes narrower with the root of n
+        reach = _reach(estimate, least) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
+        level = 1 - alpha if value < least else 1 - _FALSE_ALARM
+        return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach
+    trials = n * independent / estimate.n
+    if value < least:
+        # The tail increases with the hits, so all numbers of hits before the first one that passes fail the gate.
+        hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, least)) - 1
+        return hits >= 0 and lower_tail(hits, trials, value) >= POWER
+    # Wilson's lower bound is above the minimum from this number of hits.
+    hits = math.ceil(trials * least + student(LEVEL, trials) * math.sqrt(trials * least * (1 - least)))
+    return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
+
+
+def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> bool:
+    """Return whether n questions would probably decide a comparison, if the observed difference is the true one."""
+    reach = (row.difference.high - row.difference.low) / 2
+    spread = reach / student(LEVEL, row.n) * math.sqrt(row.n + 2)
+    level = LEVEL if row.difference.value >= -least else 1 - 2 * alpha
+    distance = abs(row.difference.value * n / (n + 2) + least)
+    return distance * math.sqrt(n + 2) >= (student(level, n) + quantile(POWER)) * spread
+
+
+def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
+    """Return, as text, the number of questions that is enough; `asked` questions were too few."""
+    count = least_size(is_enough)
+    if count is None or count > _MOST:
         return f"more than {_MOST:,} questions"
     count = max(count, asked + 1)
-    digits = max(0, len(str(int(count))) - 2)  # keep two significant digits
+    digits = max(0, len(str(count)) - 2)  # keep two significant digits
     return f"about {math.ceil(count / 10**digits) * 10**digits:,} questions"
 
 

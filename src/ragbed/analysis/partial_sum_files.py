@@ -92,8 +92,8 @@ class Sums:
         """
         if self.runs and self.version != other.version:
             raise UsageError(
-                f"these sums were scored by ragbed {self.version} and {other.version}, which may differ. "
-                "Score all runs with one version: ragbed score RUN --sums FILE"
+                f"these aggregate files were scored by ragbed {self.version} and {other.version}, whose results "
+                "may differ. Score all runs with the same version: ragbed score RUN --sums FILE"
             )
         _check(self.runs, other.runs)
         self.version = other.version
@@ -109,7 +109,9 @@ class Sums:
         """
         for track in tracks:
             if track not in TRACKS:
-                raise UsageError(f"track={track}: sums contain only {', '.join(TRACKS)}. Report the runs instead.")
+                raise UsageError(
+                    f"track={track}: aggregate files contain only {', '.join(TRACKS)}. Report the runs instead."
+                )
         shards: dict[tuple[str, str], list[str | None]] = {}
         for run in self.runs:
             shards.setdefault((run.settings, run.model), []).append(run.shard)
@@ -152,7 +154,7 @@ def write_sums(sums: Sums, place: Place) -> str:
     with write_whole(place) as sink:
         for record in sums.records():
             sink.write(msgspec.json.encode(record, order="deterministic") + b"\n")
-    return f"{sums.trials:,} trials as {sums.questions:,} different questions"
+    return f"{sums.trials:,} trials aggregated into {sums.questions:,} distinct questions"
 
 
 def read_sums(places: Sequence[Place]) -> Sums:
@@ -169,7 +171,7 @@ def read_sums(places: Sequence[Place]) -> Sums:
     return sums
 
 
-_FIX = "name a file that `ragbed score RUN --sums FILE` wrote, or the folder of a run"
+_FIX = "use a file written by `ragbed score RUN --sums FILE`, or the folder of a run"
 
 
 def _read(path: Path, shown: Place) -> Sums:
@@ -178,9 +180,9 @@ def _read(path: Path, shown: Place) -> Sums:
         try:
             reader.take(_DECODER.decode(line.replace(b',"refused",', b',"filtered",')))  # the field's former name
         except MALFORMED_JSON as error:
-            raise DataError(shown, f"is not a line of partial sums ({error}); {_FIX}", line=number) from None
+            raise DataError(shown, f"is not a valid line of an aggregate file ({error}); {_FIX}", line=number) from None
     if not reader.sums.runs:
-        raise DataError(shown, f"contains no partial sums; {_FIX}")
+        raise DataError(shown, f"contains no aggregates; {_FIX}")
     if not reader.is_complete:
         raise DataError(shown, "is truncated: its last line is missing; copy it again, or score the run again")
     return reader.sums
@@ -195,19 +197,21 @@ class _Reader:
 
     def take(self, record: _Record) -> None:
         if self.is_complete:
-            raise ValidationError("the file ended before this line: name several files separately")
+            raise ValidationError(
+                "there are more lines after the end of the file; if files were concatenated, pass them separately"
+            )
         if isinstance(record, _Head) != (self._lines == 0):
-            raise ValidationError("the header must be the first line, and only that")
+            raise ValidationError("the header must appear on the first line and nowhere else")
         if isinstance(record, _Head):
             self.sums = Sums(record.runs, version=record.ragbed)
         elif isinstance(record, _Group):
             self._start_group(record)
         elif isinstance(record, _Questions):
             if max(map(max, record.trials), default=0) >= len(self._counts.patterns):
-                raise ValidationError("a trial has a pattern that no line before defines")
+                raise ValidationError("a trial refers to a pattern that no earlier line defines")
             self._counts.questions[pack(record.trials)] += record.n
         elif record.lines != self._lines:
-            raise ValidationError(f"{record.lines:,} lines must precede it, not {self._lines:,}")
+            raise ValidationError(f"expected {record.lines:,} lines before this one, but found {self._lines:,}")
         else:
             self.is_complete = True
         self._lines += 1
@@ -215,7 +219,7 @@ class _Reader:
     def _start_group(self, record: _Group) -> None:
         key = TrialGroup(*record.of)
         if key in self.sums.groups:
-            raise ValidationError(f"{key.model} on {key.data} occurs twice")
+            raise ValidationError(f"{key.model} on {key.data} appears twice")
         self._counts = self.sums.groups[key] = QuestionCounts()
         for pattern in record.kinds:
             self._counts.number(pattern)
@@ -239,7 +243,7 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
                 trials[trial.model] += 1
                 builder.add(trial)
         if not store.is_whole(rows, seals):
-            raise RagbedError(f"{folder} is in use by another process, or damaged. Run the command again later.")
+            raise RagbedError(f"{folder} is in use by another process, or damaged. Rerun the command later.")
         groups = builder.finish()
         return Sums(list(_summed(settings, trials, groups)), groups)
 
@@ -269,7 +273,7 @@ def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
     for run in others:
         for name, digest in run.data:
             if hashes.setdefault(name, digest) != digest:
-                raise UsageError(f"these runs use different data under the name {name!r}. Report them separately.")
+                raise UsageError(f"these runs use different data with the name {name!r}. Report them separately.")
         for before in known.setdefault(run.model, []):
             _check_pair(before, run)
         known[run.model].append(run)
@@ -281,13 +285,14 @@ def _check_pair(one: Summed, other: Summed) -> None:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"
             raise UsageError(
-                f"two of these sums contain {one.model}{shard} with the same settings. Use only one of them."
+                f"two of these aggregate files contain {one.model}{shard} with the same settings. Use only one of them."
             )
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}
     if one.settings == other.settings or (shared and set(one.profiles) & set(other.profiles)):
         raise UsageError(
-            f"several of these runs evaluate {one.model} on {', '.join(sorted(shared)) or 'the same data'}. Sums have "
-            "no names of questions, so the same questions would count twice. Report the runs, or each file separately."
+            f"several of these runs evaluate {one.model} on {', '.join(sorted(shared)) or 'the same data'}. "
+            "Aggregate files do not identify questions, so the same questions would be counted twice. Report the "
+            "runs instead, or report each file separately."
         )

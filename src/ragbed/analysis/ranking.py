@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean
+from statistics import fmean, harmonic_mean
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, adjust, compare_questions
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
@@ -104,12 +104,12 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
         UsageError: There is only one model, or the models share no questions.
     """
     if len(sides) < 2:
-        only = f"{sides[0].run} has only the model {sides[0].model}" if sides else "the runs have no trials"
-        raise UsageError(f"{only}, and a ranking needs at least two. Name further runs.")
+        only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
+        raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
     groups = [group for group in _group(_name(sides)) if group.conditions]
     if not groups:
         raise UsageError(
-            "the models have no question in common. Rank runs with the same data, testbeds and noise ratios."
+            "the models have no questions in common. Rank runs with the same data, testbeds and noise ratios."
         )
     pooled = [group.pool() for group in groups]
     pairs = [_compare_all(group, scores) for group, scores in zip(groups, pooled, strict=True)]
@@ -204,5 +204,6 @@ def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored
     means = [fmean(scores[question] for question in found) for found in questions.values()]
     if is_monitored:
         return rate_sequence(means, [1.0] * len(means))
-    hits = [mean * count for mean, count in zip(means, trials, strict=True)]
-    return clustered_wilson(hits, trials)._replace(value=fmean(means))
+    # Every question has the same weight. The harmonic mean gives the variance of such a mean over independent trials.
+    size = harmonic_mean(trials)
+    return clustered_wilson([mean * size for mean in means], [size] * len(means))._replace(value=fmean(means))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.analysis.costs import CostTally
+from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
@@ -18,6 +20,7 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Completion
 from ragbed.scoring import Track, open_tracks, score_outcome
+from ragbed.scoring.confidence import measure_agreement
 from ragbed.scoring.untracked import score_untracked
 
 
@@ -62,7 +65,8 @@ def read_trials(
         first = {model: served_name(model, names[0]) for model, names in store.served().items() if model in split}
         for case, trial in _infeasible(store):
             yield case, structs.replace(trial, model=first.get(trial.model, trial.model))
-        for stored in store.results():
+        results = store.results()
+        for stored in _with_agreement(results) if store.settings().get("confidence") == "agreement" else results:
             trial = to_trial(stored, score, costs=with_costs)
             if split:
                 trial = structs.replace(trial, model=split_by_served(stored, split))
@@ -71,12 +75,26 @@ def read_trials(
             yield stored.case, trial
 
 
+def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
+    """Yield results whose confidence is the agreement of the response with the other responses to the case."""
+    for _, group in groupby(results, key=lambda stored: (stored.model, stored.case.case)):
+        same_case = list(group)
+        answered = [stored for stored in same_case if stored.completion.outcome == "ok"]
+        shares = measure_agreement([stored.completion.reply or "" for stored in answered]) if answered[1:] else []
+        found = dict(zip([stored.repeat for stored in answered], shares, strict=False))
+        for stored in same_case:
+            confidence = found.get(stored.repeat, "one-response")
+            yield replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
+
+
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
     """Score a stored result, and include its costs if requested."""
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
         scores |= score_untracked(stored.case, completion, scores)
+        if stored.case.testbed == "search" and (dollars := cost_of_result(stored)) is not None:
+            scores["search_cost"] = dollars
         scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
@@ -104,8 +122,8 @@ def _check_data(folders: Sequence[Path]) -> None:
                 before, checksum = known.setdefault(name, (folder, value))
                 if name.startswith("data ") and checksum != value:
                     raise UsageError(
-                        f"{before} and {folder} use different data under the name {name.removeprefix('data ')!r}. "
-                        "Report them separately, or run one of them under another name (-d NAME=FILE)."
+                        f"{before} and {folder} use different data with the name {name.removeprefix('data ')!r}. "
+                        "Report them separately, or rename the data of one run (-d NAME=FILE)."
                     )
 
 
@@ -118,8 +136,8 @@ def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) ->
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
                     raise UsageError(
-                        f"{folder} contains a call that another of the runs also contains "
-                        f"({trial.model} on {case.case}). Use only one of these runs."
+                        f"{folder} contains a call that is also in another of these runs ({trial.model} on "
+                        f"{case.case}). Use only one of them."
                     )
                 here.add(call)
             yield trial

@@ -142,7 +142,7 @@ class _ModelMonitor:
         if look.conclusion:
             self._ended[key] = self._decision(condition, look, "decided", look.conclusion)
         elif look.questions >= look.limit:
-            reason = f"this is {EXCESS} × the questions of a fixed plan ({look.limit / EXCESS:,.0f})"
+            reason = f"this is {EXCESS} times the number of questions in a fixed plan ({look.limit / EXCESS:,.0f})"
             self._ended[key] = self._decision(condition, look, "inconclusive", reason)
 
     def _decision(self, condition: Condition, look: Look, state: DecisionState, reason: str) -> Decision:
@@ -167,9 +167,9 @@ class _ModelMonitor:
                     look = self._open[number, key]
                     yield self._decision(condition, look, "inconclusive", self._why_open())
                 else:
-                    yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured it")
+                    yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured this")
 
     def _why_open(self) -> str:
         if self._waiting:
-            return "a call failed, and all later questions wait for it; rerun the same command to repeat it"
+            return "a call failed, and all later questions are waiting for it; rerun the same command to repeat it"
         return "the run has no more questions"

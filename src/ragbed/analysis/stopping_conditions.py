@@ -45,8 +45,8 @@ _DISTANCE = 0.05  # distance from a gate's minimum that a fixed plan detects
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
 _DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
 _FORMS = (
-    'write "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, '
-    'e.g. "noise.accuracy@0.8 ± 3"'
+    'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, e.g. '
+    '"noise.accuracy@0.8 ± 3"'
 )
 
 
@@ -132,8 +132,9 @@ class Condition(ABC):
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"until={self.text}: this needs {count} questions{typical}, but the run has {size:,} ({where}). "
-                "Widths and drops are percentage points. Use a larger one, or more questions. No model was called."
+                f"until={self.text}: this requires {count} questions{typical}, but the run has {size:,} "
+                f"({where}). Widths and drops are in percentage points. Use a larger width or drop, or more "
+                "questions. No model was called."
             )
 
 
@@ -151,8 +152,8 @@ class Width(Condition):
         for cell in selected:
             if cell.estimate.low is None:
                 raise UsageError(
-                    f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate or "
-                    "a difference, e.g. accuracy or change. No model was called."
+                    f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate "
+                    "or a difference, e.g. accuracy or change. No model was called."
                 )
             fits = partial(_fits, self.width, is_difference=cell.estimate.low < 0)
             self.need(plan.size(cell), _where(cell), fits)
@@ -217,8 +218,8 @@ class Drop(Condition):
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
             raise UsageError(
-                f"until={self.text}: {self.base.run} and this run have no question in common. Compare runs with the "
-                "same data, testbeds and noise ratios. No model was called."
+                f"until={self.text}: {self.base.run} and this run have no questions in common. Compare runs with "
+                "the same data, testbeds and noise ratios. No model was called."
             )
         self._alpha = ALPHA / (len(compared) * plan.models)
         for condition, size in compared.items():
@@ -241,7 +242,7 @@ class Drop(Condition):
             if interval.high < 0:
                 conclusion = f"worse than {self.base.run}"
             elif interval.low > -self.least:
-                conclusion = f"a drop of {100 * self.least:g} points is excluded"
+                conclusion = f"a drop of {100 * self.least:g} points is ruled out"
             discordance = min(1.0, max(2 * self.least, sum(map(abs, moved)) / len(moved)))
             limit = EXCESS * paired_size(min(self.least, discordance), discordance)
             data, testbed, lang, noise, _ = describe(condition)
@@ -265,12 +266,12 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Cond
 def _parse(text: str, floors: Sequence[Floor]) -> Condition:
     if text == "decided":
         if not floors:
-            raise UsageError("until=decided is for gates; set `fail_under` as well.")
+            raise UsageError("until=decided applies to gates; set `fail_under` as well.")
         return Gates(text, floors)
     if match := _DROP.fullmatch(text):
         drop = float(match["points"]) / 100
         if not 0 < drop <= 1:
-            raise UsageError(f"until={text}: the drop must be more than 0 and at most 100 percentage points.")
+            raise UsageError(f"until={text}: the drop must be greater than 0 and at most 100 percentage points.")
         return Drop(text, open_side(match["run"], "robust"), drop)
     match = _WIDTH.fullmatch(text)
     if match is None:
@@ -299,8 +300,8 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} was evaluated on other data ({named[0]}) than "
-                    f"this run ({named[1]}). Compare runs of the same dataset. No model was called."
+                    f"until={condition.text}: {condition.base.run} was evaluated on different data ({named[0]}) "
+                    f"from this run ({named[1]}). Compare runs on the same dataset. No model was called."
                 )
 
 
@@ -308,8 +309,8 @@ def _planned(condition: Condition, selector: CellSelector, cells: Sequence[Cell]
     found = check_planned(selector, cells)
     if not found:
         raise UsageError(
-            f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so it "
-            "cannot be planned. Use another testbed. No model was called."
+            f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so the "
+            "required number of questions cannot be planned. Use another testbed. No model was called."
         )
     return found
 

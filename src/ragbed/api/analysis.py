@@ -122,7 +122,10 @@ def score(
 
     folders = list(dict.fromkeys(map(run_folder, several(runs, "runs"))))
     if sums is not None and disagreements is not None:
-        raise UsageError("`disagreements` lists responses, which sums do not contain; run the two separately.")
+        raise UsageError(
+            "`disagreements` lists responses, which aggregates do not contain; use `disagreements` and `sums` in "
+            "separate calls."
+        )
     with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
         if sums is not None:
             from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
@@ -313,7 +316,7 @@ def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -
         for model in models:
             cases = list(edit([one for one in found.diagnoses if one.model == model], found.cases))
             caller.progress.message(
-                f"{kind}: rerun of {counted(len(cases), 'case')} with {names[model]}; finished ones are not run again."
+                f"{kind}: rerunning {counted(len(cases), 'case')} with {names[model]}; finished cases are not repeated."
             )
             if cases:
                 settings = {"asked again": kind} | stored

@@ -205,7 +205,7 @@ class DiagnosisResult(TableResult):
                 for group in summarise(self.diagnoses)
                 for share in group.sources
             ],
-            f"Sources of wrong answers of {self.run}",
+            f"Sources of wrong answers in {self.run}",
         )
 
     def of_type(self, name: str) -> list[Diagnosis]:

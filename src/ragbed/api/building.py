@@ -126,7 +126,7 @@ def build(
     read = read_recipe(path)
     check_day(since, "since:")
     if precision is not None and not 0 < precision < 1:
-        raise UsageError(f"precision: {precision:g} is not a share between 0 and 1, e.g. 0.95.")
+        raise UsageError(f"precision={precision:g} is not a fraction between 0 and 1, e.g. 0.95.")
     read = msgspec.structs.replace(
         read,
         generator=model or read.generator,
@@ -229,7 +229,7 @@ def build_init(
     source = local_path(documents)
     target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
     if target.exists():
-        raise UsageError(f"{target} already exists. Choose another file with `out`, or remove it.")
+        raise UsageError(f"{target} already exists. Choose another file with `out`, or delete it.")
     text = write_recipe(brief, source, model, "" if out is None else target.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
@@ -315,7 +315,7 @@ def _extra_measures(
     for model, day in cutoffs.items():
         check_day(day, f"cutoff={model}:")
     if cutoffs and not runs:
-        raise UsageError("`cutoff` needs `runs`: the responses of the model.")
+        raise UsageError("`cutoff` requires `runs`, which provide the model's responses.")
     more: dict[str, MeasureFamily] = {}
     if runs:
         more["models"] = ModelMeasures(read_answers(runs), cutoffs)
@@ -331,7 +331,7 @@ def _read_cutoffs(cutoff: Mapping[str, str] | str | Sequence[str]) -> dict[str, 
     for text in several(cutoff):
         model, equals, day = text.rpartition("=")
         if not equals or not model:
-            raise UsageError(f"cutoff={text!r}: write MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
+            raise UsageError(f"cutoff={text!r} is not of the form MODEL=DATE, e.g. openai/gpt-4o=2024-06-01.")
         cutoffs[model] = day
     return cutoffs
 
@@ -355,7 +355,7 @@ class RelabelResult(TableResult):
         rows = [
             {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
         ]
-        return Records(rows, f"{self.data}: labels compared with the published ones")
+        return Records(rows, f"{self.data}: new labels compared with the published ones")
 
 
 @checked

@@ -34,7 +34,7 @@ def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     share = {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
     if spec.engine == "local" and share:
         name = next(iter(share))
-        raise UsageError(f"{name}={share[name]} needs a Ray cluster. Add engine=ray, or remove `{name}`.")
+        raise UsageError(f"{name}={share[name]} requires a Ray cluster. Add engine=ray, or remove `{name}`.")
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
@@ -103,8 +103,8 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
-                f"{model.name} is given twice, with different credentials or query values. These are not stored, so "
-                "the responses could not be distinguished; use one run for each."
+                f"{model.name} is given twice, with different credentials or query parameters. These are not "
+                "stored, so the responses could not be distinguished; use a separate run for each."
             )
         is_system = isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
         if searching and not is_system:
@@ -114,7 +114,8 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
             )
         if prompted and is_system:
             raise UsageError(
-                f"{model.name} is a RAG system, which builds its own prompts; `strategies` is for language models."
+                f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "
+                "language models."
             )
 
 
@@ -161,8 +162,8 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
                 if lacks_language(model, case.lang):
                     message(
                         f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
-                        f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few correct answers; use another "
-                        f"model, or choose languages with `lang`."
+                        f"{case.data} contains {_LANGUAGES[case.lang]} questions. Expect few correct answers; use "
+                        "another model, or select languages with `lang`."
                     )
         yield case
 

@@ -41,12 +41,12 @@ def read_data(data: DataLike) -> list[Dataset]:
 
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
-        raise UsageError("data is one item; give a list of items: data=[{…}, …].")
+        raise UsageError("data is a single item, but a list of items is expected: data=[{…}, …].")
     if _is_rows(data):
         given = [data]
     named = labelled("data", given)
     if not named:
-        raise UsageError("data is empty, so there is nothing to run. Give at least one dataset or item.")
+        raise UsageError("data is empty, so there is nothing to run. Pass at least one dataset or item.")
     datasets = []
     for label, value in named:
         if isinstance(value, str | Path):
@@ -57,8 +57,8 @@ def read_data(data: DataLike) -> list[Dataset]:
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         rename = "rename one with NAME=PATH"
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
-            rename = "give each a name of its own: data={'NAME': …, 'OTHER': …}"
-        raise UsageError(f"{names.count(twice[0])} datasets have the name {twice[0]!r}; {rename}.")
+            rename = "give each its own name: data={'NAME': …, 'OTHER': …}"
+        raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}; {rename}.")
     return datasets
 
 
@@ -130,7 +130,7 @@ def _encode(name: str, number: int, row: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(item, enc_hook=_plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"data={name!r}: item {number} cannot be written as JSON: {error}. Use strings, numbers, lists and "
+            f"data={name!r}: item {number} cannot be converted to JSON: {error}. Use strings, numbers, lists and "
             f"dictionaries; {_FIELDS}"
         ) from None
 

@@ -82,7 +82,7 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
     reads = [lang for lang in langs if lang == "en" or model not in ENGLISH_ONLY]
     names = [BASELINE] if model == BASELINE else [model, BASELINE]
     if model == DEFAULT_MODEL and reads and (problem := _install_default(shown)):
-        shown.message(f"{problem} Until then a baseline that picks the best-matching sentence is evaluated instead.")
+        shown.message(f"{problem} Until then, a baseline that selects the best-matching sentence is evaluated instead.")
         names = [BASELINE]
     return {lang: names if lang in reads else [BASELINE] for lang in langs}
 
@@ -90,7 +90,10 @@ def choose_models(model: str, langs: tuple[Lang, ...], shown: Progress) -> dict[
 def _install_default(shown: Progress) -> str | None:
     """Download the default model's weights if they are missing; return the problem if the model cannot run."""
     if importlib.util.find_spec("xllamacpp") is None:
-        return f"{DEFAULT_MODEL} needs an extra: pip install 'ragbed[llamacpp,serve]', then run the same command again."
+        return (
+            f"{DEFAULT_MODEL} requires extra packages: pip install 'ragbed[llamacpp,serve]', then rerun the same "
+            "command."
+        )
     try:
         check_reader(DEFAULT_MODEL)
     except UsageError:

@@ -88,13 +88,13 @@ def download(
             arrivals = install.download(replace(entry, source=source_url), data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival.file for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Run the same command again, or use another server (`mirror`) or files that you have (`from_`)."
+        advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
         raise IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files of {name} could not be downloaded. {advice}", result
         )
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise IncompleteDownload(f"none of the files of {name} is there ({wanted}).", result)
+        raise IncompleteDownload(f"none of the files of {name} was found ({wanted}).", result)
     return result
 
 

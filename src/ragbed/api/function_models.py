@@ -20,6 +20,7 @@ from ragbed.models.base import Model, WorkerLost, canonical
 from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.plugin_guard import open_contained
+from ragbed.models.search_tool import SearchTool, open_tool
 from ragbed.models.systems import DEFAULT_CALLS, read_answer
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
@@ -124,6 +125,7 @@ class _SystemModel(_FunctionModel):
     """A RAG system implemented as a function of the case."""
 
     takes_prompts = False
+    _tool: SearchTool | None = None
 
     def __init__(
         self, name: str, function: SystemFunction, concurrency: int, timeout: float, corpora: Mapping[str, Corpus]
@@ -131,9 +133,18 @@ class _SystemModel(_FunctionModel):
         super().__init__(name, function, concurrency, timeout)
         self._corpora = corpora
 
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        """Call the system, which may search, and record its searches."""
+        tool = open_tool(case, self._corpora)
+        if tool is None:
+            return await super().complete(case, repeat)
+        searching = copy.copy(self)
+        searching._tool = tool
+        return tool.add_to(await super(_SystemModel, searching).complete(case, repeat))
+
     def _argument(self, case: Case) -> SystemCase:
         texts = [document.text for document in case.documents]
-        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus)
+        return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus, self._tool)
 
     def _read(self, value: object, case: Case) -> Completion:
         contexts = value.get("contexts") if isinstance(value, Mapping) else getattr(value, "contexts", None)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
-from ragbed.testbeds.prompts.strategies import STRATEGIES
+from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
 
+CONFIDENCES = ("logprobs", "agreement", STATED)
 NameT = TypeVar("NameT", bound=str)
 Values: TypeAlias = str | float | Iterable[str | float]
 """A value, several values, or a text with values separated by commas."""
@@ -29,7 +30,8 @@ def read_mix(spec: RunSpec) -> Settings:
     docs = Settings.num_docs if spec.num_docs is None else spec.num_docs
     if not 1 <= docs <= _MOST_DOCS:
         raise UsageError(
-            f"num_docs={docs} is not between 1 and {_MOST_DOCS:,}; for no documents use testbeds=closed-book."
+            f"num_docs={docs} is not between 1 and {_MOST_DOCS:,}; to evaluate without documents, use "
+            "testbeds=closed-book."
         )
     return Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
@@ -60,8 +62,9 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
         settings.distractors != ("related",) or settings.all_positions or settings.seed
     ):
         raise UsageError(
-            f"profile={profile} repeats the original code, which has one distractor condition, one document order "
-            "and a fixed random generator; use profile=robust with `distractors`, `positions` and `seed`."
+            f"profile={profile} reproduces the original code, which has one distractor condition, one document "
+            "order and a fixed random generator. To use `distractors`, `positions` or `seed`, choose "
+            "profile=robust."
         )
     if settings.distractors == ("fixed",) and (spec.noise is not None or settings.num_docs != Settings.num_docs):
         raise UsageError(
@@ -87,6 +90,19 @@ def read_strategies(values: Values | None) -> list[str]:
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
 
 
+def read_confidence(spec: RunSpec) -> list[str]:
+    """Check how confidence is measured, and return the prompting strategy that this needs, if any."""
+    if spec.confidence is None:
+        return []
+    confidence = _one_of("value of `confidence`", spec.confidence, CONFIDENCES)
+    if confidence == "agreement" and spec.repeats < 2:
+        raise UsageError(
+            f"confidence=agreement compares the responses to a case, but repeats={spec.repeats}. Use repeats=5 and a "
+            "temperature above 0, e.g. 0.7."
+        )
+    return [STATED] if confidence == STATED else []
+
+
 def split(values: Values, parameter: str) -> list[str]:
     """Return the values of a multi-value parameter, without duplicates.
 
@@ -98,9 +114,9 @@ def split(values: Values, parameter: str) -> list[str]:
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
     if not parts:
-        raise UsageError(f"{parameter}={values!r} is empty; name at least one value.")
+        raise UsageError(f"{parameter}={values!r} is empty; give at least one value.")
     if not all(parts):
-        raise UsageError(f"{parameter}={values!r} has an empty part; separate values by single commas.")
+        raise UsageError(f"{parameter}={values!r} contains an empty value; separate values with single commas.")
     return list(dict.fromkeys(parts))
 
 
@@ -124,6 +140,6 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     share = parse_ratio(text, "limit") if "." in text or "/" in text else Fraction(0)
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={value!r} is neither a number of items from 1 nor a fraction between 0 and 1. Use e.g. 50 or 0.1."
+            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use e.g. 50 or 0.1."
         )
     return share

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Model
+from ragbed.models.search_tool import SearchTool
 from ragbed.schema import Lang
 
 _MODEL_ATTRIBUTES = ("name", "concurrency", "advice", "complete", "request", "identity", "close")
@@ -27,6 +28,8 @@ class SystemCase:
         lang: Language of the question.
         k: Number of documents to retrieve or read.
         corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
+        search: In the testbed `search`, a function from a query and a number of passages to passages with `id` and
+            `text`; otherwise None.
 
     Example:
         >>> @ragbed.system
@@ -40,6 +43,7 @@ class SystemCase:
     lang: Lang
     k: int
     corpus: str | None
+    search: SearchTool | None = None
 
 
 SystemFunction: TypeAlias = Callable[[SystemCase], Any]
@@ -77,7 +81,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
         {'ok': 5}
     """
     if not callable(function):
-        raise UsageError(f"ragbed.system({function!r}): expected a function that receives a case.")
+        raise UsageError(f"ragbed.system({function!r}): expected a function that accepts a case.")
     return System(function, name or _name_of(function))
 
 
@@ -110,16 +114,18 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             source = ModelSource(object_name(value, label), label, value)
         _add_source(sources, source)
     if not sources:
-        raise UsageError("model is empty: name at least one model.")
+        raise UsageError("model is empty; pass at least one model.")
     return list(sources.values())
 
 
 def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
     known = sources.get(source.name)
     if known is not None and known.value is not source.value:
-        raise UsageError(f"two models are called {source.name!r}; give them names: model={{'NAME': …, 'OTHER': …}}.")
+        raise UsageError(
+            f"two models are named {source.name!r}; give them different names: model={{'NAME': …, 'OTHER': …}}."
+        )
     if known is not None and known.label != source.label:
-        raise UsageError(f"model={source.name} is given twice under different names; give it once.")
+        raise UsageError(f"model={source.name} is given twice under different names; give it only once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
         raise UsageError(f"model={source.label}=…: two models have this name; names must be unique within a run.")
     sources[source.name] = source
@@ -134,8 +140,8 @@ def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     if isinstance(values, Mapping):
         if wrong := [name for name in values if not isinstance(name, str) or not re.fullmatch(r"[\w.-]+", name)]:
             raise UsageError(
-                f"{parameter}: the name {wrong[0]!r} may only contain letters, digits, '.', '_' and '-'. "
-                f"To give one object, use {parameter}=[…]."
+                f"{parameter}: the name {wrong[0]!r} may only contain letters, digits, '.', '_' and '-'. To pass "
+                f"one object, use {parameter}=[…]."
             )
         return list(values.items())
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
@@ -160,8 +166,8 @@ def object_name(value: object, label: str = "") -> str:
         inspect.signature(value).bind("prompt")
     except TypeError as error:
         raise UsageError(
-            f"model={_name_of(value)}: a function is called with the prompt, and this one cannot be: {error}. For a "
-            "function that receives the case, use ragbed.system(function)."
+            f"model={_name_of(value)}: the function cannot be called with the prompt: {error}. If the function "
+            "expects the case, use ragbed.system(function)."
         ) from None
     except ValueError:  # Some functions written in C have no signature.
         pass
@@ -177,7 +183,7 @@ def is_model(value: object) -> TypeGuard[Model]:
     if inspect.isclass(value) or not hasattr(value, "complete") or not hasattr(value, "identity"):
         return False
     if missing := [name for name in _MODEL_ATTRIBUTES if not hasattr(value, name)]:
-        raise UsageError(f"model={value!r} lacks {', '.join(missing)}, which ragbed.Model requires.")
+        raise UsageError(f"model={value!r} does not have {', '.join(missing)}, which ragbed.Model requires.")
     return True
 
 

@@ -33,7 +33,7 @@ def several(values: object, parameter: str | None = None) -> list[Any]:
     """
     found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if not found and parameter:
-        raise UsageError(f"`{parameter}` is empty: name at least one.")
+        raise UsageError(f"`{parameter}` is empty; give at least one value.")
     return found
 
 
@@ -55,7 +55,7 @@ def local_path(path: str | Path) -> Path:
         UsageError: The path is a URL.
     """
     if "://" in str(path):
-        raise UsageError(f"{parse_place(str(path))} is a URL; a local file or folder is needed here.")
+        raise UsageError(f"{parse_place(str(path))} is a URL, but a local file or folder is required here.")
     return Path(path)
 
 

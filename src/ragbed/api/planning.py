@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from ragbed.api.calling import check_models, open_engine, open_model, open_object, read_budget, warn_of_languages
 from ragbed.api.data_objects import read_data
-from ragbed.api.layout import read_layout, read_strategies
+from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, read_models
 from ragbed.api.request_options import AUTO, NONE, read_extra_body, with_limit
+from ragbed.api.searching import check_search_models, open_search_corpora, own_corpora, read_search
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError
+from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
+# Models that have no log-probabilities.
+_WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
 
@@ -53,6 +57,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
         True
     """
+    from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
@@ -63,22 +68,29 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
     names, settings = read_layout(spec)
-    strategies = read_strategies(spec.strategies)
+    settings = read_search(spec, names, settings)
+    strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data), _preset(spec.preset)
     sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
+    searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, settings.as_options(), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
+        | ({"search": str(settings.search)} if searched else {})
+        | ({} if spec.confidence is None else {"confidence": spec.confidence})
         | _stored_sampling(sampling, spec)
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = _open_models(sources, spec, sampling, engine, corpora)
+        models = _open_models(sources, spec, sampling, engine, {**corpora, **own_corpora(spec, searched)})
         check_models(models, searching=bool(corpora), prompted=bool(strategies))
         _check_batch(spec, models)
+        if searched:
+            check_search_models(models, spec, settings)
+        _check_logprobs(spec, sources)
         budget = read_budget([source.name for source in sources], spec.budget)
     except BaseException:
         engine.close()
@@ -103,6 +115,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         budget=budget,
         batch=spec.batch,
         rule=rule,
+        episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
     )
@@ -114,13 +127,26 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
 
     if not spec.batch:
         return
-    if spec.strategies or spec.preset:
-        raise UsageError("`batch` is for single calls with the plain prompt; omit `strategies` and `preset`.")
+    if spec.strategies or spec.preset or spec.confidence == STATED:
+        raise UsageError(
+            "`batch` supports only the default prompt with a single call per case; omit `strategies`, `preset` and "
+            "confidence=stated."
+        )
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
-                f"`batch`: {model.name} has no batches. Batches need openai/…, anthropic/… or a compatible server, and "
-                "the local engine."
+                f"`batch`: {model.name} does not support batches. Batches require the local engine and openai/…, "
+                "anthropic/… or a compatible server."
+            )
+
+
+def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
+    """Check that all models can return log-probabilities, if they are requested; objects may set `confidence`."""
+    for source in sources if spec.confidence == "logprobs" else ():
+        if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
+            raise UsageError(
+                f"confidence=logprobs: {source.name} returns no log-probabilities. Use confidence=agreement or "
+                "confidence=stated."
             )
 
 
@@ -163,7 +189,7 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
     if not spec.until:
         return []
     if spec.shard is not None:
-        raise UsageError("`until` needs all questions, because every shard would stop on its own; omit `shard`.")
+        raise UsageError("`until` requires all questions, because each shard would stop independently; omit `shard`.")
     from ragbed.analysis.stopping_conditions import parse_conditions
 
     return parse_conditions(spec.conditions, floors)
@@ -206,6 +232,8 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     from ragbed.models.base import Sampling
 
     sampling = Sampling() if preset is None else preset.sampling
+    if spec.confidence == "logprobs":
+        sampling = structs.replace(sampling, logprobs=True)
     if spec.temperature is not None:
         temperature = None if isinstance(spec.temperature, str) else spec.temperature
         sampling = structs.replace(sampling, temperature=temperature)

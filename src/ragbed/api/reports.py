@@ -81,9 +81,12 @@ def report(
     named, files = split_runs([run.folder if isinstance(run, Run) else to_place(run) for run in several(runs, "runs")])
     folders, target = runs_in(named), None if out is None else local_path(out)
     if files and format == "html":
-        raise UsageError("html has the cases, which sums do not contain; use text, md, latex, csv, json or figures.")
+        raise UsageError(
+            "HTML reports contain the individual cases, which aggregate files do not have; use text, md, latex, "
+            "csv, json or figures."
+        )
     if format in PICTURES and target is None:
-        raise UsageError("Figures are files: name a folder for them, e.g. out=figures.")
+        raise UsageError("Figures are written to a folder. Choose one, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)
@@ -105,13 +108,13 @@ def split_runs(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """
     for place in places:
         if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
-            raise UsageError(f"{place}: a run is a local folder. Write its path without file://.")
+            raise UsageError(f"{place}: a run is a local folder. Use its path without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
-            f"{files[0]} is a file of sums, but {folders[0]} is a run. Use only files of sums or only runs; this "
-            f"command writes the sums of a run: ragbed score {folders[0]} --sums FILE"
+            f"{files[0]} is an aggregate file, but {folders[0]} is a run. Use only aggregate files or only runs; "
+            f"to write the aggregates of a run: ragbed score {folders[0]} --sums FILE"
         )
     return folders, files
 

@@ -43,16 +43,16 @@ def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
     extra = read_extra_body(options["extra_body"])
     if thinking is False and effort not in (None, NONE, "minimal"):
         raise UsageError(
-            f"thinking=off and reasoning_effort={effort} contradict each other: the second lets the model think. "
-            "Leave one of them out."
+            f"thinking=off and reasoning_effort={effort} contradict each other, because the latter turns thinking "
+            "on. Remove one of them."
         )
     if thinking not in (None, False) and effort == NONE:
-        raise UsageError("`thinking` and reasoning_effort=none contradict each other. Leave one of them out.")
+        raise UsageError("`thinking` and reasoning_effort=none contradict each other. Remove one of them.")
     if (thinking is not None or effort is not None) and (
         both := {"thinking", "enable_thinking", "reasoning"} & {*extra}
     ):
         option = "`thinking`" if thinking is not None else "`reasoning_effort`"
-        raise UsageError(f"{option} and {min(both)!r} in `extra_body` set the same thing. Leave one of them out.")
+        raise UsageError(f"{option} and {min(both)!r} in `extra_body` set the same parameter. Remove one of them.")
     read_headers(options["header"])
     fields = {
         "thinking": thinking,
@@ -87,13 +87,16 @@ def read_thinking(value: object) -> bool | int | None:
     if budget is not None and 1 <= int(budget[1]) <= _MAX_THINKING:
         return int(budget[1])
     if value not in ("on", "off"):
-        raise UsageError(f"thinking={value!r}: write on, off or budget=N with the number of tokens.")
+        raise UsageError(f"thinking={value!r} is not valid: use on, off, or budget=N, where N is a number of tokens.")
     return value == "on"
 
 
 def _read_effort(value: object) -> str | None:
     if value is not None and not (isinstance(value, str) and re.fullmatch("[a-z]{1,20}", value)):
-        raise UsageError(f"reasoning_effort={value!r}: write a level of the provider, e.g. none, low, medium or high.")
+        raise UsageError(
+            f"reasoning_effort={value!r} is not valid: use a level that the provider supports, e.g. none, low, "
+            "medium or high."
+        )
     return value
 
 
@@ -111,11 +114,15 @@ def read_extra_body(value: object) -> dict[str, Any]:
         try:
             value = msgspec.json.decode(value.encode("utf-8", "replace"))
         except MALFORMED_JSON as error:
-            raise UsageError(f"`extra_body` is not JSON: {error}. Write an object, e.g. '{{\"top_k\": 20}}'.") from None
+            raise UsageError(
+                f"""`extra_body` is not valid JSON: {error}. Use an object, e.g. '{{"top_k": 20}}'."""
+            ) from None
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise UsageError("`extra_body` is not a JSON object. Write fields of the request, e.g. '{\"top_k\": 20}'.")
+        raise UsageError(
+            "`extra_body` is not a JSON object. Use an object with request fields, e.g. '{\"top_k\": 20}'."
+        )
     for name, instead in _OWN_FIELDS.items():
         if name in value:
             raise UsageError(f"`extra_body` must not contain {name!r}: {instead}.")
@@ -134,11 +141,9 @@ def read_headers(value: object) -> dict[str, str]:
         if not colon or not _HEADER_NAME.fullmatch(name.strip()):
             raise UsageError("`header` is not of the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'.")
         if not (content.isascii() and content.strip().isprintable()):
-            raise UsageError(
-                f"`header`: the value of {name.strip()} contains a line break or a character outside ASCII."
-            )
+            raise UsageError(f"`header`: the value of {name.strip()} contains a line break or a non-ASCII character.")
         if name.strip().lower() in _OWN_HEADERS:
-            raise UsageError(f"`header`: {name.strip()} belongs to the connection and cannot be set. Leave it out.")
+            raise UsageError(f"`header`: {name.strip()} is managed by the connection and cannot be set. Remove it.")
         headers[name.strip()] = content.strip()
     return headers
 

@@ -86,7 +86,7 @@ class Records(Sequence[dict[str, Any]]):
         try:
             import pandas
         except ImportError:
-            raise UsageError("to_pandas needs pandas. Install it with: pip install 'ragbed[pandas]'") from None
+            raise UsageError("to_pandas() requires pandas: pip install 'ragbed[pandas]'") from None
         return pandas.DataFrame(self._rows, columns=list(self.columns))
 
     def __repr__(self) -> str:
@@ -337,7 +337,7 @@ class Run:
         from ragbed.reporting.numbers import FEW
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
-        note = f"Per cent of n with 95 % intervals by question; * fewer than {FEW} cases."
+        note = f"Percentages of n with 95 % intervals by question; * marks fewer than {FEW} cases."
         return f"<b>{html.escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 

@@ -156,7 +156,10 @@ def forecast_job(job: Job) -> list[Forecast]:
     from ragbed.runs.forecast import forecast as forecast_model
 
     cases = [case for case in job.cases() if case.feasible]
-    return [_finish(forecast_model(model, cases, job.repeats, batch=job.batch)) for model in job.models]
+    return [
+        _finish(forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes))
+        for model in job.models
+    ]
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
@@ -208,7 +211,7 @@ def _named(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[st
 
 def _with_folder(error: RagbedError, job: Job) -> RagbedError:
     if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        error.add_note(f"Finished cases are kept: ragbed.open_run({str(job.folder)!r})")
+        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({str(job.folder)!r})")
     return error
 
 

@@ -131,7 +131,7 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
         address = open_port(port)
         runs = stack.enter_context(open_runs(places, cache_file().parent))
         count = len(runs.readers)
-        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
+        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No runs in {', '.join(map(str, places))} yet"
         return address, make_app(runs, storable_name(_user() if rater is None else rater)), found
 
     return PageServer(open_page)
@@ -244,18 +244,18 @@ def _open_session(
         raise UsageError(f"target={target:g} is out of range. Use a number from 0.001 to 0.999, e.g. 0.05.")
 
     def watch(name: str, number: int) -> None:
-        shown.count(f"{name}: items checked for flags", number)
+        shown.count(f"{name}: checking items for flags", number)
 
     with open_session(local_path(path), raters, target, watch, writes=writes) as (session, log):
         if log.torn:
             shown.message(
-                f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
-                "count; the next decision replaces it."
+                f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "
+                "ignored; the next decision replaces it."
             )
         if stale := len(session.state.stale):
             shown.message(
-                f"{log.path.name}: decisions about items that are gone or have changed since: {stale}; they stay in "
-                "the log and do not count."
+                f"{log.path.name}: ignored decisions about items that have been removed or changed: {stale}. They "
+                "stay in the log."
             )
         yield session, log
 
@@ -266,7 +266,7 @@ def _export(log: Log, path: Path) -> ReviewResult:
 
     lines = log.read()
     if path.resolve() == log.path.resolve():
-        raise UsageError(f"export={path} is the log itself. Choose another file.")
+        raise UsageError(f"export={path} is the review log itself. Choose another file.")
     with write_whole(path) as sink:
         sink.write(pack(lines))
     return ReviewResult(path, len(lines))

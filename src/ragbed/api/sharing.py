@@ -177,7 +177,7 @@ def import_results(
     if from_ == "cassette":
         return _import_cassette(paths, folder, {"data": is_given, "model": model, **layout})
     if data is None or not is_given:
-        raise UsageError(f"from_={from_} needs the dataset of the answers. Add data=DATA.")
+        raise UsageError(f"from_={from_} requires the dataset that the answers belong to. Add data=DATA.")
     for path in paths:
         if not path.exists():
             raise NoSuchFile(path)
@@ -193,9 +193,9 @@ def _import_cassette(paths: list[Path], folder: Path, options: Mapping[str, obje
 
     for name, value in options.items():
         if value:
-            raise UnusedOption(name, "a cassette contains the data and the model")
+            raise UnusedOption(name, "a cassette already contains the data and the model")
     if len(paths) > 1:
-        raise UsageError("from_=cassette: name one file.")
+        raise UsageError("from_=cassette accepts exactly one file.")
     return ImportResult(Run(folder), asdict(replay(paths[0], folder)))
 
 
@@ -255,11 +255,14 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
     target = to_place(out)
     if files:
         sums = read_sums(files)
-        text = f"{write_sums(sums, target)} of {len(files)} files"
+        text = f"{write_sums(sums, target)} from {len(files)} files"
         return MergeResult(str(target), None, {"trials": sums.trials, "questions": sums.questions}, text)
     if not isinstance(target, Path):
-        raise UsageError(f"out={target}: a run is a local folder; export it, or its sums, to a URL.")
+        raise UsageError(
+            f"out={target}: a run must be written to a local folder; to share it at a URL, export the run or its "
+            "aggregates."
+        )
     merged = merge_runs(folders, target)
-    text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
+    text = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} from {counted(len(runs), 'run')}"
     counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
     return MergeResult(str(target), Run(target), counts, text)

@@ -75,7 +75,9 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
 
     out: LocalFile
     strategies: Values | None
+    search: str | None
     repeats: int
+    confidence: str | None
     temperature: float | str | None
     top_p: float | None
     max_tokens: int | str | None
@@ -118,7 +120,10 @@ class RunSpec:
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
+        search: Settings of the testbed `search`, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
+        confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
+            repeats) or `stated` (an additional prompt that requests it).
         temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
         top_p: Nucleus sampling probability; default: 1, or the preset's.
         max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
@@ -175,7 +180,9 @@ class RunSpec:
     seed: int = 0
     prompt: LocalFile = None
     strategies: Values | None = None
+    search: str | None = None
     repeats: int = 1
+    confidence: str | None = None
     temperature: float | str | None = None
     top_p: float | None = None
     max_tokens: int | str | None = None
@@ -210,7 +217,7 @@ class RunSpec:
             _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard"):
+        for name in ("preset", "cluster", "shard", "confidence", "search"):
             _check_text(name, getattr(self, name), optional=True)
         for name, bounds in _NUMBERS.items():
             object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
@@ -219,14 +226,14 @@ class RunSpec:
         read_request_options(vars(self))
         for name in ("trust_remote_code", "no_cache", "batch"):
             if not isinstance(getattr(self, name), bool):
-                raise UsageError(f"{name}={getattr(self, name)!r} is not True or False.")
+                raise UsageError(f"{name}={getattr(self, name)!r} is neither True nor False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
-            raise UsageError(f"limit={self.limit!r} is not a number of items or a fraction.")
+            raise UsageError(f"limit={self.limit!r} is neither a number of items nor a fraction.")
         self._check_combinations()
 
     def _check_combinations(self) -> None:
         if self.engine == "local" and self.cluster is not None:
-            raise UsageError(f"cluster={self.cluster} needs a Ray cluster. Add engine=ray, or remove `cluster`.")
+            raise UsageError(f"cluster={self.cluster} requires a Ray cluster. Add engine=ray, or remove `cluster`.")
         if self.junit is not None and not self.gates:
             raise UnusedOption("junit", "no gate is set. Add e.g. fail_under=noise.accuracy@0.8=0.6")
 
@@ -278,7 +285,7 @@ def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any]) -> R
     known = [field.name for field in fields(RunSpec)]
     for name in options:
         if name == "dry_run":
-            raise UsageError("dry_run is an option of the command line only: use ragbed.forecast.")
+            raise UsageError("dry_run is available only on the command line; in Python, use ragbed.forecast.")
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -297,7 +304,7 @@ def check_path(name: str, value: object) -> Path | None:
     if not isinstance(value, str | Path):
         raise UsageError(f"{name}={value!r} is not a path: use a string or a Path.")
     if "://" in str(value):
-        raise UsageError(f"{name}={str(value)!r} is a URL: use a path on this machine.")
+        raise UsageError(f"{name}={str(value)!r} is a URL; use a local path.")
     return Path(value)
 
 

@@ -42,9 +42,11 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
             yield _verified(draft, passages)
         elif completion.outcome != "ok":
             reason = completion.error or WITHOUT_REPLY[completion.outcome]
-            yield reject(STEP, draft.question, completion.outcome, f"the call of the reader failed: {reason}")
+            yield reject(STEP, draft.question, completion.outcome, f"the call to the reader failed: {reason}")
         elif score(case, reply)["correct"] is not True:
-            reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
+            reason = (
+                f"from the supporting passages, the reader answers {reply[:80]!r} instead of {draft.answer[0][0]!r}"
+            )
             yield reject(STEP, draft.question, "reader", reason)
         else:
             yield _verified(draft, passages)
@@ -124,10 +126,10 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
         ("few-supports", len(supports), required.supports, "supporting passages"),
         ("few-distracts", len(distracts), required.distracts, "distracting passages"),
         ("one-source", len(set(map(source_of, supports))), required.sources, "sources that support the answer"),
-        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in all"),
+        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in total"),
     )
     return next(
-        ((outcome, f"{count} {name}; at least {least} required") for outcome, count, least, name in checks
+        ((outcome, f"{count} {name}; at least {least} are required") for outcome, count, least, name in checks
          if count < least), None,
     )  # fmt: skip
 
@@ -137,7 +139,7 @@ def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):
-        return "hedged", f"every source gives the answer as a guess: {sentences[0][:80]!r}"
+        return "hedged", f"every source states the answer only as a guess: {sentences[0][:80]!r}"
     return None
 
 

@@ -54,13 +54,13 @@ async def _collect(build: Build) -> AsyncGenerator[Article | Reject, None]:
 def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
     since = build.recipe.since
     if article.lang not in build.recipe.langs:
-        return "language", f"its language is {article.lang}, which is not in the recipe's langs"
+        return "language", f"the document's language is {article.lang}, which is not in the recipe's langs"
     if article.url in urls:
         return "duplicate", "another document has the same URL"
     if since and article.date is None:
-        return "undated", f"it has no date, so it may be older than {since}"
+        return "undated", f"the document has no date, so it may be older than {since}"
     if since and article.date and article.date < since:
-        return "old", f"its date is {article.date}, before {since}"
+        return "old", f"the document is dated {article.date}, before {since}"
     return None
 
 
@@ -132,11 +132,11 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
     if read.outcome != "ok":
         return reject(raw.url, read.outcome, read.reason)
     if count_tokens(read.text) < MIN_TOKENS:
-        return reject(raw.url, "short", f"it has fewer than {MIN_TOKENS} tokens of text")
+        return reject(raw.url, "short", f"the document has fewer than {MIN_TOKENS} tokens of text")
     if read.lang is None:
-        return reject(raw.url, "language", "its language was not detected as English or Chinese")
+        return reject(raw.url, "language", "the document's language was not detected as English or Chinese")
     if found := find_instruction(read.text):
-        return reject(raw.url, "instructions", f"it addresses a model: {found!r}")
+        return reject(raw.url, "instructions", f"the document contains text addressed to a language model: {found!r}")
     return Article(
         id=hashlib.sha256(f"{raw.url}\0{read.text}".encode()).hexdigest()[:16],
         url=raw.url,

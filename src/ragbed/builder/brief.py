@@ -81,7 +81,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
     """
     if found := _OTHER_LANGS.search(brief):
         other = next(filter(None, found.groups()))
-        raise UsageError(f"Cannot build questions in {other}: only English and Chinese are supported.")
+        raise UsageError(f"Questions in {other} are not supported; only English and Chinese are.")
     kind = _kind(documents)
     survey = survey_folder(documents) if kind == "folder" else None
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
@@ -96,14 +96,14 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         "[wanted]  # items per language; for different numbers: { en = 10, zh = 5 }",
         f"base = {_write_count(base)}  # noise robustness and rejection",
         f"integration = {counts['integration']}",
-        f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows without documents",
+        f"counterfactual = {counts['counterfactual']}  # only questions that the generator can answer alone",
         "",
         "[[sources]]",
         f"kind = {_quote(kind)}",
         f"place = {_quote(_place(documents.resolve(), home.resolve()))}",
         "",
         "[pools]",
-        "sources = 1  # own documents rarely repeat a fact; 2 requires a second, independent source",
+        "sources = 1  # your own documents rarely repeat a fact; 2 requires a second, independent source",
         "spread = 2",
         "distracts = 4",
         "",
@@ -116,7 +116,9 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
 def _place(documents: Path, home: Path) -> str:
     place = str(documents.relative_to(home) if documents.is_relative_to(home) else documents)
     if storable_name(place) != place:
-        raise UsageError(f"The path {place} is not valid UTF-8, so a recipe cannot contain it; rename it.")
+        raise UsageError(
+            f"The path {place} is not valid UTF-8, so a recipe cannot contain it; rename the file or folder."
+        )
     return place
 
 
@@ -126,11 +128,11 @@ def _kind(documents: Path) -> str:
             raise UsageError(f"{documents} contains no readable documents ({', '.join(SUFFIXES)}).")
         return "folder"
     if not documents.is_file():
-        raise UsageError(f"{documents} does not exist; give the folder or file with the documents.")
+        raise UsageError(f"{documents} does not exist; pass the folder or file with the documents.")
     kinds = {".jsonl": "jsonl", ".warc": "warc", ".gz": "warc", ".txt": "urls"}
     kind = kinds.get(documents.suffix.lower())
     if kind is None:
-        raise UsageError(f"{documents} is not supported; give a folder, or a file that ends in {', '.join(kinds)}.")
+        raise UsageError(f"{documents} is not supported; pass a folder, or a file that ends in {', '.join(kinds)}.")
     return kind
 
 

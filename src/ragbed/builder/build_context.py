@@ -117,7 +117,7 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; fix the line, or run the step again with from_={step}", line=number) from error
+        raise DataError(path, f"{error}; fix the line, or rerun the step with from_={step}", line=number) from error
 
 
 class RecordIndex(Generic[Thing]):

@@ -117,14 +117,17 @@ def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Pro
     first, second = pair
     crossed = Question(question=first.question, lang=first.lang, answer=second.answer)
     if any(find_answer(crossed, " ".join(first.answer[0]))):
-        return "same-answer", f"both have the answer {first.answer[0][0]!r}"
+        return "same-answer", f"both questions have the answer {first.answer[0][0]!r}"
     required = build.recipe.pools
     for merge in (_usable, merge_pools):  # run the cheap check first, because most pairs fail it
         parts = Counter(part for part, _ in merge(pair, pools))
         if min(parts[0], parts[1]) < max(1, required.supports):
-            return "shortcut", "too few distinct documents answer one part without the other"
+            return "shortcut", "too few distinct documents answer only one of the parts"
         if parts[None] < required.distracts:
-            return "few-distracts", f"{parts[None]} passages contain neither answer; {required.distracts} are required"
+            return (
+                "few-distracts",
+                f"{parts[None]} passages contain neither answer, but {required.distracts} are required",
+            )
     return None
 
 
@@ -165,10 +168,10 @@ def _combine(question: str, pair: tuple[Draft, Draft]) -> Combination | Reject:
 def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
     lang = pair[0].lang
     if not question.endswith(("?", "？")) or guess_lang(question) != lang:
-        return "no-question", f"the generator gives no question in {lang}: {question!r}"
+        return "no-question", f"the generator did not return a question in {lang}: {question!r}"
     for draft in pair:
         if is_given_away(question, draft.answer[0][0], lang):
-            return "in-question", f"{question!r} contains an answer, {draft.answer[0][0]}"
+            return "in-question", f"{question!r} contains one of its answers, {draft.answer[0][0]}"
         if not _is_included(draft, pair, question):
             return "incomplete", f"{question!r} does not include {draft.question!r}"
     return None

@@ -70,7 +70,7 @@ def _files(corpora: Iterable[Path]) -> Iterator[Path]:
             raise UsageError(f"Corpus {place} does not exist.")
         files = sorted(file for file in place.rglob("*") if file.name.endswith(_KINDS)) if place.is_dir() else [place]
         if not files:
-            raise UsageError(f"Corpus {place} has no {', '.join(_KINDS)} files.")
+            raise UsageError(f"Corpus {place} contains no {', '.join(_KINDS)} files.")
         yield from files
 
 

@@ -74,9 +74,9 @@ def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]
         others: The questions in the same language, with their terms.
     """
     terms = next(own for other, own in others if other is draft)
-    faults = check_fake(draft, ((generated,),)) if generated else ["there is none"]
+    faults = check_fake(draft, ((generated,),)) if generated else ["the generator gave no false answer"]
     if generated and _repeats(generated, terms, draft):
-        faults.append("it repeats the question")
+        faults.append("the false answer repeats the question")
     if not faults:
         return generated, []
     rest = (other for other in others if other[0] is not draft)
@@ -102,7 +102,7 @@ def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -
             if not check_edit(draft, fake, passage.text, edit.text):
                 edits.append(Edited(of=place, text=edit.text, spans=edit.spans))
     if len(edits) < max(1, least):
-        reason = f"the answer can be replaced reliably in {len(edits)} passages only"
+        reason = f"the answer can be replaced reliably in only {len(edits)} passages"
         return reject(STEP, draft.question, "edits", reason)
     return Falsehood(question=draft.id, fake=fake, edits=tuple(edits))
 
@@ -130,7 +130,7 @@ def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
             completion = responses[cases[falsehood.question, edit.of].case][0]
             text = (completion.reply or "").strip()
             if completion.outcome != "ok":
-                reason = f"the call of the rewriter failed: {completion.error or WITHOUT_REPLY[completion.outcome]}"
+                reason = f"the call to the rewriter failed: {completion.error or WITHOUT_REPLY[completion.outcome]}"
                 yield reject(REWRITE_STEP, draft.question, completion.outcome, reason)
             elif faults := check_rewrite(draft, falsehood.fake, edit.text, text):
                 yield reject(REWRITE_STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
@@ -139,4 +139,4 @@ def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
         if len(kept) >= max(1, build.recipe.pools.supports):
             yield replace(falsehood, edits=tuple(kept))
         else:
-            yield reject(REWRITE_STEP, draft.question, "edits", f"only {len(kept)} of its passages could be rewritten")
+            yield reject(REWRITE_STEP, draft.question, "edits", f"only {len(kept)} of the passages could be rewritten")

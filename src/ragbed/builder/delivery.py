@@ -107,7 +107,9 @@ def read_lock(folder: Path) -> Lock:
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist; build once without `locked`.") from None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is not a lock of this version: {error}; build once without `locked`") from error
+        raise DataError(
+            path, f"is not a valid lock file for this version: {error}; build once without `locked`"
+        ) from error
 
 
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
@@ -135,8 +137,8 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
     changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} differs from its {LOCK}: {', '.join(changed)} changed since the build. The stored pages and "
-            "responses still match the lock: move these files away and build with `locked` to make them again."
+            f"{folder} differs from its {LOCK}: {', '.join(changed)} changed since the build. The stored pages "
+            "and responses still match the lock; to restore these files, move them away and build with `locked`."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)
@@ -149,4 +151,4 @@ def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
-    raise RagbedError(f"{folder} differs from its {LOCK}: {name} was {was} and is {now}.")
+    raise RagbedError(f"{folder} differs from its {LOCK}: {name} was {was} and is now {now}.")

@@ -13,6 +13,8 @@ from ragbed.builder.build_context import Problem
 from ragbed.builder.fields import is_nothing, split_aliases
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
+from ragbed.builder.rules.chinese_words import LONG_NOUNS
+from ragbed.builder.rules.english_words import WORKS, is_distinctive
 from ragbed.builder.search.base import read_day
 from ragbed.builder.topic_terms import asks_for_a_guess, find_anchors, find_years, share_of
 from ragbed.schema import Article, Lang, Question
@@ -52,6 +54,13 @@ _BACK = {
     ),
     "zh": re.compile("[该此](?:公司|市|县|项目|队|校|国|机构|活动|事件)|这[家位次个起]|此次|本次|他们|她们|上述"),
 }
+_SAID = {
+    "en": re.compile(r"^Who (?:said|stated|remarked)[,:]? [\"“]([^\"”]+)", re.IGNORECASE),
+    "zh": re.compile("谁(?:曾)?(?:说过?|表示)[：，]?“([^”]+)”"),
+}
+_ABBREVIATION = re.compile(
+    r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
+)
 _NAME_HAN = 4  # minimum number of characters before such a word in a Chinese question for a name to be possible
 # A capital letter inside the sentence, or a title; a number alone is not enough.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
@@ -116,11 +125,11 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     """Yield the outcome and reason of each fault, starting with faults of form."""
     if not question or is_nothing(question) or question[-1] not in "?？":
-        yield "no-question", f"the generator gives no question: {question!r}"
+        yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
-        yield "no-answer", f"the generator gives no answer to {question!r}"
+        yield "no-answer", f"the generator returned no answer to {question!r}"
     if guess_lang(question) != lang:
-        yield "language", f"{question!r} is not in the language of its article"
+        yield "language", f"{question!r} is not in the language of the article"
     if _YES_NO[lang].search(question) or answer.lower().rstrip(".") in _YES:
         yield "yes-no", f"{question!r} ({answer}) can be guessed"
     if _size(answer) > _MAX_ANSWER[lang]:
@@ -132,13 +141,29 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
     if _size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
-        yield "vague", f"{question!r} names nothing that could be looked up"
+        yield "vague", f"{question!r} names nothing that can be searched for"
+    if phrase := _find_generic(question, lang):
+        yield "vague", f"{question!r} could mean several things: {phrase!r} needs more context"
     if reference := _find_reference(question, lang):
-        yield "vague", f"{question!r} cannot be understood alone: {reference!r}"
+        yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
     if asks_for_a_guess(question, lang):
-        yield "guess", f"{question!r} asks for an expectation"
+        yield "guess", f"{question!r} asks about an expectation"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} does not name a person, but {question!r} asks for one"
+
+
+def _find_generic(question: str, lang: Lang) -> str:
+    """Return a quotation, an abbreviation or a name that is not specific enough, if the question has nothing else."""
+    if quoted := _SAID[lang].search(question):
+        named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
+        return "" if re.search(named, quoted[1]) else quoted[1]
+    if lang == "zh":
+        return ""
+    if short := _ABBREVIATION.search(question):
+        return short[1]
+    names = re.findall(r"(?<=[a-z,(] )[A-Z][\w’'-]*(?: (?:of |the |of the )?[A-Z][\w’'-]*)*", question)
+    is_specific = re.search(rf"\d|[\"“‘]|\b(?:{'|'.join(WORKS)}) [A-Z]", question) or any(map(is_distinctive, names))
+    return "" if is_specific or not names else names[0]
 
 
 def _find_reference(question: str, lang: Lang) -> str:
@@ -175,7 +200,7 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
 def _check_source(article: Article, question: str, answer: str) -> Problem | None:
     text = f"{article.title}\n{article.text}"
     if copied := next((name for name in EXAMPLES if name in question and name not in text), None):
-        return "example", f"{question!r} has {copied} from the prompt's example"
+        return "example", f"{question!r} repeats {copied} from the prompt's example"
     (mentions,) = find_answer(Question(question=question, lang=article.lang, answer=((answer,),)), text)
     if not mentions:
         return "not-in-article", f"the article does not contain {answer!r}, the answer to {question!r}"
@@ -186,12 +211,12 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
     if years := _other_years(question, [folded[place] for place in places], answer, article.lang):
         return (
             "other-year",
-            f"the article says {answer!r} of {', '.join(sorted(years))}, not of the year in {question!r}",
+            f"the article gives {answer!r} for {', '.join(sorted(years))}, not for the year in {question!r}",
         )
     if slot_of(question, answer, article.lang).kind != "name":  # "for 44 million crowns" may not contain "cost"
         return None
     if not any(_is_about(question, folded, place, article.lang) for place in places):
-        return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
+        return "unrelated", f"the sentence with {answer!r} has no words in common with {question!r}"
     return None
 
 

@@ -40,16 +40,16 @@ def check_fake(question: Question, fake: Answer) -> list[str]:
     gold = prepare(question.question, question.answer, fake, question.lang)
     false = prepare(question.question, fake, None, question.lang)
     if gold.fake_is_gold:
-        return ["it is the true answer"]
+        return ["the false answer is the same as the true answer"]
     faults = []
     if len(fake) != len(question.answer):
-        faults.append(f"it has {len(fake)} parts, the true answer {len(question.answer)}")
+        faults.append(f"the false answer has {len(fake)} parts, but the true answer has {len(question.answer)}")
     for true_aliases, false_aliases in zip(question.answer, fake, strict=False):
         pairs = product(map(squeezed, true_aliases), map(squeezed, false_aliases))
         if any(true in untrue or untrue in true for true, untrue in pairs):
             faults.append(f"{false_aliases[0]} contains {true_aliases[0]}, or is contained in it")
     if all(squeezed(aliases[0]) in squeezed(question.question) for aliases in fake):
-        faults.append("it is in the question")
+        faults.append("the false answer appears in the question")
     for true_slot, false_slot in zip(gold.slots, false.slots, strict=False):
         faults += _differences(true_slot, false_slot)
     return faults
@@ -58,11 +58,11 @@ def check_fake(question: Question, fake: Answer) -> list[str]:
 def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
     true_kind, false_kind = true.kind.split()[0], false.kind.split()[0]
     if true_kind != false_kind:
-        yield f"it is a {false_kind}, the true answer a {true_kind}"
+        yield f"the false answer is a {false_kind}, but the true answer is a {true_kind}"
     elif true.quantities and false.quantities:
         small, large = sorted((abs(true.quantities[0].value), abs(false.quantities[0].value)))
         if small and large / small > _MAX_RATIO:
-            yield f"it is more than {_MAX_RATIO} times as large or as small"
+            yield f"the false answer and the true answer differ by a factor of more than {_MAX_RATIO}"
 
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
@@ -146,16 +146,16 @@ def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
 def check_edit(question: Question, fake: Answer, original: str, edited: str) -> list[str]:
     """Return the faults of an edited passage, or an empty list if it is valid."""
     if edited == original:
-        return ["it is unchanged"]
+        return ["the passage is unchanged"]
     faults = []
     parts = zip(question.answer, find_answer(question, edited), strict=True)
     left = [aliases[0] for aliases, mentions in parts if mentions]
     if left and not _is_shared(question, fake, edited):
-        faults.append(f"it still contains {left[0]}")
+        faults.append(f"the passage still contains {left[0]}")
     if not all(find_answer(replace(question, answer=fake), edited)):
-        faults.append(f"it does not give {fake[0][0]}")
+        faults.append(f"the passage does not give {fake[0][0]}")
     if rests := _dependent_forms(question, fake, edited):
-        faults.append(f"it still contains {rests[0]}, which depends on the true answer")
+        faults.append(f"the passage still contains {rests[0]}, which depends on the true answer")
     return faults
 
 
@@ -192,7 +192,9 @@ def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str)
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:
-        faults.append(f"it has {len(rewritten)} characters, the edited passage {len(edited)}")
+        faults.append(
+            f"the rewritten passage has {len(rewritten)} characters, but the edited passage has {len(edited)}"
+        )
     elif not find_near([edited, rewritten])[0]:
-        faults.append("it shares less than 80 % of its text with the edited passage")
+        faults.append("the rewritten passage shares less than 80 % of its text with the edited passage")
     return faults

@@ -21,13 +21,13 @@ from ragbed.schema import Article, Item, Lang, Reject
 
 _BASE_STEPS = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers", "checks")
 _BAD_FORM = (
-    "Most responses of the generator lack the requested fields (see steps/{}.rejects.jsonl). Use another generator."
+    "Most of the generator's responses lack the requested fields (see steps/{}.rejects.jsonl). Use another generator."
 )
 _ADVICE = {
     "base": "Add articles, increase questions.per_article, or lower the limits in [pools].",
-    "int": "More base questions would help.",
-    "fact": "Documents about well-known facts, or a web search engine, would help.",
-    "fluent": "Try another pools.rewriter; steps/rewrites.rejects.jsonl lists its failures.",
+    "int": "To build more items, add base questions.",
+    "fact": "To build more items, add documents about well-known facts, or use a web search engine.",
+    "fluent": "Try another pools.rewriter; steps/rewrites.rejects.jsonl lists the failures.",
 }
 
 
@@ -81,29 +81,34 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     verified = {record.question for record in build.read("answers", Verified)} & drafts
     advice = _advise(build, state, lang, kind, (articles, len(drafts), len(known)))
     counts = (
-        f"{articles:,} articles gave {len(drafts):,} questions, {sum(known.values()):,} of them known without "
-        f"documents; {len(verified):,} were verified"
+        f"{articles:,} articles produced {len(drafts):,} questions, of which {sum(known.values()):,} can be "
+        f"answered without documents; {len(verified):,} were verified"
     )
-    among = " of all languages" if len(build.recipe.langs) > 1 else ""
+    among = " in all languages" if len(build.recipe.langs) > 1 else ""
     if kind == "int":
         lost = main_reasons(state.steps["combinations"]) or "none"
         return f"{counts}; rejected pairs{among}: {lost}. {advice}"
     if kind in ("fact", "fluent"):
-        return f"{counts}, of which {sum(known[name] for name in verified):,} are known. {advice}"
+        return (
+            f"{counts}, of which {sum(known[name] for name in verified):,} can be answered without documents. {advice}"
+        )
     reasons = {name: main_reasons(state.steps[name], most=2) for name in _BASE_STEPS}
     lost = "; ".join(f"{name}: {listed}" for name, listed in reasons.items() if listed) or "none"
-    return f"{counts}; main rejects{among}: {lost}. {advice}"
+    return f"{counts}; main reasons for rejection{among}: {lost}. {advice}"
 
 
 def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int, int, int]) -> str:
     (articles, drafts, probes), steps = counts, state.steps
     advice = (
-        (not articles, "There are no articles: check [[sources]], langs and since, and steps/articles.rejects.jsonl."),
+        (
+            not articles,
+            "There are no articles: check [[sources]], langs and since, and see steps/articles.rejects.jsonl.",
+        ),
         (not drafts and _lacks_fields(steps["questions"]), _BAD_FORM.format("questions")),
-        (not drafts, "See steps/questions.rejects.jsonl; use another generator, or articles that report events."),
+        (not drafts, "See steps/questions.rejects.jsonl; use another generator, or articles that report on events."),
         (
             probes and not steps["ranking"].made,
-            "No question has a page: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl.",
+            "No question has any pages: check [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl.",
         ),
         (kind == "int" and _lacks_fields(steps["combinations"]), _BAD_FORM.format("combinations")),
         (kind == "fluent" and not steps["falsehoods"].made, _ADVICE["fact"]),

@@ -17,7 +17,7 @@ from ragbed.builder.labelling import is_stated, label_passage
 from ragbed.builder.mentions import WEAK, find_answer
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.rules.chinese import UNSURE as UNSURE_ZH
-from ragbed.builder.rules.english_names import UNSURE as UNSURE_EN
+from ragbed.builder.rules.english_words import UNSURE as UNSURE_EN
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
@@ -120,7 +120,7 @@ def check_type(checked: CheckedItem) -> Iterator[str]:
         if asked is not None and found in ("date", "quantity", "name") and asked != found:
             if asked == "quantity" and re.search(r"\d|[一二三四五六七八九十百千万两]", answer) and found == "name":
                 continue
-            yield f"{part.question!r} asks for a {asked}, and {answer!r} is a {found}"
+            yield f"{part.question!r} asks for a {asked}, but {answer!r} is a {found}"
 
 
 def check_minimal(checked: CheckedItem) -> Iterator[str]:
@@ -128,11 +128,11 @@ def check_minimal(checked: CheckedItem) -> Iterator[str]:
     for part in checked.parts:
         answer = part.answer[0][0]
         if (extra := _EXTRA[part.lang].search(answer)) and not re.search(r"[《“]", answer):
-            yield f"{answer!r} is more than the fact: {extra[0]!r}"
+            yield f"{answer!r} contains more than the fact: {extra[0]!r}"
         slot = slot_of(part.question, answer, part.lang)
         is_long = len(re.findall(r"[\u3400-\u9fff]|\w+", answer)) > (6 if part.lang == "en" else 12)
         if slot.kind.split()[0] in ("date", "quantity") and is_long:
-            yield f"{answer!r} is longer than a {slot.kind.split()[0]}"
+            yield f"{answer!r} is longer than a typical {slot.kind.split()[0]}"
 
 
 def check_aliases(checked: CheckedItem) -> Iterator[str]:
@@ -141,7 +141,7 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
         first, *aliases = part.answer[0]
         for alias in aliases:
             if not is_alias(alias, first, part.question, part.lang) and not _has_value(part, first, alias):
-                yield f"{alias!r} is not another form of {first!r}"
+                yield f"{alias!r} is not an alternative form of {first!r}"
 
 
 def _has_value(part: Question, first: str, alias: str) -> bool:
@@ -166,7 +166,7 @@ def check_support(checked: CheckedItem) -> Iterator[str]:
             if labelling.label != "positive":
                 yield f"a supporting passage does not state {part.answer[0][0]!r}: {labelling.reason}"
             elif not is_stated(part, passage):
-                yield f"a supporting passage has too few words of the question: {passage.text[:60]!r}"
+                yield f"a supporting passage contains too few words from the question: {passage.text[:60]!r}"
 
 
 def check_certainty(checked: CheckedItem) -> Iterator[str]:
@@ -208,7 +208,7 @@ def check_unique(checked: CheckedItem) -> Iterator[str]:
             is_same = needed <= _shared_words(part, sentence)
             is_then = not years or bool(years & find_years(fold(sentence, part.lang)))
             if is_same and is_then and (other := _other_value(part, sentence, own[0])):
-                yield f"another sentence gives {other!r}: {sentence[:80]!r}"
+                yield f"another sentence gives a different value, {other!r}: {sentence[:80]!r}"
 
 
 def _shared_words(part: Question, sentence: str) -> frozenset[str]:
@@ -251,7 +251,7 @@ def check_distractors(checked: CheckedItem) -> Iterator[str]:
             yield f"a distractor repeats a supporting passage: {texts[place][:60]!r}"
     same = [unspaced(text) for text in texts]
     if len(set(same)) < len(same):
-        yield "two of its passages are the same"
+        yield "two passages are the same"
 
 
 def check_edits(checked: CheckedItem) -> Iterator[str]:
@@ -293,7 +293,7 @@ def check_parts(checked: CheckedItem) -> Iterator[str]:
         return
     texts = [passage.text for passage in item.passages]
     for place in find_shortcuts(item, texts):
-        yield f"one passage gives every part: {texts[place][:60]!r}"
+        yield f"one passage gives every part of the answer: {texts[place][:60]!r}"
     first, *others = checked.parts
     for other in others:
         if any(find_answer(other, " ".join(first.answer[0]))):
@@ -316,7 +316,7 @@ def check_instructions(checked: CheckedItem) -> Iterator[str]:
     texts: Sequence[str] = (checked.item.question, *(passage.text for passage in checked.item.passages))
     for text in texts:
         if found := find_instruction(text):
-            yield f"a text addresses a model: {found!r}"
+            yield f"a text is addressed to a language model: {found!r}"
 
 
 CHECKS: dict[str, Callable[[CheckedItem], Iterator[str]]] = {

@@ -49,10 +49,21 @@ def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
 
 
 def _forms(question: Question, text: str) -> Iterator[str]:
+    answer = question.answer[0][0]
     for mention in find_answer(question, text)[0]:
         form = text[mention.start : mention.end].strip().rstrip(".,。，")
+        if not _says_as_much(form, answer, question.lang):
+            continue
         if mention.rule not in WEAK and len(form) >= _MIN_CHARS and _is_complete(form, mention.rule, question.lang):
             yield form
+
+
+def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
+    """Check that a form has the answer's unit, and a day only if the answer has one."""
+    if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
+        return False
+    days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
+    return days[1] or not days[0]
 
 
 def _is_complete(form: str, rule: str, lang: Lang) -> bool:
@@ -90,7 +101,7 @@ def make_items(build: Build) -> Iterator[Item | Reject]:
             promise = make_promise(labels, [record.score for record in own], recipe.precision)
             for record in own:
                 if record.score < promise.threshold:
-                    reason = f"its score {record.score:.2f} is below {promise.threshold:.2f}"
+                    reason = f"the score {record.score:.2f} is below {promise.threshold:.2f}"
                     yield reject(STEP, record.item.question, "precision", reason)
             kept = [record.item for record in own if record.score >= promise.threshold]
             yield from _pick(kept, f"{lang}-{kind}", wanted_of(recipe, name, lang))
@@ -116,7 +127,7 @@ def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reje
             yield replace(item, id=f"{name}-{number}")
             number += 1
         else:
-            yield reject(STEP, item.question, "surplus", f"the {wanted} wanted items of {name} were found")
+            yield reject(STEP, item.question, "surplus", f"{name} already has the {wanted} requested items")
 
 
 def _integration(records: VerifiedQuestions, combination: Combination) -> Item:

@@ -80,9 +80,11 @@ def label_plainly(answer: Answer, text: str) -> Labelling:
     """Label a passage by RGB's rule: every part must be contained, ignoring case."""
     parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
     if len(parts) == len(answer):
-        return Labelling(label="positive", rule="contains", reason="it contains every part of the answer", parts=parts)
+        return Labelling(
+            label="positive", rule="contains", reason="the passage contains every part of the answer", parts=parts
+        )
     lacking = next(aliases[0] for number, aliases in enumerate(answer) if number not in parts)
-    return Labelling(label="related", rule="contains", reason=f"it does not contain {lacking}", parts=parts)
+    return Labelling(label="related", rule="contains", reason=f"the passage does not contain {lacking}", parts=parts)
 
 
 def label_passage(question: Question, text: str, *, title: str = "", fake: Answer | None = None) -> Labelling:
@@ -99,12 +101,12 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
     found = find_answer(question, text)
     parts = tuple(number for number, mentions in enumerate(found) if mentions)
     if fake is not None and not parts and all(find_answer(replace(question, answer=fake), text)):
-        return Labelling(label="contradicting", rule="fake", reason=f"it says {fake[0][0]}")
+        return Labelling(label="contradicting", rule="fake", reason=f"the passage says {fake[0][0]}")
     if not parts:
         return _label_without(view)
     if len(parts) < len(found):
         lacking = next(question.answer[number][0] for number, mentions in enumerate(found) if not mentions)
-        return Labelling(label="partial", rule="part", reason=f"it does not give {lacking}", parts=parts)
+        return Labelling(label="partial", rule="part", reason=f"the passage does not give {lacking}", parts=parts)
     return _label_with_answer(view, found)
 
 
@@ -123,7 +125,7 @@ def _label_with_answer(view: _View, found: Sequence[Sequence[AnswerMention]]) ->
     share, _, sentence = max(view.share_around(mention) for mention in found[0] if mention.rule not in WEAK)
     wanted, years = _conflicting_years(view, -sentence)
     label: Label = "positive"
-    rule, reason = "anchors", f"{share:.0%} of the question's words are near it"
+    rule, reason = "anchors", f"{share:.0%} of the question's words are near the answer"
     if share < _SUPPORTED:
         label, reason = "mention", f"only {reason}"
     elif years:
@@ -134,11 +136,11 @@ def _label_with_answer(view: _View, found: Sequence[Sequence[AnswerMention]]) ->
 def _label_without(view: _View) -> Labelling:
     share = view.share()
     if share < _RANDOM:
-        return Labelling(label="random", rule="far", reason=f"it has {share:.0%} of the question's words")
+        return Labelling(label="random", rule="far", reason=f"the passage contains {share:.0%} of the question's words")
     wanted, years = _conflicting_years(view)
     if share >= _SUPPORTED and years and max(years) < min(wanted):
         return Labelling(label="outdated", rule="year", reason=_describe_years(wanted, years))
-    return Labelling(label="related", rule="lacks", reason="it does not contain the answer in any form")
+    return Labelling(label="related", rule="lacks", reason="the passage does not contain the answer in any form")
 
 
 def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozenset[str], frozenset[str]]:
@@ -150,4 +152,4 @@ def _conflicting_years(view: _View, around: int | None = None) -> tuple[frozense
 
 
 def _describe_years(wanted: frozenset[str], years: frozenset[str]) -> str:
-    return f"its years are {', '.join(sorted(years))}, those of the question {', '.join(sorted(wanted))}"
+    return f"the years in the passage are {', '.join(sorted(years))}, but the question has {', '.join(sorted(wanted))}"

@@ -43,12 +43,12 @@ class AnswerMention(NamedTuple):
 
 # Rules for passages that contain the answer without giving it; such passages are not clean distractors either.
 WEAK = {
-    "surname": "only the family name is there",
-    "inside": "it is only inside a longer number or word",
-    "vague": "only a part of the date is there",
-    "figure": "only its number is there",
+    "surname": "only the family name appears",
+    "inside": "it appears only inside a longer number or word",
+    "vague": "only part of the date appears",
+    "figure": "only the number appears",
     "dateline": "it is the date of the page, not of the event",
-    "denied": "it is denied there",
+    "denied": "the passage denies it",
 }
 
 

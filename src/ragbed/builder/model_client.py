@@ -61,9 +61,9 @@ class BuildModelClient:
         if not _is_complete(found, request):
             if self._locked:
                 raise RagbedError(
-                    f"{folder} does not contain all responses of {request.model} that {request.task} needs, so a "
-                    "locked build is not possible: the recipe, the prompts, the documents or the version of ragbed "
-                    "have changed. Build without `locked`."
+                    f"{folder} does not contain all of the responses from {request.model} that {request.task} "
+                    "requires, so a locked build is not possible: the recipe, the prompts, the documents or the "
+                    "version of ragbed have changed. Build without `locked`."
                 )
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)

@@ -150,7 +150,7 @@ def read_state(folder: Path) -> State | None:
     except FileNotFoundError:
         return None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; remove the file to run every step again") from error
+        raise DataError(path, f"{error}; delete the file to rerun every step") from error
 
 
 def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool], None]) -> State:

@@ -50,11 +50,11 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
         if STANCES[labelling.label] is None:
             reasons[place] = f"mention: {labelling.reason}"
         elif not text:
-            reasons[place] = "blank: it has no text"
+            reasons[place] = "blank: the passage has no text"
         elif text in places:
-            reasons[place] = f"duplicate: it repeats passage {places[text]}"
+            reasons[place] = f"duplicate: it is identical to passage {places[text]}"
         elif duplicates:
-            reasons[place] = f"near-duplicate: it is similar to passage {min(duplicates)}"
+            reasons[place] = f"near-duplicate: it is almost the same as passage {min(duplicates)}"
         else:
             kept.add(place)
             places[text] = place
@@ -143,7 +143,7 @@ def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
     usable, labellings = [], []
     for candidate, opinion in zip(job.candidates, job.opinions, strict=True):
         if opinion is not None and opinion.outcome == "error":
-            found.append(reject(STEP, candidate.url, "error", f"for {draft.question!r}: the call of the judge failed"))
+            found.append(reject(STEP, candidate.url, "error", f"for {draft.question!r}: the call to the judge failed"))
             continue
         labelling = label_passage(draft, candidate.text, title=candidate.title)
         usable.append(candidate)
@@ -182,7 +182,7 @@ def _check_judge(
         verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
         for word, count in verdicts.most_common(1):
             if len(own) >= _MIN_JUDGED and count >= _SAME_SHARE * len(own):
-                verdict = f"it says {word!r}" if word else "it gives no verdict"
+                verdict = f"the judge says {word!r}" if word else "the judge gives no verdict"
                 reason = f"{verdict} for {count:,} of {len(own):,} passages in {lang}; choose another judge"
                 yield reject(STEP, build.recipe.pools.judge or "", "judge", reason)
 

@@ -115,15 +115,21 @@ def make_promise(
 def describe_promise(promise: Promise) -> str:
     """Return a sentence that states the expected share of correct items and its basis."""
     dropped = (
-        f" {promise.dropped:,} items below the score {promise.threshold:.2f} were dropped." if promise.dropped else ""
+        f" {promise.dropped:,} items with a score below {promise.threshold:.2f} were dropped."
+        if promise.dropped
+        else ""
     )
     if promise.share is None or promise.low is None or promise.high is None:
-        few = f"{promise.labels} calibration labels; {MIN_LABELS} are needed" if promise.items else "no items"
-        return f"no promise about the share of right items ({few}).{dropped} Review a sample: ragbed review."
-    text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be right"
+        few = (
+            f"only {promise.labels} calibration labels, but {MIN_LABELS} are required"
+            if promise.items
+            else "there are no items"
+        )
+        return f"the share of correct items cannot be estimated ({few}).{dropped} Review a sample: ragbed review."
+    text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be correct"
     text += f" (95 % interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
     if promise.wanted is not None and promise.bound is not None:
-        text += f" The lower bound is {promise.bound:.1%}, and {promise.wanted:.0%} was requested."
+        text += f" The lower bound is {promise.bound:.1%}; the requested precision was {promise.wanted:.0%}."
     return text + dropped
 
 
@@ -172,7 +178,7 @@ def read_promises(folder: Path) -> dict[str, Promise]:
     except FileNotFoundError:
         return {}
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; run the build again to write the file") from error
+        raise DataError(path, f"{error}; rerun the build to write the file again") from error
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:

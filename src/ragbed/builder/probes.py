@@ -28,7 +28,7 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
         if draft.origin == "article" and (problem := _find_age_problem(draft, first_day)):
             yield reject(STEP, draft.question, *problem)
         elif draft.origin == "article" and share >= SEEN:
-            yield reject(STEP, draft.question, "seen", f"{share:.0%} of its article is verbatim in a corpus")
+            yield reject(STEP, draft.question, "seen", f"{share:.0%} of the article appears verbatim in a corpus")
         else:
             cases[draft.id] = draft, _case(draft)
     temperature = _TEMPERATURE if gate.samples > 1 else 0.0
@@ -37,7 +37,7 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
     for draft, case in cases.values():
         samples = {model: responses[model][case.case] for model in models}
         if failed := next((one for some in samples.values() for one in some if one.outcome == "error"), None):
-            yield reject(STEP, draft.question, "error", f"the call of a model failed: {failed.error}")
+            yield reject(STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
             continue
         known_by = tuple(model for model, completions in samples.items() if _knows(case, completions))
         probe = Probe(question=draft.id, known_by=known_by, asked=tuple(models))
@@ -68,9 +68,9 @@ def _first_day(build: Build) -> str:
 
 def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
     if first_day and draft.date is None:
-        return "undated", f"it has no date, so it may not be later than {first_day}"
+        return "undated", f"the article has no date, so it may not be later than {first_day}"
     if first_day and draft.date is not None and draft.date <= first_day:
-        return "cut-off", f"its date is {draft.date}; models may know events up to {first_day}"
+        return "cut-off", f"the article is dated {draft.date}; models may know events up to {first_day}"
     return None
 
 

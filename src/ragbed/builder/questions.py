@@ -25,6 +25,7 @@ MAX_COMPARED = 5_000
 _BEGINNING = 2_000  # number of leading characters of an article that show its subject
 _MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the news comes first
 _SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
+_MAX_BY_RULES = 12  # maximum number of questions that the rules write about an article, regardless of per_article
 _MIN_BATCH = 8  # minimum number of articles per batch, because the last few drafts would otherwise take one round each
 # Minimum share of common words for two questions with the same answer to count as the same: paraphrases share half of
 # their words, but questions about different facts with the same answer (e.g. a year) share hardly a third.
@@ -160,7 +161,7 @@ def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
         done += len(batch)
         if build.recipe.generator == GENERATOR:
             for article in batch:
-                blocks = write_fields(article, build.recipe.questions.per_article)
+                blocks = write_fields(article, _MAX_BY_RULES)
                 yield from _read_blocks(language, article, blocks)
             continue
         cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in batch}
@@ -191,7 +192,7 @@ def _read_blocks(
         yield reject(STEP, article.url, *blocks)
         return
     if all("question" not in block for block in blocks):
-        yield reject(STEP, article.url, "no-event", "the generator finds no fact to ask about")
+        yield reject(STEP, article.url, "no-event", "the generator found no fact to ask about")
     for block in blocks:
         if "question" in block or not is_nothing(block.get("event", "")):
             drafted = draft_question(block, article.lang, article)
@@ -216,13 +217,13 @@ def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
     for draft, article in pairs:
         name = f"like {draft.question}"
         if article is None:
-            yield reject(STEP, name, "no-sibling", "no other article shares a word with it")
+            yield reject(STEP, name, "no-sibling", "no other article has any words in common with this one")
             continue
         blocks = responses[cases[draft.id].case]
         if not isinstance(blocks, list):
             yield reject(STEP, name, *blocks)
         elif "question" not in blocks[0]:
-            yield reject(STEP, name, "no-sibling", f"the generator finds no similar question in {article.url}")
+            yield reject(STEP, name, "no-sibling", f"the generator found no similar question in {article.url}")
         else:
             yield from language.accept(draft_question(blocks[0], draft.lang, article), name)
 
@@ -290,4 +291,4 @@ def _fields_of(completion: Completion, alone: str) -> Fields:
         return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     reply = completion.reply or ""
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
-    return read_blocks(reply, alone) or ("prose", f"two responses without the requested fields; the last: {shown!r}")
+    return read_blocks(reply, alone) or ("prose", f"two responses lacked the requested fields; the last was {shown!r}")

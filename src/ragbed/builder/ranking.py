@@ -51,10 +51,13 @@ def _rank(
     for _, page in found:
         if page is not None and page.lang != draft.lang:
             yield reject(
-                STEP, page.url, "language", f"its language is {page.lang}, that of {draft.question!r} is {draft.lang}"
+                STEP,
+                page.url,
+                "language",
+                f"the page's language is {page.lang}, but {draft.question!r} is in {draft.lang}",
             )
     if not own:
-        yield reject(STEP, draft.question, "no-pages", "none of its search results could be fetched and read")
+        yield reject(STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]

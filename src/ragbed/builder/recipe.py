@@ -126,18 +126,18 @@ class Recipe(_Part, frozen=True, kw_only=True):
 def read_recipe(path: Path) -> Recipe:
     """Read and check a recipe. Its paths are not resolved; they are relative to the recipe's folder."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; `ragbed build init {path}` writes a recipe for it.")
+        raise UsageError(f"{path} is a folder; to write a recipe for it, run `ragbed build init {path}`.")
     try:
         table = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
-        raise UsageError(f"{path} does not exist; `ragbed build init DIR` writes a recipe.") from None
+        raise UsageError(f"{path} does not exist; to write a recipe, run `ragbed build init DIR`.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (
         ValueError,
         RecursionError,
     ) as error:  # also raised for numbers of 5,000 digits and for deeply nested tables
-        raise DataError(path, f"is not TOML: {error}") from error
+        raise DataError(path, f"is not valid TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:
@@ -179,7 +179,7 @@ def check_day(day: str | None, what: str) -> None:
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return
-    raise UsageError(f"{what} {day!r} is not a date; write it as 2026-11-15.")
+    raise UsageError(f"{what} {day!r} is not a valid date; use the form 2026-11-15.")
 
 
 def _check(path: Path, recipe: Recipe) -> None:
@@ -205,9 +205,9 @@ def _check(path: Path, recipe: Recipe) -> None:
 def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Reject values that are too small, too large or not numbers, and recipes with no items to build."""
     if recipe.precision is not None and not 0 < recipe.precision < 1:
-        raise DataError(path, f"{recipe.precision} is not a share between 0 and 1, e.g. 0.95", field="precision")
+        raise DataError(path, f"{recipe.precision} is not a fraction between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
-        raise DataError(path, f"{recipe.seed} is too large; at most {_MAX_NUMBER:,} is allowed", field="seed")
+        raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
         for field, value in structs.asdict(getattr(recipe, table)).items():
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1

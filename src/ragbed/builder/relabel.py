@@ -17,7 +17,7 @@ Way: TypeAlias = Literal["plain", "support"]
 # The rules for labelling passages again.
 WAYS: dict[Way, str] = {
     "plain": "contains the answer (RGB's rule)",
-    "support": "gives the answer (ours)",
+    "support": "gives the answer (ragbed's rule)",
 }
 # If a passage has labels for several parts of a multi-part answer, the first one is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
@@ -114,11 +114,11 @@ def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
 def _label_plainly(item: Item, text: str, *, needs_all: bool, is_edit: bool) -> Labelling:
     labelling = label_plainly(item.answer, text)
     if not needs_all and labelling.parts:
-        return replace(labelling, label="positive", reason="it contains a part of the answer")
+        return replace(labelling, label="positive", reason="the passage contains a part of the answer")
     if is_edit and item.fake is not None and labelling.label != "positive":
         stripped = tuple(tuple(alias.strip() for alias in aliases) for aliases in item.fake)
         if label_plainly(stripped, text).label == "positive":
-            return replace(labelling, label="contradicting", reason=f"it contains {stripped[0][0]}")
+            return replace(labelling, label="contradicting", reason=f"the passage contains {stripped[0][0]}")
     return labelling
 
 

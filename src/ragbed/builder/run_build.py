@@ -88,7 +88,7 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     """Return a line with a step's counts."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (as before; from_={name} runs it again)" if was_done else ""
+    kept = f" (unchanged; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 
@@ -98,9 +98,7 @@ def describe_quality(folder: Path) -> str | None:
     if quality is None:
         return None
     failed = ", ".join(measure.name for measure in quality.failed)
-    return f"{folder / 'quality.html'}: " + (
-        f"these gates fail: {failed}." if failed else "every measured gate passes."
-    )
+    return f"{folder / 'quality.html'}: " + (f"failed gates: {failed}." if failed else "all measured gates passed.")
 
 
 def correct_promises(build: Path, reviewed: Path) -> list[str]:
@@ -135,7 +133,7 @@ def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, t
     """Write the files and the lock; a locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
-        tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} are kept.")
+        tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} were kept.")
         return
     lock = make_lock(build, state, tools.client.identities(models_of(plan.recipe)), files)
     if locked is None:

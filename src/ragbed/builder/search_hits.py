@@ -71,7 +71,7 @@ async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -
             continue
         fatal = 0
         if not hits:
-            yield reject(STEP, draft.question, "no-hits", f"{engine.name} found nothing")
+            yield reject(STEP, draft.question, "no-hits", f"{engine.name} returned no results")
         for hit in hits:
             yield msgspec.structs.replace(hit, question=draft.id)
 
@@ -94,7 +94,9 @@ def _index(build: Build) -> LocalIndex:
     name = build.recipe.search.encoder
     encoder = open_once(name) if name else None
     if encoder is not None and not isinstance(encoder, Encoder):
-        raise UsageError(f'search.encoder {name!r} produces token-level embeddings only; choose another, or none: "".')
+        raise UsageError(
+            f'search.encoder {name!r} produces token-level embeddings only; choose another encoder, or "" for none.'
+        )
     versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
     parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]

@@ -101,7 +101,7 @@ def _judge(candidate: _Candidate, responses: Mapping[str, Sequence[Completion]])
     """Return the reader's signals, or the reason why the reader contradicts the item."""
     completions = {case.case: responses[case.case][0] for case in (candidate.blind, *candidate.rephrased)}
     if failed := next((one for one in completions.values() if one.outcome != "ok"), None):
-        return failed.outcome, f"the call of the reader failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
+        return failed.outcome, f"the call to the reader failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
 
     def is_right(case: Case) -> bool:
         return score(case, completions[case.case].reply or "")["correct"] is True
@@ -112,7 +112,7 @@ def _judge(candidate: _Candidate, responses: Mapping[str, Sequence[Completion]])
         return {}
     agreement = sum(map(is_right, candidate.rephrased)) / len(candidate.rephrased)
     if agreement < _MIN_AGREEMENT:
-        return "rephrasing", "the reader gives another answer if the question is asked in other words"
+        return "rephrasing", "the reader gives another answer when the question is rephrased"
     return {"rephrasing": agreement}
 
 

@@ -114,7 +114,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except MemoryError:
-        say("ragbed: out of memory. Stored results are kept; run the same command with more memory to resume.")
+        say("ragbed: out of memory. Stored results are kept; rerun the same command with more memory to resume.")
         sys.exit(1)
     except OSError as error:  # an error that nothing else reports, e.g. standard output is on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,13 +50,11 @@ class _Group(click.Group):
 def build() -> None:
     """Build a benchmark from feeds, pages or your own documents.
 
-    A recipe names the sources, the model that writes the questions, and how many items of each kind to build. `init`
-    writes a recipe for a folder of documents, and `run` builds what a recipe describes. `quality` measures any dataset,
-    and `relabel` labels the documents of a dataset again.
+    A recipe names the sources, the model that writes the questions, and how many items of each kind to build.
 
     \b
     Examples:
-      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/ -o handbook.toml
       ragbed build run handbook.toml --precision 0.95
       ragbed build quality builds/handbook
     """
@@ -66,7 +64,12 @@ def build() -> None:
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
 @click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", show_default="named after DOCUMENTS", help="Recipe file."
+    "--out",
+    "-o",
+    type=options.LocalPath(),
+    metavar="RECIPE",
+    show_default="named after DOCUMENTS",
+    help="Recipe file to write.",
 )
 @options.option(
     "--model",
@@ -79,8 +82,9 @@ def build() -> None:
 def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     """Look at your documents and write a recipe for them.
 
-    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF says in English or Chinese how many questions of which
-    kind to build, and about what; by default about one question per document. Nothing is built, and no model is called.
+    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
+    Chinese, how many questions to build, of which kind and on which topic; the default is about one question per
+    document. Nothing is built, and no model is called.
 
     \b
     Examples:
@@ -91,32 +95,41 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     from ragbed.cli.console import say
 
     if not documents.exists() and brief and Path(brief).exists():
-        raise UsageError(f"Name the documents first: ragbed build init {brief} {str(documents)!r}")
+        raise UsageError(f"Put the documents first: ragbed build init {brief} {str(documents)!r}")
     written = building.build_init(documents, brief, out=out, model=model)
     if written.survey is not None:
         say(show_survey(written.survey))
     about = written.recipe["about"] or "anything"
-    say(f"Proposed: {show_wanted(written.recipe)}; about: {about}; generator: {model}.")
+    say(f"Proposed recipe: {show_wanted(written.recipe)}; topic: {about}; generator: {model}.")
     if written.forecast is not None:
         say(show_forecast(written.forecast))
-    say(f"{written.path} written. Check it, then: ragbed build run {written.path}")
+    say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
 
 
 @build.command(cls=help_groups.GroupedCommand)
 @click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
 @options.option(
-    "--out", "-o", type=options.LocalPath(), metavar="DIR", show_default="builds/<name>", help="Folder of the build."
+    "--out",
+    "-o",
+    type=options.LocalPath(),
+    metavar="DIR",
+    show_default="builds/<name>",
+    help="Output folder for the build.",
 )
-@options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
-@options.option("--from", "from_", metavar="STEP", help="Run this step and all later steps again.")
-@options.option("--since", metavar="DATE", help="Use only articles from this day on, for the next edition.")
+@options.option("--model", "-m", metavar="MODEL", help="Model to use instead of the recipe's generator.")
+@options.option("--from", "from_", metavar="STEP", help="Rerun this step and all later steps.")
+@options.option(
+    "--since", metavar="DATE", help="Use only articles published on or after this date, e.g. for the next edition."
+)
 @options.option(
     "--precision",
     type=float,
     metavar="SHARE",
-    help="Share of right items to promise, e.g. 0.95: items are dropped until its lower bound holds.",
+    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it."),
 )
-@options.option("--locked", is_flag=True, help="Rebuild the same bytes offline from what is stored.")
+@options.option(
+    "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."
+)
 @asking_options
 @options.json_option
 @options.config_option
@@ -133,12 +146,12 @@ def run(
 ) -> None:
     """Build the benchmark that a recipe describes.
 
-    DIR receives {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of everything
-    that they were built from, quality.html and quality.json, and in steps/ the output and the rejects of every step,
-    with reasons.
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
+    all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
+    reasons.
 
-    A build that was stopped resumes when the command is run again: pages, responses and finished steps are kept. If you
-    change the recipe or a file in steps/, the steps that depend on it run again.
+    Rerun the command to resume a build that was stopped: pages, responses and finished steps are kept. If you change
+    the recipe or a file in steps/, the steps that depend on it run again.
 
     \b
     Examples:
@@ -185,7 +198,7 @@ def _explain_resuming(*, locked: bool) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         if not locked:
             reason = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not finished"
-            say(f"{reason}. Pages, responses and finished steps are kept; run the same command again to resume.")
+            say(f"{reason}. Pages, responses and finished steps are kept; rerun the same command to resume.")
         raise
 
 
@@ -195,15 +208,15 @@ def _finish(result: BuildResult, *, locked: bool) -> None:
 
     if result.unfinished:
         steps = ", ".join(result.unfinished)
-        say(f"Incomplete: requests of {steps} failed. Run the same command again to retry.")
+        say(f"Incomplete: some requests in {steps} failed. Rerun the same command to retry them.")
     for step in result.unfetched:
-        say(f"Some pages could not be fetched (steps/{step}.rejects.jsonl). The next build tries them again.")
+        say(f"Some pages could not be fetched (see steps/{step}.rejects.jsonl). The next build tries them again.")
     for file in result.files:
         if file.reason:
             say(f"{file.file}: {file.made} of {file.wanted}. {file.reason}")
     for text, names in group_promises(result).items():
         say(f"{', '.join(names)}: {text}")
-    say(f"Everything is in {result.folder}; steps/*.rejects.jsonl list what was left out, with reasons.")
+    say(f"The build is in {result.folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
     if first := next((file.file for file in result.files if file.made), None):
         say(f"Next: ragbed review {quoted(result.folder)}, then ragbed run -m MODEL -d {quoted(result.folder / first)}")
     if not locked and not result.complete:

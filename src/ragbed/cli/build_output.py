@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 def show_survey(survey: Survey) -> str:
     """Return a sentence that describes the documents in a folder."""
-    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "language unknown"
+    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "unknown language"
     size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
     skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
-    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Not read: {skipped}." if skipped else "")
+    return f"Found: {survey.documents:,} documents ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
 
 def show_forecast(forecast: Forecast) -> str:
     """Return a sentence with the expected cost and duration of a build."""
     minutes = f"about {forecast.minutes:.0f} min" if forecast.minutes >= 1 else "less than a minute"
     if not forecast.calls:
-        return f"Needs: no model calls, {minutes}."
+        return f"Estimate: no model calls, {minutes}."
     cost = "unknown price" if forecast.dollars is None else f"about ${forecast.dollars:.2f}"
     tokens = f"{forecast.tokens_in + forecast.tokens_out:,} tokens"
-    return f"Needs: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
+    return f"Estimate: up to {forecast.calls:,} model calls, {tokens}, {cost}, {minutes}."
 
 
 def show_wanted(recipe: Mapping[str, Any]) -> str:

@@ -20,15 +20,17 @@ _FEW = 2  # Maximum number of reasons to print per condition; --json contains al
 
 @help_groups.command()
 @options.data_argument
-@options.option("--out", "-o", metavar="FILE", help="File or URL for the cases, one per line; '-' is stdout.")
+@options.option(
+    "--out", "-o", metavar="FILE", help="File or URL to write the cases to, one per line; '-' writes to stdout."
+)
 @options.layout_options
 @options.json_option
 @options.config_option
 def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[LayoutKeywords]) -> None:
     """Preview the test cases of datasets and count infeasible ones.
 
-    Cases of every testbed that the items allow are generated, with documents and prompts; no model is called. Without
-    --out only the counts are printed.
+    This generates the cases of every testbed that the items support, with documents and prompts. No model is called.
+    Without --out, only the counts are printed.
 
     \b
     Examples:
@@ -47,7 +49,7 @@ def cases(data: tuple[str, ...], out: str | None, json: bool, **layout: Unpack[L
         print_json(made.counts.summary())
     if not any(row.feasible for row in made.counts.rows):
         raise UsageError(
-            "No case can be constructed, for the reasons above. Choose other values for --noise, --num-docs, "
+            "No case can be built, for the reasons above. Choose other values for --noise, --num-docs, "
             "--true-ratio or --distractors, or another dataset."
         )
 
@@ -90,7 +92,7 @@ def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
     lacking = [row for row in counts.rows if row.infeasible]
     if lacking:
         out = console(to_stderr=to_stderr)
-        out.print("Infeasible cases are never run:")
+        out.print("Infeasible cases, which are never run:")
         for row in lacking:
             reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
             shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_FEW])

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _LEGEND = """\
 Columns ({track} track):
-  n: distinct questions that both sides have under this condition
+  n: distinct questions that both sides were evaluated on under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
   B − A: difference in points, with its 95 % interval
   flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
   verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
-    (one-sided test with a p of its own, so p may be above 0.05)"""
+    (one-sided test with its own p-value, so p may be above 0.05)"""
 
 
 @click.command()
@@ -36,13 +36,13 @@ Columns ({track} track):
     type=options.share,
     metavar="SHARE",
     default=0.03,
-    help="Smallest fall that the verdict column reports as a decline.",
+    help="Smallest drop that the verdict column reports as a decline.",
 )
 @options.option(
     "--fail-if-worse",
     type=options.share,
     metavar="SHARE",
-    help="Exit with code 4 if B is significantly worse than A by more than this margin. Sets --least.",
+    help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --least.",
 )
 @junit_option
 @options.option("--flips", "list_flips", is_flag=True, help="List the questions whose result differs between A and B.")
@@ -60,8 +60,8 @@ def compare(
     """Compare two runs or two models question by question.
 
     A and B are runs, or RUN:MODEL for one model of a run. Only questions that both sides have under the
-    same condition are compared, so profile, prompt, seed, model or date may differ. The result is stated in sentences,
-    one comparison per testbed, then as a table with one row per condition; the columns are explained below the table.
+    same condition are compared, so profile, prompt, seed, model or date may differ. The result is printed as sentences,
+    one per testbed, then as a table with one row per condition.
 
     p comes from the exact McNemar test (the sign-flip test for graded scores), adjusted for the number of comparisons
     (Holm). A difference is significant if p is below 0.05.
@@ -88,7 +88,7 @@ def compare(
     if list_flips:
         _print_flips(result.flips, to_stderr=json)
     if result.unpaired:
-        say(f"Not compared because only one side has them: {counted(result.unpaired, 'question')}.")
+        say(f"Not compared because only one side includes them: {counted(result.unpaired, 'question')}.")
     if json:
         sides = {"first": first, "second": second, "sentences": result.sentences}
         print_json(sides | {"rows": result.values(), "flips": result.flips})
@@ -139,4 +139,4 @@ def _print_flips(flipped: Sequence[Flip], *, to_stderr: bool) -> None:
     title += f", under {conditions} conditions" if conditions > 1 else ""
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:
-        say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")
+        say(f"… and {len(rows) - _SHOWN:,} more (--json lists all of them)")

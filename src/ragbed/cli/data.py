@@ -36,7 +36,7 @@ def data() -> None:
 @options.option(
     "--mirror",
     metavar="NAME|URL",
-    help="Download from a mirror: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
+    help="Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
 )
 @options.json_option
 def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
@@ -62,7 +62,7 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
     entry = downloads.find_entry(name)
     downloads.check_source(from_, mirror)
     _print_lines(_introduce(entry), to_stderr=json)
-    stopped = "Finished parts are kept. Run the same command again to resume."
+    stopped = "Completed parts are kept. Rerun the same command to resume."
     try:
         with DownloadProgress() as progress, resumable(stopped):
             result = downloads.download(name, from_=from_, mirror=mirror, progress=progress)
@@ -149,20 +149,20 @@ def _print_result(entry: CatalogEntry, result: DownloadResult, *, to_json: bool)
 def _summarise(entry: CatalogEntry, result: DownloadResult) -> list[str]:
     from ragbed.cli.console import program
 
-    states = {"brought": "Downloaded and checked", "here": "Already complete", "missing": "Not found"}
+    states = {"brought": "Downloaded and verified", "here": "Already complete", "missing": "Not found"}
     lines = [""]
     for state, words in states.items():
         if names := [arrival.file for arrival in result.files if arrival.state == state]:
             lines.append(f"{words}: {', '.join(names)}")
     if renamed := [arrival.set_aside for arrival in result.files if arrival.set_aside]:
-        lines.append(f"Wrong files were renamed: {', '.join(renamed)}")
+        lines.append(f"Files with wrong checksums were renamed: {', '.join(renamed)}")
     good = [arrival.file for arrival in result.files if arrival.state in ("here", "brought")]
     lines.append(f"{len(good)} of {len(result.files)} files in {result.folder}")
     if good and entry.kind == "dataset":
-        lines.append(f"Use them by name: {program()} cases {Path(good[0]).stem}")
+        lines.append(f"Use a dataset by its name: {program()} cases {Path(good[0]).stem}")
     if good and entry.kind == "model":
         command = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
-        lines.append(f"A first run, about two minutes on two cores: {program()} {command}")
+        lines.append(f"Try a first run (about two minutes on two cores): {program()} {command}")
     return lines
 
 
@@ -174,7 +174,7 @@ def _problems(arrivals: Sequence[Arrival]) -> list[str]:
             alike.setdefault(arrival.problem.replace(arrival.file, ""), []).append(arrival)
     lines = []
     for first, *others in alike.values():
-        also = f" The same problem: {', '.join(arrival.file for arrival in others)}." if others else ""
+        also = f" The same problem affects: {', '.join(arrival.file for arrival in others)}." if others else ""
         lines.append(f"{first.problem}{also}")
     return lines
 
@@ -187,11 +187,11 @@ def _describe(entry: CatalogEntry) -> list[str]:
     count = f"{total} file{'s' if total > 1 else ''}"
     names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if total > 1 else ""
     if here == 0:
-        where = f"not downloaded: ragbed data get {entry.name}"
+        where = f"not downloaded; download it with: ragbed data get {entry.name}"
     elif entry.source is None:
-        where = f"included in ragbed: {folder / entry.files[0].name}"
+        where = f"included with ragbed: {folder / entry.files[0].name}"
     elif here < total:
-        where = f"{here} of {total} files in {folder}; download the others: ragbed data get {entry.name}"
+        where = f"{here} of {total} files in {folder}; download the others with: ragbed data get {entry.name}"
     else:
         where = f"downloaded: {folder}"
     facts = f"{count}, {entry.megabytes:g} MB, {entry.licence}{names}"

@@ -19,20 +19,20 @@ from ragbed.cli import options
     type=options.LocalPath(),
     metavar="DIR",
     default=Path("runs/demo"),
-    help="Folder for the runs and the report.",
+    help="Output folder for the runs and the report.",
 )
 def demo(model: str, lang: str, out: Path) -> None:
-    """Evaluate a small model on this machine; no key, no server.
+    """Evaluate a small model on this machine, without an API key.
 
-    The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the input of the
-    model and the expected response. The second part evaluates a small language model on this machine, without a key:
-    about eighty cases of all testbeds, in a few minutes. Rerun the command to resume it after an interruption. The
-    third part explains the result, and writes a report for the browser.
+    The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
+    input and the expected response. The second part evaluates a small language model on this machine, without an API
+    key: about eighty cases from all testbeds, in a few minutes. Rerun the command to resume it after an interruption.
+    The third part explains the result and writes an HTML report.
 
-    The weights of the model (98 MB) are downloaded if they are missing. The model also needs the extra llamacpp.
+    The model's weights (98 MB) are downloaded if they are missing. The model also requires the extra llamacpp.
 
     DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
-    with a baseline that picks the best-matching sentence.
+    with a baseline that selects the best-matching sentence.
 
     \b
     Examples:
@@ -53,9 +53,11 @@ def demo(model: str, lang: str, out: Path) -> None:
     langs = read_langs(lang)
     parse_model(model)  # Report a mistyped model before printing the examples.
     print_examples(langs)
-    console().print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
+    console().print("\nEvaluation on ragbed-mini: fictional news that no model has seen.\n")
     if model in ENGLISH_ONLY and "zh" in langs:
-        console().print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
+        console().print(
+            f"{model} reads English only; Chinese is shown with a baseline that selects a sentence from the documents."
+        )
     runs = _evaluate(model, lang, out)
     cells = {run: tabulate_run(run) for run in runs}
     print_summary([cell for found in cells.values() for cell in found])
@@ -63,7 +65,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     _print_next(runs[0], out)
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
-            say(f"The first error: {read_rest(run)[1]}")
+            say(f"First error: {read_rest(run)[1]}")
             say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the same command to retry.")
             raise click.exceptions.Exit(3)
 
@@ -78,7 +80,7 @@ def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
     try:
         return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped. Every response is kept in {out}; run the same command again to resume.")
+        say(f"Stopped. All responses are kept in {out}; rerun the same command to resume.")
         raise
 
 
@@ -88,7 +90,7 @@ def _write_report(runs: list[Path], target: Path) -> None:
     from ragbed.cli.console import console
 
     write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
-    console().print(f"\nReport for the browser: {target}", soft_wrap=True)
+    console().print(f"\nHTML report: {target}", soft_wrap=True)
 
 
 def _print_next(first: Path, out: Path) -> None:
@@ -104,7 +106,9 @@ def _print_next(first: Path, out: Path) -> None:
     }
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
         steps.popitem()
-        steps[f"{name} doctor"] = "which models work here, and what to install for the others and for `ragbed view`"
+        steps[f"{name} doctor"] = (
+            "list the models that work on this machine, and what to install for other models and `ragbed view`"
+        )
     width = max(map(len, steps))
     console().print("\nNext:", soft_wrap=True)
     for command, purpose in steps.items():

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
 
 _TITLES: Mapping[str, str] = {
-    "en": "\n{model}, English: per cent of n, by noise ratio (none: no documents)",
+    "en": "\n{model}, English: percentage of n, by noise ratio (none: no documents)",
     "zh": "\n{model}，中文：占 n 的百分比，按噪声比例（none：不给文档）",
 }
 _CLOSED: Mapping[str, Mapping[str, str]] = {
@@ -18,10 +18,10 @@ _CLOSED: Mapping[str, Mapping[str, str]] = {
 }
 _MEANING: Mapping[str, str] = {
     "en": (
-        "\nIn words: {model} answers {clean} of the questions correctly with two documents that contain the answer, "
-        "{noisy} if one of them is a distractor, and {news} without documents. It declines in {declined} of the cases "
-        "in which no document contains the answer, and repeats the false answer of false documents in {misled}. "
-        "With {n} questions per condition these are rough figures."
+        "\nIn words: {model} answers {clean} of the questions correctly with two documents that contain the "
+        "answer, {noisy} if one of them is a distractor, and {news} without documents. It declines to answer in "
+        "{declined} of the cases in which no document contains the answer, and repeats the false answer from "
+        "counterfactual documents in {misled}. With {n} questions per condition, these are rough figures."
     ),
     "zh": (
         "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}；"

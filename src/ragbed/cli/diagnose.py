@@ -25,14 +25,21 @@ _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of 
 
 @help_groups.command()
 @run_argument
-@options.option("--show", metavar="TYPE", help="Print the errors of a type (E1 to E13, or unclassified) with evidence.")
 @options.option(
-    "--intervene", is_flag=True, help="Call the run's models again without the cause, to confirm error types."
+    "--show", metavar="TYPE", help="Print the errors of one type (E1 to E13, or unclassified) with their evidence."
+)
+@options.option(
+    "--intervene",
+    is_flag=True,
+    help="Call the run's models again with the suspected cause removed, to confirm error types.",
 )
 @options.option(
     "--knock-out",
     is_flag=True,
-    help="Call the run's models again without each document, to find those that a wrong answer depends on.",
+    help=(
+        "Call the run's models again with one document removed at a time, to find the documents that a wrong "
+        "answer depends on."
+    ),
 )
 @asking_options
 @options.json_option
@@ -43,9 +50,9 @@ def diagnose(
     """Classify the errors of a run, with evidence.
 
     Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
-    source of the wrong answer. Errors of no type are counted as unclassified. All diagnoses are written to
+    source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. Models are called only with --intervene or --knock-out; these calls are stored in
-    RUN/diagnose, and the same command resumes them.
+    RUN/diagnose; rerun the same command to resume them.
 
     \b
     Types:
@@ -69,7 +76,7 @@ def diagnose(
     from ragbed.text import counted
 
     _check_type(show)
-    stopped = "Stopped. Every response is kept; run the same command again to resume."
+    stopped = "Stopped. All responses are kept; rerun the same command to resume."
     with ConsoleProgress() as progress, resumable(stopped):
         result = analysis.diagnose(
             run, intervene=intervene, knock_out=knock_out, progress=progress, **call_keywords(chosen)
@@ -79,12 +86,12 @@ def diagnose(
         _print_summary(result, names, to_stderr=json)
     else:
         _print_errors(result, names, show, to_stderr=json)
-    say(f"All diagnoses are in {result.path}")
+    say(f"All diagnoses were written to {result.path}")
     if json:
         summary = summary_values(result.counts, result.diagnoses)
         print_json({"run": str(run), "file": str(result.path)} | summary)
     if result.failed:
-        say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Run the same command again to retry.")
+        say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Rerun the same command to retry.")
         raise click.exceptions.Exit(3)
 
 
@@ -108,7 +115,7 @@ def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stde
         shares = (row["errors"], row["wrong"], _percent(row), "–" if paper is None else paper, confirmed)
         rows.append((names[row["model"]], row["testbed"], row["lang"], row["type"], row["meaning"], *shares))
     columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
-    print_table("Why responses are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
+    print_table("Why responses are wrong (an error can have several types)", columns, rows, to_stderr=to_stderr)
     sources = [
         (names[row["model"]], row["testbed"], row["lang"], row["source"], row["errors"], row["wrong"], _percent(row))
         for row in result.sources()
@@ -135,22 +142,28 @@ def _print_notes(result: DiagnosisResult) -> None:
         paper_types.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(paper_types.items()))
     say(
-        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, {paper_only} wrong "
-        f"only by the paper's scoring{f' ({kinds})' if kinds else ''}."
+        f"{counted(counts.asked, 'trial')} with documents: {counts.right} right, {wrong} wrong, and {paper_only} "
+        f"wrong only by the paper's scoring{f' ({kinds})' if kinds else ''}."
     )
     if counts.without:
-        say(f"{counted(counts.without, 'closed-book trial')} used for comparison only, not diagnosed.")
+        say(f"{counted(counts.without, 'closed-book trial')} used only for comparison and not diagnosed.")
     if counts.remedied:
-        say(f"Not diagnosed: {counted(counts.remedied, 'trial')} with other prompts.")
+        say(f"Not diagnosed: {counted(counts.remedied, 'trial')} with prompting strategies.")
     if not counts.known:
-        say("No closed-book trials: E9 and answers from memory cannot be detected. Add the testbed closed-book.")
+        say(
+            "There are no closed-book trials, so E9 and answers from memory cannot be detected. Add the testbed "
+            "closed-book."
+        )
     if counts.untold and counts.known:
-        say(f"E9 cannot be detected for {counts.untold} responses that follow a false document: no closed-book trial.")
+        say(
+            f"E9 cannot be detected for {counts.untold} responses that follow a false document, because they have "
+            "no closed-book trial."
+        )
     depends = count_dependence(result.diagnoses)
     if depends["tried"]:
         say(
-            f"Of {depends['tried']} wrong answers, {depends['one']} depend on one document, {depends['several']} on "
-            f"any of several, {depends['none']} on none alone."
+            f"Of {depends['tried']} wrong answers, {depends['one']} depend on one document, {depends['several']} "
+            f"on any one of several, and {depends['none']} on no single document."
         )
 
 
@@ -162,7 +175,7 @@ def _print_errors(result: DiagnosisResult, names: Mapping[str, str], kind: str, 
     for diagnosis in found[:_MOST_SHOWN]:
         for line in _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind):
             out.print(printable(line), soft_wrap=True)
-    say(f"Shown: {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
+    say(f"Showing {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 
 def _lines(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> list[str]:

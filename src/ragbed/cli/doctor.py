@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def doctor(json: bool) -> None:
     """Show which models and extras work here, and suggest fixes.
 
-    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the systems of
-    the paper. Tests compare their prompts with the original code; they were not run with the original weights.
+    No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
+    are the paper's systems. Their prompts are tested against the original code, but not with the original weights.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def doctor(json: bool) -> None:
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
     console(to_stderr=json).print(f"{versions}, {platform.platform()}")
     if command := activation():
-        console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
+        console(to_stderr=json).print(f"Before you run a command from the fix column, run: {command}")
     rows = [(f"{name}/", *_row(check)) for name, check in found.models.items()]
     print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
     rows = [(name, EXTRAS[name][0], *_row(check)) for name, check in found.extras.items()]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
     "en": {
-        "noise": ("Noise robustness", "one document has the answer, the other is related"),
+        "noise": ("Noise robustness", "one document contains the answer, the other is only related"),
         "rejection": ("Negative rejection", "no document contains the answer, and the model should say so"),
-        "integration": ("Information integration", "the answer has two parts, in different documents"),
-        "counterfactual": ("Counterfactual robustness", "documents contradict what the model knows"),
+        "integration": ("Information integration", "the answer has two parts, each in a different document"),
+        "counterfactual": ("Counterfactual robustness", "the documents contradict what the model knows"),
     },
     "zh": {
         "noise": ("噪声鲁棒性", "一篇文档含有答案，另一篇只是相关"),
@@ -95,7 +95,7 @@ def _legend() -> Text:
 
     words = {
         "supports": "contains the answer 含答案",
-        "distracts": "does not 不含答案",
+        "distracts": "does not contain it 不含答案",
         "contradicts": "contains a false answer 含错误答案",
     }
     legend = Text("\n")

@@ -24,27 +24,31 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
     "--to",
     required=True,
     metavar="FORMAT",
-    help="Items: native, rgb, parquet, records; corpus, withheld-corpus (their passages). "
-    "Test cases: jsonl, inspect, lm-eval, hf, ragas, ragchecker. "
-    "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files).",
+    help=(
+        "Output format. For items: native, rgb, parquet, records, or their passages as corpus or "
+        "withheld-corpus. For test cases: jsonl, inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, "
+        "parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files)."
+    ),
 )
 @options.option(
     "--out",
     "-o",
     required=True,
     metavar="PATH",
-    help="File, new folder or URL, e.g. s3://bucket/data; '-' is stdout.",
+    help="File, new folder or URL to write to, e.g. s3://bucket/data; '-' writes to stdout.",
 )
 @options.option(
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Write a folder of N parts with checksums: native, parquet, jsonl, records.",
+    help="Write a folder of N parts with checksums (native, parquet, jsonl and records only).",
 )
 @options.option(
-    "--canonical", is_flag=True, help="Runs: sort trials, omit times and attempts; equal runs give equal bytes."
+    "--canonical",
+    is_flag=True,
+    help="For runs: sort the trials and omit times and attempts, so that equal runs give identical bytes.",
 )
-@options.option("--model", "-m", help="Runs: export the trials of this model only.")
+@options.option("--model", "-m", help="For runs: export only the trials of this model.")
 @options.layout_options
 @options.json_option
 def export(
@@ -59,11 +63,11 @@ def export(
 ) -> None:
     """Export a dataset, test cases or a run for another tool.
 
-    Exported test cases are fixed: documents, order and prompts, with checksums. Inspect AI and lm-evaluation-harness
+    Exported test cases have fixed documents, order and prompts, and checksums. Inspect AI and lm-evaluation-harness
     score them with ragbed's scorers. A run is written one trial per line, or as a cassette: one file with a checksum
     from which `ragbed import --from cassette` restores the same run. Trials without a response are listed; if a format
-    has no place for them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
-    --shards writes many files with checksums, also to a URL.
+    cannot contain them, the exit code is 3. A corpus contains all passages of a dataset, for a RAG system to index.
+    --shards writes many files with checksums; it can also write to a URL.
 
     \b
     Examples:
@@ -75,7 +79,6 @@ def export(
       ragbed export runs/qwen --to cassette -o qwen.cassette
       ragbed export runs/qwen --to rgb -o results
       ragbed export news.jsonl --to native --shards 64 -o s3://bucket/news
-      ragbed export runs/qwen --to parquet --shards 64 -o gs://bucket/qwen
     """
     from ragbed.api import sharing
     from ragbed.cli.console import print_json, say
@@ -105,17 +108,17 @@ def export(
 def _describe(exported: ExportResult, sources: Sequence[str], out: str) -> list[str]:
     from ragbed.cli.cases import cases_command
 
-    lines = [f"{exported.count:,} {exported.unit} of {', '.join(sources)} written to {out} as {exported.to}."]
+    lines = [f"{exported.count:,} {exported.unit} from {', '.join(sources)} written to {out} as {exported.to}."]
     if infeasible := sum(exported.infeasible.values()):
-        cases, are = ("case has", "is") if infeasible == 1 else ("cases have", "are")
-        lines.append(f"{infeasible:,} {cases} no such mix of documents and {are} not in it. To see why, run:")
+        cases = "case was" if infeasible == 1 else "cases were"
+        lines.append(f"{infeasible:,} infeasible {cases} not exported. To see why, run:")
         lines.append(f"  {cases_command(sources)}")
     if exported.failed:
-        where = "They are not in it" if exported.leaves_out else "They are in it with their outcome"
+        where = "They were not exported" if exported.leaves_out else "They were exported with their outcome"
         lines.append(f"Trials without a response: {len(exported.failed):,}. {where}:")
         lines += [f"  {failed}" for failed in exported.failed[:_SHOWN]]
         if len(exported.failed) > _SHOWN:
-            lines.append(f"  … and {len(exported.failed) - _SHOWN:,} more (--json lists all).")
+            lines.append(f"  … and {len(exported.failed) - _SHOWN:,} more (--json lists all of them)")
     return [*lines, *exported.notes]
 
 

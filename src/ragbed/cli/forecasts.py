@@ -32,7 +32,7 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
     columns = ("model", "calls", "input tokens", "output tokens", "cost", "minutes")
     print_table("Forecast", columns, rows, to_stderr=to_json)
     if job.rule is not None:
-        say("--until may stop the run earlier.")
+        say("--until may stop the run before it has made all of these calls.")
     for row in forecasts:
         if row.truncated:
             say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")

@@ -15,7 +15,7 @@ junit_option = options.option(
     type=options.LocalPath(),
     metavar="FILE",
     group=help_groups.OUTPUT,
-    help="File for the results of the gates, as JUnit XML.",
+    help="JUnit XML file to write the gate results to.",
 )
 
 

@@ -24,17 +24,22 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     "from_",
     required=True,
     metavar="FORMAT",
-    help="Format: rgb (files of the original code), jsonl, inspect (logs), lm-eval (samples) or cassette.",
+    help="Format: rgb (the original code's result files), jsonl, inspect (logs), lm-eval (samples) or cassette.",
 )
 @options.option(
     "--data",
     "-d",
     multiple=True,
-    help="Dataset of the answers, as in `ragbed run`, or an exported testbed. Repeatable.",
+    help="Dataset that the answers belong to, as in `ragbed run`, or an exported testbed. Repeatable.",
 )
 @options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
 @options.option(
-    "--model", "-m", help="jsonl, lm-eval: model that gave the answers; inspect: another name for the model."
+    "--model",
+    "-m",
+    help=(
+        "For jsonl and lm-eval: name of the model that gave the answers. For inspect: name to use instead of the "
+        "logged model."
+    ),
 )
 @options.layout_options
 @options.json_option
@@ -47,16 +52,13 @@ def import_(
     json: bool,
     **layout: Unpack[LayoutKeywords],
 ) -> None:
-    """Import results of other tools, or a cassette, as a run.
+    """Import results from other tools, or a cassette, as a run.
 
-    Sources are result files of the original code, logs of Inspect AI and lm-evaluation-harness, answers produced
-    elsewhere, and cassettes.
-
-    The name of a file of the original code states its settings; its cases are generated with --profile code-2024 unless
-    you choose code-2023, and matched by id, question and answer. Plain lines, {"case", "reply"} or {"item", "noise",
-    "reply"}, and logs of Inspect AI and lm-evaluation-harness, which must have used the same prompts, are matched to
-    the cases that the options choose, or to those of an exported testbed. Entries that match no case are listed; a case
-    without an entry counts as an error, so that n stays the same. A cassette contains everything and needs no -d.
+    A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
+    unless you choose code-2023, and matched by id, question and answer. Plain lines ({"case", "reply"} or {"item",
+    "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
+    matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
+    listed. A case without an entry counts as an error. A cassette contains everything and needs no -d.
 
     \b
     Examples:
@@ -82,31 +84,33 @@ def import_(
 
 def _describe_cassette(imported: ImportResult, out: Path) -> list[str]:
     counts = imported.counts
-    also = f" with {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
+    also = f" and {counts['runs'] - 1} runs of judges or interventions" if counts["runs"] > 1 else ""
     return [f"{counts['results']:,} responses to {counts['cases']:,} cases{also} written to {out}."]
 
 
 def _describe(imported: ImportResult, out: Path) -> list[str]:
-    lines = [f"No case matches: {problem}" for problem in imported.problems[:_SHOWN]]
+    lines = [f"No matching case: {problem}" for problem in imported.problems[:_SHOWN]]
     if len(imported.problems) > _SHOWN:
-        lines.append(f"… and {len(imported.problems) - _SHOWN:,} lines more (--json lists all).")
+        lines.append(f"… and {len(imported.problems) - _SHOWN:,} more lines (--json lists all of them)")
     counts = imported.counts
     answered = counts["matched"] - sum(counts[outcome] for outcome in ("failed", "truncated", "filtered"))
     lines.append(f"{answered:,} of {counts['planned']:,} cases have an answer; written to {out}.")
     if counts["missing"]:
         lines.append(f"{counts['missing']:,} cases are missing from the files and count as errors (missing-result).")
     if counts["failed"]:
-        lines.append(f"{counts['failed']:,} cases failed there and count as errors (harness-error).")
+        lines.append(f"{counts['failed']:,} cases failed in the harness and count as errors (harness-error).")
     if counts["truncated"]:
-        lines.append(f"{counts['truncated']:,} responses are truncated, e.g. inside a thought, and count as truncated.")
+        lines.append(
+            f"{counts['truncated']:,} responses end prematurely, e.g. inside a thought, and count as truncated."
+        )
     if counts["filtered"]:
         lines.append(f"{counts['filtered']:,} responses were blocked by a content filter and count as filtered.")
     if counts["labels"]:
         same = counts["labels"] - counts["other_labels"]
-        lines.append(f"{same:,} of {counts['labels']:,} labels in the files equal code.label.")
+        lines.append(f"{same:,} of {counts['labels']:,} labels in the files match code.label.")
     if counts["other_documents"]:
         lines.append(
-            f"{counts['other_documents']:,} answers were given to documents that this profile does not select. Try the "
-            "other one of code-2024 and code-2023, or check the version of the data."
+            f"{counts['other_documents']:,} answers are based on documents that this profile does not select. Try "
+            "the other profile (code-2024 or code-2023), or check the version of the data."
         )
     return lines

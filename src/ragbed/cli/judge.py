@@ -25,24 +25,26 @@ if TYPE_CHECKING:
     "-m",
     multiple=True,
     required=True,
-    help="Model that judges, e.g. openai/gpt-4o. Repeatable; judges are compared with each other.",
+    help="Judge model, e.g. openai/gpt-4o. Repeatable; several judges are compared with each other.",
 )
 @options.option(
     "--criteria",
     metavar="NAMES",
     default="refusal,flag,correct",
-    help="Criteria: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
+    help="Criteria to judge: refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
 @options.option(
-    "--testbeds", metavar="NAMES", show_default="those to which the criterion applies", help="Testbeds to judge."
+    "--testbeds", metavar="NAMES", show_default="those that the criterion applies to", help="Testbeds to judge."
 )
-@options.option("--votes", type=click.IntRange(1), default=1, help="Judgements per response; the majority decides.")
-@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum tokens per judgement.")
+@options.option(
+    "--votes", type=click.IntRange(1), default=1, help="Number of judgements per response; the majority decides."
+)
+@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum number of tokens per judgement.")
 @options.option(
     "--labels",
     type=options.LocalPath(),
     metavar="FILE",
-    help="Labels of people: validate the judge and correct its rates.",
+    help="File with human labels, to validate the judge and correct its rates.",
 )
 @options.option(
     "--sample",
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Write N responses per criterion to --out, for people to label.",
 )
-@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="File for --sample.")
+@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -70,12 +72,12 @@ def judge(
     """Let a model judge the responses of a run.
 
     The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
-    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder:
-    rerun the command to resume, or after the run itself was resumed.
+    with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder.
+    Rerun the command to resume judging, or to judge responses that were added later.
 
-    Validate a judge by its agreement with people. --sample draws responses to label (fill in "label" and "rater"),
-    and --labels reads them back: it reports the agreement by language and corrects the rates. Without labels, rates
-    are marked as uncorrected.
+    To validate a judge, measure its agreement with people. --sample draws responses to label (fill in "label" and
+    "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates. Without labels,
+    rates are marked as uncorrected.
 
     \b
     Criteria:
@@ -98,7 +100,7 @@ def judge(
     from ragbed.cli.console_progress import ConsoleProgress, resumable
     from ragbed.text import counted
 
-    stopped = "Stopped. Every judgement is kept; run the same command again to resume."
+    stopped = "Stopped. All judgements are kept; rerun the same command to resume."
     with ConsoleProgress() as progress, resumable(stopped):
         result = analysis.judge(
             run,
@@ -116,13 +118,16 @@ def judge(
     _print(result, to_stderr=json)
     if result.sample is not None:
         written = counted(result.sample, "response")
-        say(f"{written} written to {out}. Fill in label (true or false) and rater, then pass it to --labels.")
+        say(
+            f"{written} written to {out}. Fill in the fields label (true or false) and rater, then pass the file "
+            "to --labels."
+        )
     if json:
         print_json(_summary(result))
     if result.failed:
         say(
-            f"Incomplete: {result.failed} judgements failed. Run the same command again to retry errors. For truncated "
-            "responses, increase --max-tokens."
+            f"Incomplete: {result.failed} judgements failed. Rerun the same command to retry them. If responses "
+            "were truncated, increase --max-tokens."
         )
         raise click.exceptions.Exit(3)
 
@@ -147,11 +152,14 @@ def _print(result: JudgeResult, *, to_stderr: bool) -> None:
     if result.validations is not None and result.labels is not None:
         from ragbed.analysis.judging.validation import MIN_LABELS, TRUSTED
 
-        title = f"Agreement with labels (trusted: {MIN_LABELS} labels or more, lower bound of kappa {TRUSTED} or more)"
+        title = (
+            f"Agreement with labels (trusted: at least {MIN_LABELS} labels and a lower bound of kappa of at least "
+            f"{TRUSTED})"
+        )
         rows = [_validation_row(row, judges) for row in result.validations]
         print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
         for reason, count in result.labels["left_out"].items():
-            say(f"{counted(count, 'label')} left out: {reason}.")
+            say(f"Excluded {counted(count, 'label')}: {reason}.")
     if result.judge_pairs:
         rows = [
             (row["criterion"], " and ".join(map(judges.__getitem__, row["judges"])), *map(row.get, _PAIR_COUNTS))

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", type=options.LocalPath(), metavar="DIR")
-@options.option("--out", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Folder for the site.")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Output folder for the site."
+)
 @options.track_option("Scoring track to show")
 @options.option(
     "--words",
     type=click.Choice(["en", "zh"]),
-    show_default="that of the browser",
-    help="Language of the site when it opens.",
+    show_default="the browser's language",
+    help="Initial language of the site.",
 )
 def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:
     """Build a static leaderboard site from all runs in a folder.

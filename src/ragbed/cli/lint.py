@@ -27,10 +27,10 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 @options.option(
     "--only",
     metavar="RULES",
-    help="Run these rules only, comma-separated; 'all' adds the slow ones, 'record' only validates the records.",
+    help=("Run only these rules, comma-separated; 'all' includes the slow rules, 'record' only validates the records."),
 )
-@options.option("--skip", metavar="RULES", help="Rules not to run, comma-separated.")
-@options.option("--all", "all_", is_flag=True, help="Print all findings, not only the first few of each rule.")
+@options.option("--skip", metavar="RULES", help="Skip these rules, comma-separated.")
+@options.option("--all", "all_", is_flag=True, help="Print all findings, not only the first few per rule.")
 @options.mix_options
 @options.json_option
 @options.config_option
@@ -39,8 +39,8 @@ def lint(
 ) -> None:
     """Check datasets item by item, and suggest fixes.
 
-    The exit code is 1 if there are errors. --num-docs, --noise and --true-ratio set, as in `ragbed cases`, the
-    documents that the items must be able to supply.
+    The exit code is 1 if there are errors. As in `ragbed cases`, --num-docs, --noise and --true-ratio set
+    the mix of documents that each item must be able to provide.
 
     \b
     Examples:
@@ -146,7 +146,7 @@ def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> N
         "note": "Nothing needs fixing.",
         None: "Nothing is wrong." if has_rules else "All records are valid.",
     }[gravest]
-    more = " --only RULE --all lists all findings of a rule." if gravest and not all_shown else ""
+    more = " List all findings of a rule with --only RULE --all." if gravest and not all_shown else ""
     verdict = Text.assemble((counted, _COLOURS.get(gravest or "", "bold green")), f". {advice}{more}")
     console(to_stderr=to_stderr).print(verdict, soft_wrap=True)
 

@@ -9,15 +9,21 @@ from ragbed.cli import options
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|SUMS...")
-@options.option("--out", "-o", required=True, metavar="RUN|SUMS", help="New folder for the run; file or URL for sums.")
+@options.option(
+    "--out",
+    "-o",
+    required=True,
+    metavar="RUN|SUMS",
+    help="New folder for the run, or file or URL for aggregates.",
+)
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
     """Combine shards or runs from several machines.
 
     Files of aggregates (`ragbed score --sums`) can be combined in the same way.
 
-    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs have a response
-    of the same model to the same case, it must be the same response; an error is replaced by a response.
+    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
+    responses by the same model to the same case, the responses must be identical; an error is replaced by a response.
 
     \b
     Examples:
@@ -29,7 +35,7 @@ def merge(runs: tuple[str, ...], out: str, json: bool) -> None:
 
     merged = sharing.merge(runs, out)
     twice = merged.counts.get("twice")
-    duplicates = f"; {twice:,} were in more than one of them" if twice else ""
+    duplicates = f"; {twice:,} appeared in more than one of them" if twice else ""
     say(f"{merged.description} written to {merged.out}{duplicates}.")
     if json:
         print_json({**merged.counts, "output": merged.out})

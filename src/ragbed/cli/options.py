@@ -116,8 +116,8 @@ class LocalPath(click.Path):
         """Convert a value, as click does."""
         if "://" in str(value):
             self.fail(
-                f"{to_place(str(value))} is a URL, but a local file or folder is needed here; "
-                "`ragbed export` and `ragbed score --sums` write to URLs.",
+                f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "
+                "and `ragbed score --sums` can write to URLs.",
                 param,
                 ctx,
             )
@@ -150,7 +150,7 @@ def typed(context: click.Context, *names: str) -> list[str]:
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-"""Files, folders of parts, URLs, NAME=FILE, or names of `ragbed data list`."""
+"Files, folders of parts, URLs, NAME=FILE, or names from `ragbed data list`."
 
 json_option: Decorator = option(
     "--json",
@@ -179,7 +179,7 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
             ValueError,
             RecursionError,
         ) as error:  # also raised for numbers with 5,000 digits and for deeply nested lists
-            raise UsageError(f"--config {path} is not TOML: {error}.") from error
+            raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
         known = {
             name.removeprefix("--"): param
             for param in context.command.params
@@ -196,7 +196,8 @@ def read_config(context: click.Context, _: click.Parameter, path: Path | None) -
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 command = context.command_path
                 raise UsageError(
-                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` lists them."
+                    f"--config {path}: {name!r} is not an option of this command.{hint} `{command} --help` "
+                    "lists the options."
                 )
         context.default_map = {
             str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
@@ -225,7 +226,7 @@ config_option: Decorator = option(
     expose_value=False,
     callback=read_config,
     group=help_groups.OUTPUT,
-    help="TOML file with options by their long names.",
+    help="TOML file that sets options by their long names.",
 )
 
 
@@ -239,21 +240,21 @@ num_docs_option: Decorator = option(
     type=int,
     show_default="5, or fewer if DATA has too few",
     group=help_groups.CONTEXT,
-    help="Documents per question.",
+    help="Number of documents per question.",
 )
 noise_option: Decorator = option(
     "--noise",
     metavar="RATIOS",
-    show_default="those of the paper",
+    show_default="the paper's",
     group=help_groups.CONTEXT,
-    help="Fractions of documents that are distractors, e.g. 0,0.2,2/3.",
+    help="Fractions of the documents that are distractors, e.g. 0,0.2,2/3.",
 )
 true_ratio_option: Decorator = option(
     "--true-ratio",
     metavar="RATIOS",
     default="0",
     group=help_groups.CONTEXT,
-    help="Fractions of documents with the true answer, in the testbeds counterfactual and conflict.",
+    help="Fractions of the documents that contain the true answer, in the counterfactual and conflict testbeds.",
 )
 mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
 
@@ -262,23 +263,26 @@ _selection_options: Decorator = together(
         "--testbeds",
         metavar="NAMES",
         group=help_groups.WHAT,
-        show_default="the first five, where the dataset supports them",
-        help="Testbeds: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, parts; "
-        "own-retrieval and own-rejection for systems with their own retriever; or a plug-in's.",
+        show_default="the first five, if the dataset supports them",
+        help=(
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
+            "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
+            "which the model calls a search tool; or a plug-in's."
+        ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
     option(
         "--limit",
         metavar="N|0.x",
         group=help_groups.WHAT,
-        help="Use only the first N items of each dataset, or this fraction of them.",
+        help="Use only the first N items of each dataset, or only this fraction of its items.",
     ),
     option(
         "--profile",
         metavar="NAME",
         default="robust",
         group=help_groups.WHAT,
-        help="How cases are constructed and scored: robust, paper, code-2023 or code-2024.",
+        help="Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
     ),
 )
 
@@ -290,8 +294,10 @@ _context_options: Decorator = together(
         metavar="NAMES",
         default="related",
         group=help_groups.CONTEXT,
-        help="Distractor conditions: related (the paper's), random (documents of other questions), fixed (one "
-        "supporting document, a growing number of distractors, and a length-matched control).",
+        help=(
+            "Distractor conditions: related (the paper's), random (documents from other questions), fixed (one "
+            "supporting document, a growing number of distractors, and a length-matched control)."
+        ),
     ),
     true_ratio_option,
     option(
@@ -299,7 +305,9 @@ _context_options: Decorator = together(
         metavar="balanced|all",
         default="balanced",
         group=help_groups.CONTEXT,
-        help="Positions of the supporting documents: balanced over the items, or all positions for every item.",
+        help=(
+            "Positions of the supporting documents: balanced (over the items) or all (every position for every item)."
+        ),
     ),
     option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),
 )
@@ -312,7 +320,7 @@ layout_options: Decorator = together(
         type=LocalPath(),
         metavar="DIR",
         group=help_groups.SAMPLING,
-        help="Folder with your own instructions (en/system.md, …).",
+        help="Folder with custom instructions (en/system.md, …).",
     ),
 )
 
@@ -329,4 +337,4 @@ def share(value: str | float) -> float:
     try:
         return read_share("share", value)
     except UsageError:
-        raise click.BadParameter(f"{value!r} is not a share between 0 and 1; write e.g. 0.03 or 3%.") from None
+        raise click.BadParameter(f"{value!r} is not a fraction between 0 and 1; use e.g. 0.03 or 3%.") from None

@@ -20,10 +20,12 @@ _TITLES = {
     "integration": "Table 5. Integration: accuracy (%)",
     "counterfactual": "Table 7. Counterfactual robustness, %",
 }
-_NOTES = """As printed, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 and 7. The columns of
-Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* and ED* by a judge. Acc is accuracy
-without documents; Table 7 leaves out models with an accuracy of at most 70 %.
-"""
+_NOTES = (
+    "Percentages as printed in the paper, with 300 questions per language in Tables 1 and 3 and 100 in Tables 5 "
+    "and 7.\nThe columns of Tables 1 and 5 are noise ratios. Rej and ED are decided by the exact sentence, Rej* "
+    "and ED* by a judge.\nAcc is accuracy without documents; Table 7 omits models with an accuracy of at most 70 "
+    "%.\n"
+)
 _EVERY = ("McNemar, every pairing", "adjusted per row", "adjusted over the table")
 _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pairing", *_EVERY)
 
@@ -33,9 +35,9 @@ _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pair
 def paper(json: bool) -> None:
     """Show the paper's tables, and what they do and do not support.
 
-    It prints the figures of Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow from
-    these counts alone. The paper compares the same questions with and without noise, but prints only how many were
-    right. The paired test is therefore given for the best and the worst case of a claim.
+    This prints the figures of Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow
+    from these counts alone. The paper compares the same questions with and without noise, but reports only how many
+    were right. The paired test is therefore shown for the best and the worst case of each claim.
 
     \b
     Examples:
@@ -89,38 +91,45 @@ def _print_tables(tables: Tables, out: _Printer) -> None:
 
 
 def _print_declines(tables: Tables, found: Findings, out: _Printer) -> None:
-    out.tell("Behind the percentages")
+    out.tell("Counts behind the percentages")
     for one in found.lost:
         where = f"{one.model} ({one.lang}, {one.table}, {one.column})"
         lost = tables.questions[one.table] - one.count.n
         out.tell(
-            f"  {where} fits {one.count.hits}/{one.count.n}. We infer that {lost} failed calls left the denominator."
+            f"  {where} matches {one.count.hits}/{one.count.n}. We infer that {lost} failed calls were "
+            "excluded from the denominator."
         )
-    out.tell("  Every other figure of Tables 1 and 3 is a whole number of 300 questions.\n")
-    title = "S-1. Rows of Table 1 that fall significantly (α = 0.05) against noise 0"
+    out.tell("  All other figures in Tables 1 and 3 correspond to whole numbers of questions out of 300.\n")
+    title = "S-1. Rows of Table 1 that drop significantly (α = 0.05) from noise 0"
     out.table(title, _TESTS, [_tests(verdict) for verdict in found.simple.verdicts])
     out.tell(
-        "  The paper says that simple questions decline significantly only at 0.8. By its own table, most do at 0.6.",
-        "  At 0.4 the result depends on the adjustment for multiple tests (Holm).\n",
+        "  The paper says that accuracy on simple questions drops significantly only at 0.8. In its own table, "
+        "most rows already do at 0.6.",
+        "  At 0.4 the result depends on the correction for multiple tests (Holm).\n",
     )
-    out.table("S-2. Rows of Table 5, likewise", _TESTS, [_tests(verdict) for verdict in found.integrated.verdicts])
-    out.tell("  With 100 questions, a decline of integration at 0.4 cannot be tested without the responses.\n")
+    out.table(
+        "S-2. The same for the rows of Table 5", _TESTS, [_tests(verdict) for verdict in found.integrated.verdicts]
+    )
+    out.tell("  With 100 questions, a drop in integration accuracy at 0.4 cannot be tested without the responses.\n")
 
 
 def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
-    out.tell("S-3. Correction rates (CR) rest on a handful of detected errors")
+    out.tell("S-3. Correction rates (CR) are based on only a few detected errors")
     for one in found.corrections:
         low, high = (f"{100 * bound:.0f}" for bound in one.interval[1:])
         out.tell(f"  {one.model} ({one.lang}): {one.count.hits} of {one.count.n}; 95 % interval {low}–{high} %")
     shares = "/".join(f"{share}" for share in tables.integration_errors.shares.values())
-    out.tell(f"\nS-4. Error shares of {shares} % cannot be of all errors of {tables.integration_errors.model}")
+    out.tell(f"\nS-4. Error shares of {shares} % cannot refer to all errors of {tables.integration_errors.model}")
     for what, n in found.error_shares.errors.items():
         exist = "exist" if n in found.error_shares.sizes_that_fit else "do not exist"
-        out.tell(f"  {what}: {n} errors; whole numbers with these shares {exist}")
-    out.tell("  They fit a sample, as of 50 or 100: an estimate, to be read with its interval.\n")
-    out.tell("S-5. The least drop seen with a power of 80 %, if the questions were different ones (see `ragbed power`)")
+        out.tell(f"  {what}: {n} errors; whole numbers that give these shares {exist}")
+    out.tell("  The shares fit a sample of 50 or 100 errors: they are estimates and should have intervals.\n")
+    out.tell(
+        "S-5. Smallest drop detectable with 80 % power if the two conditions had different questions (see "
+        "`ragbed power`)"
+    )
     for least in found.resolutions:
-        out.tell(f"  n = {least.n}, {least.base:.0%} right without noise: {_points(least.drop)} points")
+        out.tell(f"  n = {least.n}, {least.base:.0%} correct without noise: {_points(least.drop)} points")
 
 
 def _tests(verdict: DeclineCounts) -> tuple[object, ...]:

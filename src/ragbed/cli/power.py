@@ -12,17 +12,20 @@ from ragbed.cli import options
 
 @click.command()
 @options.option(
-    "--drop", metavar="SHARES", show_default="0.03,0.05,0.1", help="Differences in accuracy, e.g. 5% or 0.03,0.05."
+    "--drop",
+    metavar="SHARES",
+    show_default="0.03,0.05,0.1",
+    help="Differences in accuracy to detect, e.g. 5% or 0.03,0.05.",
 )
 @options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions.")
 @options.option(
     "--discordance",
     metavar="SHARES",
     show_default="two and three times the drop",
-    help="Fractions of questions whose verdict changes, in either direction.",
+    help="Fractions of questions whose verdict changes in either direction.",
 )
 @options.option("--base", metavar="SHARES", default="0.95,0.6", help="Accuracy before the drop, for unpaired designs.")
-@options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Target power.")
+@options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Target statistical power.")
 @options.option(
     "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, help="Significance level of the two-sided test."
 )
@@ -39,14 +42,12 @@ def power(
 ) -> None:
     """Compute how many questions a comparison needs.
 
-    With --drop, it prints the number of questions needed. With --items, it prints the smallest detectable drop. With
+    With --drop, this prints the number of questions needed. With --items, it prints the smallest detectable drop. With
     both, it prints the power.
 
-    Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; what
-    matters is how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
+    Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; the
+    result depends on how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
     textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the target power.
-
-    `ragbed run --dry-run` forecasts the tokens, cost and time of a run.
 
     \b
     Examples:

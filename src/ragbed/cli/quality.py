@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data")
-@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report to write: .html or .json.")
-@option("--against", metavar="DATA", help="Earlier edition to compare with.")
+@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
+@option("--against", metavar="DATA", help="Earlier edition of the dataset to compare with.")
 @option(
     "--runs",
     metavar="RUN",
     type=LocalPath(),
     multiple=True,
-    help="Run on this dataset, to measure how well its items separate models. Repeatable.",
+    help="Run on this dataset, to measure how well its items discriminate between models. Repeatable.",
 )
 @option(
     "--cutoff",
     metavar="MODEL=DATE",
     multiple=True,
-    help="Knowledge cutoff of a model of --runs: reports accuracy before and after it. Repeatable.",
+    help="Knowledge cutoff of a model in --runs, to report accuracy before and after it. Repeatable.",
 )
 @option(
     "--corpus",
     metavar="PATH",
     type=LocalPath(),
     multiple=True,
-    help="Training texts, to find items that appear in them. Repeatable.",
+    help="Training texts to check for items that appear in them. Repeatable.",
 )
 @json_option
 @config_option
@@ -106,7 +106,7 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
             for shift in drift.shifts
         ]
         title = (
-            f"Since {', '.join(drift.before)}: {drift.added:,} questions new, {drift.removed:,} gone, "
-            f"{len(drift.changed):,} of {drift.shared:,} shared with another answer"
+            f"Since {', '.join(drift.before)}: {drift.added:,} questions added, {drift.removed:,} removed, and "
+            f"{len(drift.changed):,} of {drift.shared:,} shared questions have a different answer"
         )
         print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)

@@ -14,23 +14,26 @@ if TYPE_CHECKING:
 
 _USES = {
     "noise": "retrieval returns irrelevant documents",
-    "rejection": "a wrong answer is worse than none; read it with noise, because a model that always refuses is first",
-    "integration": "answers combine several documents",
+    "rejection": (
+        "a wrong answer is worse than no answer; read it together with noise, because a model that always "
+        "refuses ranks first here"
+    ),
+    "integration": "answers combine information from several documents",
     "counterfactual": "sources can be outdated or wrong",
     "closed-book": "you want to know what the model answers without documents",
 }
 _LEGEND = """\
 Columns ({track} track):
-  rank: ranks that the tests do not exclude, e.g. 1–2 if no model is significantly better and one is equal
+  rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
   score %: share of right responses (rejection: of refusals) with its 95 % interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
-  n: questions that all models have"""
+  n: questions that all models were evaluated on"""
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN …")
-@options.track_option("Scoring track to rank by.")
-@options.option("--pairs", is_flag=True, help="Also list the difference between every two models.")
+@options.track_option("Scoring track to rank by")
+@options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
 @options.json_option
 def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
     """Rank all models of runs, with intervals and paired tests.
@@ -75,21 +78,21 @@ def _print(ranking: Ranking, *, to_stderr: bool) -> None:
         rows.append((ranks, model.model, f"{value} [{low}, {high}]", shown or "–", ranking.n, model.errors))
     print_table(_title(ranking), columns, rows, to_stderr=to_stderr)
     if use := _USES.get(ranking.condition.testbed):
-        click.echo(f"Look at this table if {use}.\n", err=to_stderr)
+        click.echo(f"Use this table if {use}.\n", err=to_stderr)
     if ranking.unpaired:
-        say(f"Not compared because not all models have them: {counted(ranking.unpaired, 'question')}.")
+        say(f"Not compared because some models do not have them: {counted(ranking.unpaired, 'question')}.")
 
 
 def _title(ranking: Ranking) -> str:
-    from ragbed.reporting.comparison_summary import ABILITIES, METRICS
+    from ragbed.reporting.comparison_summary import ABILITIES, METRICS, show_arm
     from ragbed.testbeds import headline_score
 
     condition = ranking.condition
     name = ABILITIES.get(condition.testbed, condition.testbed)
-    parts = [METRICS[headline_score(condition.testbed)].removeprefix("the "), condition.data]
+    parts = [METRICS[headline_score(condition.testbed, condition.arm)].removeprefix("the "), condition.data]
     if len(ranking.noise) > 1:
         parts.append("mean over noise " + ", ".join(f"{noise:.3g}" for noise in ranking.noise))
-    parts += [f"{condition.arm} distractors"] if condition.arm != "related" else []
+    parts += [show_arm(condition)] if condition.arm != "related" else []
     parts += [f"{condition.remedy} prompt"] if condition.remedy else []
     return f"{name[:1].upper()}{name[1:]}: {', '.join(parts)}"
 

@@ -49,12 +49,14 @@ def _print(result: RelabelResult, *, to_stderr: bool) -> None:
         [WAYS[row.way], row.published, row.agree, row.of, f"{row.agree / row.of:.2%}", _show_labels(row.labels)]
         for row in counts.rows
     ]
-    columns = ["rule", "published as", "agree", "of", "share", "labelled now"]
+    columns = ["rule", "published label", "agree", "of", "share", "new label"]
     print_table(f"{result.data}: {counts.items:,} items", columns, rows, to_stderr=to_stderr)
-    out.print(f"{counts.rebuilt:,} of {counts.items:,} items get their published labels by RGB's rule.", soft_wrap=True)
+    out.print(
+        f"RGB's rule reproduces the published labels of {counts.rebuilt:,} of {counts.items:,} items.", soft_wrap=True
+    )
     for way, meaning in WAYS.items():
         found = [case for case in result.disagreements if case.way == way]
-        out.print(f"\n{len(found):,} disagreements, rule: {meaning}", style="bold")
+        out.print(f"\n{len(found):,} disagreements with the rule: {meaning}", style="bold")
         for case in found:
             line = f"  item {case.item}, {case.place}: {case.label} ({case.rule}): {case.reason}. ‘{case.text}…’"
             out.print(printable(line), soft_wrap=True)

@@ -26,22 +26,22 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     "format_",
     type=click.Choice(["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]),
     default="text",
-    help="Format of the report.",
+    help="Report format.",
 )
-@options.track_option("Scoring track of the tables (csv and json have all tracks)")
+@options.track_option("Scoring track of the tables (csv and json include all tracks)")
 @options.option(
     "--out",
     "-o",
     type=options.LocalPath(),
     metavar="FILE",
-    show_default="the terminal; report.html for html",
-    help="File, or folder for figures. A text report is written to a file as Markdown.",
+    show_default="stdout, or report.html for html",
+    help="File to write to, or folder for figures. Text reports are written as Markdown.",
 )
 @options.option(
     "--words",
     type=click.Choice(["en", "zh"]),
-    show_default="en for figures; that of the browser for html",
-    help="Language of the figures and of the HTML page.",
+    show_default="en for figures, the browser's language for html",
+    help="Language of the figures and the HTML page.",
 )
 def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
     """Write tables, figures and a summary of runs.
@@ -49,11 +49,11 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
     A folder stands for all runs in it.
 
     Every rate is over all attempted cases, errors included, with n and a 95 % interval by question; * marks n below 30.
-    LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper (same files, documents,
-    scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked against the runs:
-    supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures. html writes
-    everything, including the cases, as one file. Sums (`ragbed score --sums`) stand for runs of any size; they contain
-    neither cases nor single questions.
+    LaTeX tables show the paper's rows above yours. † marks rows that are comparable with the paper (same files,
+    documents and scoring). CSV and JSON contain every cell, one per line. The paper's claims C1 to C10 are checked
+    against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
+    html writes everything, including the cases, as one file. Aggregate files (`ragbed score --sums`) can replace runs
+    of any size; they contain neither cases nor individual questions.
 
     \b
     Examples:
@@ -70,18 +70,21 @@ def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path |
 
     result = reports.report(runs, format=format_, track=track, out=out, words=words)
     if not result.has_cases:
-        say("Sums contain no single questions: comparisons by question, judgements and causes are not included.")
+        say(
+            "Aggregate files contain no individual questions, so paired comparisons, judgements and error types "
+            "are not included."
+        )
     if format_ == "html":
         (page,) = result.paths
-        say(f"Written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in any browser.")
+        say(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
     elif result.text is None:
         say(f"{len(result.paths)} figures written to {out}.")
     elif result.paths:
-        say(f"Written to {out}.")
+        say(f"Report written to {out}.")
     elif format_ == "text":
         _print(result.report)
         if result.report.findings and result.has_cases:
-            say("For all of the evidence: -f html.")
+            say("For all evidence, use -f html.")
     else:
         click.echo(result.text, nl=False)
 
@@ -95,7 +98,10 @@ def _print(report: Report) -> None:
         say(read_words("en")("page.monitored"))
     _print_summary(report)
     print_tables(report.tables)
-    say(f"Per cent of n, errors included, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    say(
+        f"Percentages of n, errors included, {report.track} track, with 95 % intervals by question; * marks fewer "
+        f"than {FEW} cases."
+    )
     if report.has_printed:
         say(read_words("en")("page.printed"))
     _print_errors(report)

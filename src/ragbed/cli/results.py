@@ -25,6 +25,8 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
     """Exit with code 3 if a case failed, was truncated, or has no result although the run may not stop early.
 
+    Episodes of the testbed `search` that end at a limit are only counted.
+
     Args:
         folder: Folder of the run.
         cells: The run's counts by condition.
@@ -32,6 +34,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         may_stop: Whether the run may stop early.
     """
     from ragbed.cli.console import quoted, say
+    from ragbed.text import counted
 
     pending = sum(cell.planned - cell.asked for cell in cells)
     if pending and not may_stop:
@@ -39,13 +42,19 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         say(f"Incomplete: {pending:,} {cases} no result. Rerun the same command with --out {quoted(folder)} to resume.")
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
+    if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
+        truncated -= episodes  # a limit of an episode is a result, which another run would repeat
+        say(
+            f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
+            "count as wrong on the robust track. --search sets the limits."
+        )
     if errors:
-        say(f"The first error: {read_rest(folder)[1]}")
+        say(f"First error: {read_rest(folder)[1]}")
         cases = "case" if errors == 1 else "cases"
         rerun = f"Rerun the same command with --out {quoted(folder)} to retry."
         say(f"Incomplete: {errors:,} {cases} ended in an error. {rerun}")
     if truncated:
-        say(f"{tell_truncated(truncated, limit)} Use another --out.")
+        say(f"{tell_truncated(truncated, limit)} Choose another --out.")
     if errors or truncated:
         raise click.exceptions.Exit(3)
 
@@ -55,13 +64,13 @@ def tell_truncated(count: int, limit: str) -> str:
     from ragbed.text import counted
 
     if limit == "auto":
-        fix = "--max-tokens with a larger number, or --thinking off or --reasoning-effort low for a model that thinks"
+        fix = "a larger --max-tokens, or --thinking off or --reasoning-effort low for a reasoning model"
         limit = "highest limit of --max-tokens auto"
     else:
-        fix, limit = f"--max-tokens auto, or a number above {limit}", f"limit of {limit} tokens"
+        fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (
-        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as wrong. "
-        f"To get complete responses, add {fix}."
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}; the robust track counts them as "
+        f"wrong. To get complete responses, use {fix}."
     )
 
 
@@ -89,16 +98,19 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
     if any(cell.asked < FEW for cell in cells):
-        click.echo(f"* fewer than {FEW} cases, so the 95 % interval in brackets is wide.", err=to_stderr)
+        click.echo(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
-        say(f"{unscored:,} responses are in no robust rate: their gold answers cannot be matched. See ragbed lint.")
+        say(
+            f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
+            "matched. `ragbed lint DATA` lists these answers."
+        )
 
 
-def headline_of(testbed: str) -> tuple[str, str]:
+def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:
     """Return the title and key of a testbed's headline score."""
     from ragbed.testbeds import headline_score
 
-    counted = headline_score(testbed)
+    counted = headline_score(testbed, arm)
     return _SCORE_TITLES[counted], counted
 
 
@@ -106,7 +118,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
     from ragbed.reporting.numbers import show
 
     testbed, noise = cell.condition.testbed, cell.condition.noise
-    title, score = headline_of(testbed)
+    title, score = headline_of(testbed, cell.condition.arm)
     n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     mix = (*varied, "–" if noise is None else f"{noise:.3g}")
     rates = [f"{100 * cell.rate(f'{track}.{score}'):.1f}" for track in ("code", "paper")]
@@ -127,6 +139,6 @@ def _condition(cell: ConditionCounts) -> dict[str, str]:
     """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
     at = cell.condition
     if at.noise is None:
-        return {}
+        return {"arm": at.arm} if at.testbed == "search" else {}
     shown = {"arm": at.arm, "docs": str(at.k)}
     return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

@@ -26,18 +26,21 @@ if TYPE_CHECKING:
     "--target",
     metavar="SHARE",
     show_default="0.05",
-    help="Stop when the upper bound for the fraction of wrong items is below this value.",
+    help="Stop when the upper bound on the fraction of wrong items is below this value.",
 )
 @options.option(
-    "--port", type=click.IntRange(0, 65_535), show_default="7717, or any free port", help="Port on 127.0.0.1."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    show_default="7717, or any free port",
+    help="Port on 127.0.0.1.",
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Only write all decisions to a file.")
+@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Write all decisions to a file and exit.")
 @options.option(
-    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Only add the decisions of a file."
+    "--import", "import_", type=options.LocalPath(), metavar="FILE", help="Import the decisions from a file and exit."
 )
 @options.option(
-    "--apply", type=options.LocalPath(), metavar="DIR2", help="Only write the reviewed dataset to a new folder."
+    "--apply", type=options.LocalPath(), metavar="DIR2", help="Write the reviewed dataset to a new folder and exit."
 )
 @options.json_option
 @options.config_option
@@ -54,18 +57,17 @@ def review(
 ) -> None:
     """Review built items in the browser: accept, fix or reject.
 
-    DIR is the folder of a build, FILE any dataset. Flagged items come first; the rest is drawn at random, and the page
-    shows an upper bound for the fraction of wrong items and how many more to review. You decide questions, answers with
-    their aliases, relevance labels, whether a search can find it, whether it is known already, false answers and every
-    edited passage one by one, or all with one key.
+    DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
+    shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
+    an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
 
     Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with rater and time, and can be
     undone. With --raters 2, two people decide each item independently; then the page shows their agreement and the
     differences. Only this machine can open the page, and only with the printed URL.
 
     --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
-    DIR2/review/ lists every removal and change with its reason. Items without a decision stay as they are; items on
-    which two raters differ are left out.
+    DIR2/review/ lists every removal and change with its reason. Items without a decision are kept unchanged; items on
+    which two raters disagree are omitted.
 
     \b
     Examples:
@@ -84,7 +86,7 @@ def review(
     progress = ConsoleProgress()
     if export is None and import_ is None and apply is None:
         page = serving.open_review(path, people, share, port, progress)
-        serve_page(page, "Every decision is stored at once.", open_=open_)
+        serve_page(page, "Every decision is saved immediately.", open_=open_)
         return
     result = serving.review(
         path, raters=people, target=share, export=export, import_=import_, apply=apply, progress=progress
@@ -97,7 +99,9 @@ def _read_share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--target {text} is not a fraction. Use a number from 0.001 to 0.999, e.g. 0.05.") from None
+        raise UsageError(
+            f"--target {text} is not a valid fraction. Use a number from 0.001 to 0.999, e.g. 0.05."
+        ) from None
 
 
 def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> None:
@@ -108,17 +112,15 @@ def _print_result(result: ReviewResult, *, is_export: bool, to_json: bool) -> No
         counts = result.applied
         rows = [(name.replace("_", " "), getattr(counts, name)) for name in counts.__struct_fields__]
         print_table("Reviewed items", ("items", "count"), rows, to_stderr=to_json)
-        say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change, with its reason.")
+        say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change with its reason.")
         if result.quality is not None:
             say(result.quality)
         summary: dict[str, object] = {"folder": str(result.path), "applied": counts}
     elif is_export:
-        say(f"{result.path} written; lines: {result.lines:,}.")
+        say(f"Wrote {result.lines:,} lines to {result.path}.")
         summary = {"file": str(result.path), "lines": result.lines}
     else:
-        say(
-            f"{result.path} imported; new lines: {result.lines:,}. Lines that were in the log already are not repeated."
-        )
+        say(f"Imported {result.lines:,} new lines from {result.path}. Lines that were already in the log were skipped.")
         summary = {"file": str(result.path), "added": result.lines}
     if to_json:
         print_json(summary)

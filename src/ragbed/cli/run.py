@@ -30,7 +30,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     default=(_DEFAULT_MODEL,),
     metavar="MODEL",
     group=help_groups.WHAT,
-    help="Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL shows it as NAME. Repeatable.",
+    help="Model to evaluate, e.g. openai/gpt-4o-mini. NAME=MODEL sets its display name. Repeatable.",
 )
 @options.option(
     "--data",
@@ -39,7 +39,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     required=True,
     metavar="DATA",
     group=help_groups.WHAT,
-    help="Dataset: a file, a folder of parts, a URL or a name of `ragbed data list`. Repeatable.",
+    help="Dataset: a file, a folder of parts, a URL, or a name from `ragbed data list`. Repeatable.",
 )
 @options.option(
     "--out",
@@ -48,66 +48,84 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="RUN",
     group=help_groups.WHAT,
     show_default="a new folder under runs/",
-    help="Folder of the run; an existing run is resumed.",
+    help="Output folder for the run; an existing run is resumed.",
 )
 @options.option(
     "--preset",
     metavar="NAME",
     group=help_groups.WHAT,
-    help="Prompt and sample as for a system of the paper; `ragbed doctor` lists the presets.",
+    help=("Prompt format and sampling settings of one of the paper's systems; `ragbed doctor` lists the presets."),
 )
 @options.layout_options
 @options.option(
     "--strategies",
     metavar="NAMES",
     group=help_groups.SAMPLING,
-    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, "
-    "isolate, cite, or all.",
+    help=(
+        "Additional prompting strategies to run on cases with documents: quote, numbered, unwarned, decompose, "
+        "isolate, cite, or all."
+    ),
+)
+@options.option(
+    "--search",
+    metavar="SETTINGS",
+    group=help_groups.SAMPLING,
+    help="Limits and conditions of the testbed search, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
 )
 @options.option(
     "--repeats", type=click.IntRange(1), default=1, group=help_groups.SAMPLING, help="Number of responses per case."
+)
+@options.option(
+    "--confidence",
+    metavar="NAME",
+    group=help_groups.SAMPLING,
+    help="Measure the confidence of answers by logprobs, agreement (of --repeats) or stated (requested in the prompt).",
 )
 @options.option(
     "--temperature",
     metavar="N|none",
     show_default="0",
     group=help_groups.SAMPLING,
-    help="Sampling temperature; none leaves it out of requests.",
+    help="Sampling temperature; none omits it from the requests.",
 )
 @options.option(
     "--top-p",
     type=click.FloatRange(0, 1),
     show_default="1",
     group=help_groups.SAMPLING,
-    help="Nucleus sampling probability.",
+    help="Nucleus sampling probability (top-p).",
 )
 @options.option(
     "--max-tokens",
     metavar="N|auto",
     show_default="auto",
     group=help_groups.SAMPLING,
-    help="Maximum tokens per response. auto starts at 256, or at 4,096 once the model thinks, and requests a truncated "
-    "response once more with up to 16,384.",
+    help=(
+        "Maximum number of tokens per response. auto starts at 256 (4,096 for models that think) and retries "
+        "truncated responses once with up to 16,384."
+    ),
 )
 @options.option(
     "--trust-remote-code",
     is_flag=True,
     group=help_groups.OUTPUT,
-    help="Run the code that an hf/ model's repository contains. Requires a pinned revision (org/model@<40 digits>).",
+    help="Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<40 digits>).",
 )
 @asking_options
 @options.option(
     "--shard",
     metavar="I/N",
     group=help_groups.DISTRIBUTED,
-    help="Evaluate the I-th of N parts of the questions; `ragbed merge` combines the runs.",
+    help="Evaluate only the I-th of N parts of the questions; `ragbed merge` combines the runs.",
 )
 @options.option(
     "--fail-under",
     multiple=True,
     metavar="GATE",
     group=help_groups.OUTPUT,
-    help="Exit with code 4 if a score is significantly lower, e.g. noise.accuracy@0.8:en=0.6. Repeatable.",
+    help=(
+        "Exit with code 4 if a score is significantly below its threshold, e.g. noise.accuracy@0.8:en=0.6. Repeatable."
+    ),
 )
 @junit_option
 @options.option(
@@ -115,20 +133,24 @@ _DEFAULT_MODEL = "bundled/smollm2"
     multiple=True,
     metavar="CONDITION",
     group=help_groups.REQUESTS,
-    help="Stop when this is decided, e.g. 'noise.accuracy@0.8 ± 3' (percentage points), 'compare:runs/base:drop 5%', "
-    "or decided for the gates. Repeatable.",
+    help=(
+        "Stop when this condition is decided: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
+        "drop, e.g. 'compare:runs/base:drop 5%'; or decided, for all gates. Repeatable."
+    ),
 )
 @options.option(
     "--batch",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Send the requests as provider batches (OpenAI, Anthropic): half the price, results within a day.",
+    help=(
+        "Send the requests as provider batches (OpenAI, Anthropic), for half the price and with results within a day."
+    ),
 )
 @options.option(
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Evaluate five cases and forecast calls, tokens, cost and time.",
+    help="Evaluate five cases and forecast the calls, tokens, cost and time.",
 )
 @options.json_option
 @options.config_option
@@ -144,7 +166,7 @@ def run(
     """Evaluate models on every test case and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
-    called again; finished cases are not.
+    retried; finished cases are not.
 
     \b
     Examples:
@@ -152,9 +174,7 @@ def run(
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
       ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
-      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
-      ragbed run -m scripted/oracle -d figure1 --num-docs 2
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
@@ -178,7 +198,7 @@ def run(
         cells = _evaluate(job)
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
-        say(f"Shard {spec.shard} has no questions: no case was run.")
+        say(f"Shard {spec.shard} contains no questions, so no case was run.")
     _print_decisions(job)
     exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
@@ -210,10 +230,10 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
     print_cells(cells, [job.folder], to_stderr=to_json)
     _print_strategies(job, to_stderr=to_json)
-    say(f"Run stored in {job.folder}")
+    say(f"The run is stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
-        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
-        say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. To see why, run:")
+        cases = "case was" if infeasible == 1 else "cases were"
+        say(f"{infeasible:,} infeasible {cases} not run. To see why, run:")
         say(f"  {cases_command(data)}")
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
@@ -221,16 +241,17 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
 
 
 def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables on prompting strategies and end-to-end RAG, which the condition counts do not cover."""
-    if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
+    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
+    testbeds = job.settings["testbeds"]
+    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
+    if is_covered and not {"remedies", "search", "confidence"} & {*job.settings}:
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([job.folder], [str(job.folder)], "robust").tables
-    print_tables(
-        [table for table in tables if table.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr
-    )
+    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
+    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def _print_decisions(job: Job) -> None:
@@ -239,6 +260,6 @@ def _print_decisions(job: Job) -> None:
     from ragbed.cli.console import say
 
     if job.rule is not None:
-        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary ones.")
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")

@@ -59,4 +59,4 @@ class RunProgress(TerminalBars):
         self._announced.add(model)
         if state.seconds_left >= _WORTH_ANNOUNCING_S:
             cases, left = counted(state.total - state.done, "more case"), format_duration(state.seconds_left)
-            self.message(f"{model}: {cases}, about {left}. Press Ctrl-C to stop: finished cases are kept.")
+            self.message(f"{model}: {cases}, about {left}. Press Ctrl-C to stop; finished cases are kept.")

@@ -25,12 +25,12 @@ _SHOWN = 20  # Maximum number of disagreements of each kind to print; --json con
     "--disagreements",
     type=click.Choice(["code", "paper"]),
     metavar="TRACK",
-    help="List the responses that this track (code or paper) and the robust track score differently.",
+    help="List the responses that this track (code or paper) scores differently from the robust track.",
 )
 @options.option(
     "--sums",
     metavar="FILE",
-    help="Write the aggregates of the runs to this file or URL, for `ragbed report` and `ragbed merge`.",
+    help="File or URL to write the runs' aggregates to, for `ragbed report` and `ragbed merge`.",
 )
 @engine_options
 @options.json_option
@@ -43,8 +43,8 @@ def score(
 ) -> None:
     """Score the stored responses of runs again; no model is called.
 
-    There are three tracks: code (as the original code, bug for bug), paper (the paper's definitions) and robust (as a
-    careful reader would decide). A response that code or paper counts and robust does not is false
+    There are three tracks: code (the original code, bug for bug), paper (the paper's definitions) and robust (the
+    judgement of a careful reader). A response that code or paper counts as correct and robust does not is false
     credit; the reverse is missed credit.
 
     --sums writes aggregates instead of tables: a file or URL of a few megabytes for any number of trials, from which
@@ -94,7 +94,7 @@ def _print(found: Sequence[TrackDisagreement], track: str, *, to_stderr: bool) -
         else:
             console(to_stderr=to_stderr).print(printable(f"{title}."))
         if len(some) > _SHOWN:
-            console(to_stderr=to_stderr).print(f"… and {len(some) - _SHOWN:,} more; --json lists all.")
+            console(to_stderr=to_stderr).print(f"… and {len(some) - _SHOWN:,} more (--json lists all of them)")
 
 
 def _brief(reply: str) -> str:

@@ -27,7 +27,7 @@ def status(run: Path, json: bool) -> None:
 
     Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
     error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
-    the first few are listed. Nothing is written, so the command can be used while the run is in progress.
+    the first few are listed. The command only reads, so it can be used during a run.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def _print(found: Status, *, to_stderr: bool) -> None:
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
         counts = (model.ok, model.truncated, model.filtered, model.error)
         rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
-    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "kinds of errors")
+    columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "error types")
     print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(found):
         console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
@@ -64,8 +64,8 @@ def _print(found: Status, *, to_stderr: bool) -> None:
 def _lines(found: Status) -> list[str]:
     from ragbed.text import counted
 
-    repeats = f", {found.repeats} responses each" if found.repeats > 1 else ""
-    lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible and never sent."]
+    repeats = f", {found.repeats} responses per case" if found.repeats > 1 else ""
+    lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible cases, which are never sent."]
     for batch in found.batches:
         since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
         name = batch.id or "not confirmed yet"
@@ -78,13 +78,13 @@ def _lines(found: Status) -> list[str]:
     if found.process is not None:
         lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
     elif found.until is not None:
-        lines.append(f"Cases without a result are not needed once this is decided: {found.until}")
+        lines.append(f"Cases without a result are not needed once this condition is decided: {found.until}")
     elif any(model.pending or model.error for model in found.models) or not found.models:
-        lines.append("Incomplete. Rerun the command that created it to resume.")
+        lines.append("Incomplete. Rerun the command that created the run to resume it.")
     if found.maybe_paid_twice:
         lines.append(
-            f"Calls in flight when a session or a worker ended: {found.maybe_paid_twice:,}. Their responses are lost; "
-            "those that the provider completed are billed twice when they are sent again."
+            f"Calls that were in flight when a session or worker ended: {found.maybe_paid_twice:,}. Their "
+            "responses are lost; calls that the provider completed are billed again when they are resent."
         )
         lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in found.maybe_paid_twice_first]
         if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
@@ -96,8 +96,10 @@ def _notes(found: Status) -> Iterator[str]:
     """Yield notes on anything unusual: a server that changed models, adjusted requests, truncated responses."""
     for model in found.models:
         if len(model.served) > 1:
-            yield f"The server of {model.name} served several models: {', '.join(model.served)}."
+            yield f"The server for {model.name} served several models: {', '.join(model.served)}."
         if model.sent is not None and model.sent.get("negotiated"):
-            yield f"Requests to {model.name}: {model.sent['negotiated']}, because the server rejects that."
+            yield (
+                f"The server for {model.name} rejects some parameters. In requests to it, {model.sent['negotiated']}."
+            )
     if any(model.truncated for model in found.models):
-        yield "Truncated responses count as wrong on the robust track. To avoid them, use another --max-tokens."
+        yield "Truncated responses count as wrong on the robust track. To avoid them, use a larger --max-tokens."

@@ -11,40 +11,46 @@ from ragbed.cli import options
 
 
 @click.command()
-@options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
-@options.option("--seed", type=int, default=0, help="Seed of the generator; the same seed gives the same bytes.")
-@options.option("--items", type=int, default=300, help="Base items for each language.")
 @options.option(
-    "--integration", type=int, show_default="a third of --items", help="Integration items for each language."
+    "--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Output folder for the dataset files."
 )
+@options.option(
+    "--seed", type=int, default=0, help="Seed of the random generator; the same seed gives identical files."
+)
+@options.option("--items", type=int, default=300, help="Base items per language.")
+@options.option("--integration", type=int, show_default="a third of --items", help="Integration items per language.")
 @options.option(
     "--counterfactual",
     type=int,
-    show_default="a third of --items, at most one for each fact",
-    help="Counterfactual items for each language.",
+    show_default="a third of --items, at most one per fact",
+    help="Counterfactual items per language.",
 )
-@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
+@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
 @options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
-@options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
+@options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(
     "--tokens",
     type=int,
     default=85,
-    help="Approximate length of a document: 60, or 80 to 1500. Values between 60 and 80 give about 80.",
+    help=(
+        "Approximate document length in tokens: 60, or a value from 80 to 1500. Values between 60 and 80 give about 80."
+    ),
 )
 @options.option(
     "--perturbations",
     metavar="NAMES",
     default="mix",
-    help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
+    help=(
+        "Perturbations to add: mix (in two of ten items), none, or a list of names (every item gets a minimal pair)."
+    ),
 )
-@options.option("--workers", type=int, show_default="one for each core", help="Number of worker processes.")
+@options.option("--workers", type=int, show_default="one per core", help="Number of worker processes.")
 @options.json_option
 @options.config_option
 def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the options above
-    """Generate fictional news with known truth.
+    """Generate fictional news with known ground truth.
 
-    No model has read these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
+    No model has seen these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
     {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
     checksum of each file.
 

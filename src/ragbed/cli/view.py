@@ -12,10 +12,13 @@ from ragbed.cli import options
 @click.command()
 @click.argument("paths", type=options.LocalPath(), nargs=-1, metavar="[RUN|DIR]...")
 @options.option(
-    "--port", type=click.IntRange(0, 65_535), show_default="7717, or any free port", help="Port on 127.0.0.1."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    show_default="7717, or any free port",
+    help="Port on 127.0.0.1.",
 )
 @options.option(
-    "--rater", metavar="NAME", show_default="your user name", help="Name stored with the labels that you give."
+    "--rater", metavar="NAME", show_default="your user name", help="Name to store with the labels that you give."
 )
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
@@ -23,10 +26,10 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
 
     The page has filters, full-text search in English and Chinese, several models side by side, and a page for each
     case: the prompt as sent, documents with their relevance labels, marked answers, verdicts of all tracks with their
-    evidence, and judgements. Labels that you give on it are stored in RUN/labels.jsonl, for `ragbed judge RUN
-    --labels`. It follows runs in progress and shows new runs in a folder. Without a path it shows the folder runs.
+    evidence, and judgements. Labels that you assign on the page are stored in RUN/labels.jsonl, for `ragbed judge RUN
+    --labels`. It follows runs in progress and shows new runs in a folder. Without a path, it shows the folder runs.
 
-    Only this machine can open it, and only with the printed URL, which contains a token.
+    Only this machine can open the page, with the printed URL.
 
     \b
     Examples:
@@ -36,4 +39,4 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     from ragbed.api.serving import open_viewer
     from ragbed.cli.pages import serve_page
 
-    serve_page(open_viewer(paths, port, rater), "It shows new runs as they start.", open_=open_)
+    serve_page(open_viewer(paths, port, rater), "New runs appear on the page as they start.", open_=open_)

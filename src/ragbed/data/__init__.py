@@ -99,7 +99,7 @@ class Dataset:
                 found = hash_file(here)
                 if found != (self._first or [found])[0]:
                     change = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
-                    raise DataError(self.path, f"changed while it was read {change}; run the command again")
+                    raise DataError(self.path, f"changed while it was being read {change}; rerun the command")
                 self._first[:] = [found]
             yield here
 
@@ -126,7 +126,7 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
                 spelling = spelling or _detect_format(shown, number, line)
                 item = FORMATS[spelling].read_item(shown, number, line)
                 if item.id in seen:
-                    problem = f"{item.id!r} is also on an earlier line; IDs must be unique"
+                    problem = f"{item.id!r} already appears on an earlier line; IDs must be unique"
                     raise DataError(shown, problem, line=number, field="id")
             except DataError as error:
                 yield Line(number, error, len(line), spelling)

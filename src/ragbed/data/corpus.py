@@ -7,14 +7,14 @@ which question a passage belongs to. The corpus ID is the start of the exported 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from ragbed.data import Dataset
-from ragbed.schema import Answer, Case, Lang, Retrieved, Stance
+from ragbed.schema import Answer, Case, Item, Lang, Passage, Retrieved, Stance
 from ragbed.text import bears_answer, squeezed
 
 # Whether to include all passages, or only those that contain neither a true nor a false answer.
@@ -56,12 +56,15 @@ class Corpus:
     Args:
         dataset: The dataset of the passages.
         edition: Which passages to include.
+        choose: Selects passages of an item; None for all.
     """
 
-    def __init__(self, dataset: Dataset, edition: Edition = "corpus") -> None:
+    def __init__(
+        self, dataset: Dataset, edition: Edition = "corpus", choose: Callable[[Item], Iterable[Passage]] | None = None
+    ) -> None:
         self._pooled: dict[str, _Pooled] = {}
         for item in dataset.items():
-            for passage in item.passages:
+            for passage in item.passages if choose is None else choose(item):
                 pooled = self._pooled.setdefault(passage_id(passage.text), _Pooled(passage.text, item.lang, []))
                 pooled.uses.append(_Use(item.id, item.question, item.event, passage.stance, passage.part))
         if edition == "withheld-corpus":  # a passage that answers one question may be a distractor for another
@@ -78,6 +81,10 @@ class Corpus:
         for line in self.lines():
             hasher.update(line)
         return hasher.hexdigest()[:_ID_DIGITS]
+
+    def texts(self) -> list[str]:
+        """Return the passages in the order of their IDs."""
+        return [pooled.text for _, pooled in sorted(self._pooled.items())]
 
     def lines(self) -> Iterator[bytes]:
         """Yield the passages, one JSON object per line."""

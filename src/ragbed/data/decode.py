@@ -12,7 +12,7 @@ from ragbed.errors import DataError
 from ragbed.io.locations import Place
 
 RecordT = TypeVar("RecordT")
-_ALLOWED = {"lang": "; allowed are en and zh", "stance": "; allowed are supports, distracts and contradicts"}
+_ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
 _AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
 _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
 
@@ -28,9 +28,11 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int
         hint = "; each line must be one JSON object in UTF-8"
         raise DataError(path, f"{_lower_first(str(error))}{hint}", line=number) from None
     except UnicodeDecodeError:
-        raise DataError(path, "is not UTF-8; convert it (`iconv -f OLD -t UTF-8 FILE`)", line=number) from None
+        raise DataError(
+            path, "is not encoded as UTF-8; convert it (`iconv -f OLD -t UTF-8 FILE`)", line=number
+        ) from None
     except RecursionError:
-        raise DataError(path, "is nested too deeply to be a record", line=number) from None
+        raise DataError(path, "is too deeply nested for a record", line=number) from None
 
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:

@@ -35,31 +35,31 @@ def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
     answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
     for name, slots in answers.items():
         if not slots or not all(slots):
-            yield name, 'is empty; give slots of aliases, e.g. [["12", "twelve"]]'
+            yield name, 'is empty; list the slots of the answer with their aliases, e.g. [["12", "twelve"]]'
         if not all(alias.strip() for aliases in slots for alias in aliases):
-            yield name, "has an empty alias, which every text would contain"
+            yield name, "contains an empty alias, which would match every text"
     originals = {index for index, passage in enumerate(item.passages) if passage.stance == "supports"}
     for index, passage in enumerate(item.passages):
         field = f"passages[{index}]"
         if passage.stance == "contradicts" and item.fake is None:
-            yield field, "contradicts, but the item has no fake answer"
+            yield field, "has the label 'contradicts', but the item has no fake answer"
         if passage.edit_of is not None and passage.edit_of not in originals:
-            yield f"{field}.edit_of", "does not name a supporting passage of the item"
+            yield f"{field}.edit_of", "is not the index of a supporting passage of this item"
         if passage.support is not None and not 0 <= passage.support[0] < passage.support[1] <= len(passage.text):
-            yield f"{field}.support", "is not a span of the text"
+            yield f"{field}.support", "is not a valid span of the text"
     yield from _find_part_problems(item)
 
 
 def _find_part_problems(item: Item) -> Iterator[tuple[str, str]]:
     for index, passage in enumerate(item.passages):
         if passage.part is not None and passage.stance != "supports":
-            yield f"passages[{index}].part", "is given for a passage that does not support the answer"
+            yield f"passages[{index}].part", "is set, but the passage does not support the answer"
     parts = {passage.part for passage in item.passages if passage.stance == "supports"}
     numbers = sorted(part for part in parts if part is not None)
     if None in parts and numbers:
-        yield "passages", "some supporting passages have a part and some have none"
+        yield "passages", "some supporting passages have a part and others do not; set `part` on all of them or on none"
     elif numbers != list(range(len(numbers))):
-        yield "passages", f"the parts are {numbers}; number them from 0 without gaps"
+        yield "passages", f"the parts are {numbers}; number them consecutively from 0"
     if item.sub_questions and len(item.sub_questions) != len(item.answer):
-        found = f"has {len(item.sub_questions)} questions for {len(item.answer)} parts of the answer"
-        yield "sub_questions", f"{found}; give one for each"
+        found = f"has {len(item.sub_questions)} sub-questions, but the answer has {len(item.answer)} parts"
+        yield "sub_questions", f"{found}; add one sub-question for each part"

@@ -37,7 +37,7 @@ def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iter
         output.flush()
         return
     if any(_is_same(output, dataset.path) for dataset in datasets):
-        raise UsageError(f"out={output} is the dataset itself. Choose another file.")
+        raise UsageError(f"out={output} is the input dataset itself. Choose another file.")
     with write_whole(output) as sink:
         yield sink
 

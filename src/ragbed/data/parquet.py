@@ -27,7 +27,7 @@ _ITEM = inspect.type_info(Item)
 def need_parquet() -> None:
     """Raise a UsageError with the install command if pyarrow is missing."""
     if find_spec("pyarrow") is None:
-        raise UsageError("Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.")
+        raise UsageError("Parquet files require pyarrow: pip install 'ragbed[parquet]'.")
 
 
 def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
@@ -45,7 +45,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
-        raise DataError(shown, f"is not a readable Parquet file ({message})", line=number + 1) from None
+        raise DataError(shown, f"is not a valid Parquet file ({message})", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:

@@ -90,8 +90,8 @@ def _edits(item: Item, supports: list[int]) -> list[str]:
     by_original = dict(edits)
     if len(by_original) != len(edits) or by_original.keys() != set(supports):
         raise RagbedError(
-            f"item {item.id} cannot be written in RGB's format: every supporting passage needs exactly one edited "
-            "version; give each contradicting passage its edit_of."
+            f"item {item.id} cannot be written in RGB's format: every supporting passage must have exactly one "
+            "edited version. Set `edit_of` on each contradicting passage."
         )
     return [by_original[index] for index in supports]
 
@@ -125,19 +125,24 @@ class _Location:
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
             if not all(alias.strip() for alias in aliases):
-                raise self.wrong(f"{field}[{index}]", "is an empty string, which every text would contain")
+                raise self.wrong(f"{field}[{index}]", "is an empty string, which would match every text")
         return slots
 
     def passages(self, record: _RgbRecord) -> Iterator[Passage]:
         yield from self._supporting(record.positive)
         if record.positive_wrong is not UNSET:
             if any(isinstance(entry, list) for entry in record.positive):
-                raise self.wrong("positive", "has lists, but the record has positive_wrong; an item has one kind only")
+                raise self.wrong(
+                    "positive",
+                    ("contains lists, but the record also has positive_wrong; a record can have only one of the two"),
+                )
             if record.fakeanswer is UNSET:
                 raise self.wrong("fakeanswer", "is missing, but the record has positive_wrong")
             if len(record.positive_wrong) != len(record.positive):
                 counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
-                raise self.wrong("positive_wrong", f"{counts}; each must be the edit of the one with the same index")
+                raise self.wrong(
+                    "positive_wrong", f"{counts}; each document must be the edited version of the one at the same index"
+                )
             for index, text in enumerate(record.positive_wrong):
                 yield Passage(text=text, stance="contradicts", edit_of=index)
         elif record.fakeanswer is not UNSET:
@@ -150,7 +155,9 @@ class _Location:
         for index, entry in enumerate(positive):
             if isinstance(entry, str):
                 if nested:
-                    raise self.wrong(f"positive[{index}]", "is a string among lists; use one or the other")
+                    raise self.wrong(
+                        f"positive[{index}]", "is a string, but other entries are lists; use only strings or only lists"
+                    )
                 yield Passage(text=entry, stance="supports")
             elif not entry:
                 raise self.wrong(f"positive[{index}]", "is an empty list; every sub-question needs a document")

@@ -51,7 +51,9 @@ def open_shards(name: str, folder: Place) -> ShardedDataset:
     """
     listed = read_shards(folder)
     if listed.what != WHAT:
-        raise UsageError(f"{folder} has {listed.what}, not items; `ragbed export DATA --shards N` writes items.")
+        raise UsageError(
+            f"{folder} contains {listed.what}, not items; write items with `ragbed export DATA --shards N`."
+        )
     return ShardedDataset(name, folder, listed.parts)
 
 
@@ -62,13 +64,13 @@ def read_shards(folder: Place) -> Shards:
         with local_copy(place) as here:
             return msgspec.json.decode(here.read_bytes(), type=Shards)
     except msgspec.MsgspecError as error:
-        raise DataError(place, f"is not a list of shards ({error}); export them again") from None
+        raise DataError(place, f"is not a valid list of shards ({error}); export them again") from None
     except UnicodeDecodeError:
-        raise DataError(place, "is not UTF-8; export the shards again") from None
+        raise DataError(place, "is not encoded as UTF-8; export the shards again") from None
     except NoSuchFile:
         raise UsageError(
-            f"{folder} has no shards (no {LIST} in it). Choose a folder with shards, or a file with the ending "
-            ".jsonl, .json or .parquet."
+            f"{folder} contains no shards ({LIST} is missing). Choose a folder with shards, or a .jsonl, .json or "
+            ".parquet file."
         ) from None
 
 
@@ -114,7 +116,7 @@ class ShardedDataset(Dataset):
     def _check_part(self, line: Line, index: int, place: Place) -> Line:
         if isinstance(line.content, DataError) or part_of(line.content.id, len(self.parts)) == index:
             return line
-        problem = f"{line.content.id!r} belongs to another part; export the dataset again"
+        problem = f"{line.content.id!r} belongs to another shard; export the dataset again"
         return line._replace(content=DataError(place, problem, line=line.number, field="id"))
 
     def count(self) -> int:

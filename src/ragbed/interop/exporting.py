@@ -33,13 +33,15 @@ class ExportTarget:
     def folder(self) -> Path:
         """Return the location as a local folder, for formats that consist of several files."""
         if not isinstance(self.place, Path):
-            raise UsageError(f"{self.to} is a folder of several files; write it to a local folder and copy it.")
+            raise UsageError(
+                f"{self.to} writes a folder of several files; write it to a local folder and copy it from there."
+            )
         return self.place
 
     def write_shards(self, formats: Mapping[str, InParts], source: object) -> Written:
         """Write a folder of parts with checksums."""
         if self.to not in formats:
-            raise UsageError(f"`shards`: {self.to} is not written in parts; {' and '.join(formats)} are.")
+            raise UsageError(f"`shards`: {self.to} cannot be split into parts; only {' and '.join(formats)} can.")
         if isinstance(self.place, BinarySink):
             raise UsageError("`shards`: `out` must be a folder.")
         need_library(self.to)
@@ -93,17 +95,17 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     if layout_options:
         raise UnusedOption(layout_options[0], f"{to} contains complete items, not test cases")
     if len(datasets) > 1:
-        raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
+        raise UsageError(f"{to} writes one file for one dataset, but {len(datasets)} datasets are given.")
     dataset = datasets[0]
     if target.shards is not None:
         return target.write_shards(ITEMS, dataset)
     if to == "records":
-        raise UsageError("to=records splits a file into parts: set their number with shards=N.")
+        raise UsageError("to=records splits a file into parts; set the number of parts with shards=N.")
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
     if to in EDITIONS:
         corpus = Corpus(dataset, EDITIONS[to])
-        written, lines = Written("passages", notes=[f"Cases name this corpus {corpus.id}."]), corpus.lines()
+        written, lines = Written("passages", notes=[f"Cases refer to this corpus as {corpus.id}."]), corpus.lines()
     else:
         written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
 

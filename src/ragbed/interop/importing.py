@@ -34,12 +34,12 @@ class AnswerFiles:
             UsageError: The format needs a model name, or cannot be used with an exported testbed.
         """
         if self.form == "rgb":
-            raise UsageError("from_=rgb: name a dataset by `data`, not an exported testbed.")
+            raise UsageError("from_=rgb requires a dataset in `data`, not an exported testbed.")
         if self.form == "inspect":
             return open_inspect(self.paths, self.model, cases)
         if self.model is None:
             raise UsageError(
-                f"from_={self.form} needs the name of the model that produced the answers. Add model=NAME."
+                f"from_={self.form} requires the name of the model that produced the answers. Add model=NAME."
             )
         if self.form == "lm-eval":
             return [LmEvalSamples(self.paths, self.model, self.form, cases)]
@@ -63,7 +63,9 @@ def match_frozen(
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
-        raise UsageError(f"{folder} has no such part; it has {', '.join(part.name for part in frozen.parts)}.")
+        raise UsageError(
+            f"{folder} does not contain this part; it contains {', '.join(part.name for part in frozen.parts)}."
+        )
 
     def cases() -> Iterator[Case]:
         for part in parts:
@@ -81,7 +83,9 @@ def match_datasets(
     stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     if answers.form == "rgb":
         if settings.original is None:
-            raise UsageError(f"profile={settings.profile}: files of the original code need code-2024 or code-2023.")
+            raise UsageError(
+                f"profile={settings.profile}: files from the original code require code-2024 or code-2023."
+            )
         stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
         return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)

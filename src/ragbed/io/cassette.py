@@ -122,27 +122,33 @@ def _read_stored(path: Path) -> Iterator[bytes]:
             while line := source.readline(MAX_LINE_BYTES + 1):
                 number, unpacked = number + 1, unpacked + len(line)
                 if unpacked > most:
-                    problem = f"uncompresses to more than {most >> 20:,} MiB, far more than a recorded run of its size"
+                    problem = (
+                        f"decompresses to more than {most >> 20:,} MiB, far more than a recorded run of this file size"
+                    )
                     raise DataError(path, problem, line=number)
                 if line.startswith(_END):
                     if line != _END + digest.hexdigest().encode() + b"\n" or source.read(1):
-                        raise DataError(path, "the checksum does not match the lines; use another copy")
+                        raise DataError(path, "the checksum does not match the lines; use an unmodified copy")
                     return
                 digits, _, content = line.partition(b" ")
                 digest.update(content)
                 if digits != digest.hexdigest()[:_DIGITS].encode():
-                    raise DataError(path, "the line was changed after it was written; use another copy", line=number)
+                    raise DataError(
+                        path, "the line was modified after it was written; use an unmodified copy", line=number
+                    )
                 yield content.removesuffix(b"\n")
     except FileNotFoundError:
         raise NoSuchFile(path) from None
     except gzip.BadGzipFile as error:
-        not_cassette = "is not a cassette (`ragbed export RUN --to cassette` writes one)"
-        raise DataError(path, "its checksum is wrong" if number else not_cassette, line=number or None) from error
+        not_cassette = "is not a cassette (create one with `ragbed export RUN --to cassette`)"
+        raise DataError(
+            path, "its checksum is wrong; use an unmodified copy" if number else not_cassette, line=number or None
+        ) from error
     except (EOFError, zlib.error) as error:
-        raise DataError(path, f"is truncated or damaged after line {number}; use another copy ({error})") from error
+        raise DataError(path, f"is truncated or damaged after line {number}; use an intact copy ({error})") from error
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror or error}.") from error
-    raise DataError(path, f"ends after line {number} without its checksum; use another copy")
+    raise DataError(path, f"ends after line {number} without a checksum; use a complete copy")
 
 
 def cassette_hash(path: Path) -> str:
@@ -165,5 +171,5 @@ def decode_head(path: Path, line: bytes) -> Head:
     except MALFORMED_JSON as error:
         raise DataError(path, f"is not a cassette: {error}", line=1) from error
     if head.cassette > VERSION:
-        raise RagbedError(f"{path} is a cassette of a newer version of ragbed ({head.ragbed}); upgrade ragbed.")
+        raise RagbedError(f"{path} was written by a newer version of ragbed ({head.ragbed}); upgrade ragbed.")
     return head

@@ -108,7 +108,7 @@ class _Download:
                 self.part.unlink(missing_ok=True)
             raise self._failure(str(refusal)) from refusal
         except TimeoutError as error:
-            raise self._failure(f"it was not complete after {self.limits.total_s:g} s") from error
+            raise self._failure(f"the download did not complete within {self.limits.total_s:g} s") from error
         except OSError as error:  # network errors have already been converted to other types
             raise DownloadError(f"{self.part} cannot be written: {explain_failed_write(error)}.") from error
 
@@ -140,7 +140,7 @@ class _Download:
     async def _transfer(self) -> None:
         request, url = self.request, parse_url(self.request.url)
         if url.host in self.dead_hosts:
-            raise RequestRefused(f"{url.host} could not be reached before")
+            raise RequestRefused(f"{url.host} could not be reached earlier and was not tried again")
         async with open_body(self.session, url, self._size(), self.limits.redirects) as body:
             done, total = body.start, request.size
             if total is None and body.length is not None:
@@ -174,21 +174,25 @@ class _Download:
         """Remove a wrong part. The first time, an old part may be the cause; the second time, it must be the server."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
-        problem = f"the file ({size:,} bytes, {found}) does not match its pin ({self.request.pin}) and was removed"
+        problem = (
+            f"the downloaded file ({size:,} bytes, {found}) did not match its pin ({self.request.pin}) and was deleted"
+        )
         if final:
-            raise RequestRefused(f"{problem}; the source or a proxy has changed it")
+            raise RequestRefused(f"{problem}; the source or a proxy has modified the file")
         self.watcher.stumble(self.request.path.name, problem, 0)
 
     def _check_size(self, size: int) -> None:
         most = self.limits.max_bytes if self.request.size is None else self.request.size
         if size > most:
-            raise RequestRefused(f"the server sends more than {most:,} bytes, so it is another file", stale=True)
+            raise RequestRefused(
+                f"the server sent more than the expected {most:,} bytes, so this is a different file", stale=True
+            )
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _failure(self, problem: str) -> DownloadError:
         kept = self._size()
-        advice = f" The first {kept:,} bytes are kept; run the same command again to resume." if kept else ""
+        advice = f" The first {kept:,} bytes were kept; rerun the same command to resume." if kept else ""
         name, url = self.request.path.name, hide_user(self.request.url)
         return DownloadError(f"{name} could not be downloaded from {url}: {problem}.{advice}")

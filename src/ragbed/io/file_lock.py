@@ -84,7 +84,9 @@ def _try_lock(file: IO[bytes], wait_s: float) -> bool:
             time.sleep(_RETRY_S)
     except OSError as error:
         if error.errno != errno.ENOSYS:
-            raise RagbedError(f"{file.name} cannot be locked: {error.strerror}. Use a local disk.") from error
+            raise RagbedError(
+                f"{file.name} cannot be locked: {error.strerror}. Use a folder on a local disk."
+            ) from error
     return True
 
 

@@ -70,7 +70,7 @@ def parse_url(text: str) -> URL:
         url = URL(text)
         host = URL(str(url)).host  # yarl reports some defects, as in http://[::zz], only when it parses its own output
     except ValueError as error:
-        raise RequestRefused(f"this is not a valid URL ({error})") from error
+        raise RequestRefused(f"the URL is not valid ({error})") from error
     if url.scheme not in ("http", "https") or not host:
         raise RequestRefused("only http and https URLs are supported")
     return url
@@ -87,7 +87,7 @@ async def open_body(session: aiohttp.ClientSession, url: URL, have: int, redirec
             encoded = "Content-Encoding" in response.headers
             yield Body(response, start, None if encoded else response.content_length)
     except aiohttp.ClientConnectorCertificateError as error:
-        raise RequestRefused(f"the certificate of {error.host} is not trusted; check the clock") from error
+        raise RequestRefused(f"the certificate of {error.host} is not trusted; check the system clock") from error
     except (aiohttp.ClientError, TimeoutError) as error:
         raise as_interruption(error) from error
 
@@ -112,14 +112,14 @@ def next_hop(here: URL, location: str) -> URL:
         RequestRefused: The target is missing or invalid, or leads from https to http.
     """
     if not location:
-        raise RequestRefused("there was a redirect without a target")
-    redirect = f"there was a redirect to {hide_user(location)!r}"
+        raise RequestRefused("the server sent a redirect without a target")
+    redirect = f"the server redirected to {hide_user(location)!r}"
     try:
         target = parse_url(str(here.join(URL(location))))
     except (ValueError, RequestRefused) as error:
         raise RequestRefused(f"{redirect}, which is not valid: {error}") from error
     if here.scheme == "https" and target.scheme == "http":
-        raise RequestRefused(f"{redirect}, which is not encrypted")
+        raise RequestRefused(f"{redirect}, which does not use https")
     return target
 
 
@@ -130,7 +130,7 @@ def retry_after(response: aiohttp.ClientResponse) -> float:
 
 
 def _check_status(response: aiohttp.ClientResponse) -> None:
-    problem = f"the server answered {response.status} {response.reason or ''}".rstrip()
+    problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
     if response.status in PASSING:
         raise TransferInterrupted(problem, pause_s=retry_after(response))
     if response.status == 416:  # the part is longer than the file
@@ -145,7 +145,7 @@ def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
     sent = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
     # Ranges of a compressed response refer to compressed bytes, which cannot be appended to uncompressed ones.
     if sent is None or int(sent[1]) != have or "Content-Encoding" in response.headers:
-        raise TransferInterrupted("the server sent another range than requested", stale=True)
+        raise TransferInterrupted("the server sent a different byte range from the one requested", stale=True)
     return have
 
 
@@ -155,17 +155,19 @@ def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterr
         case aiohttp.ConnectionTimeoutError():
             return TransferInterrupted("the connection timed out", unreachable=True)
         case aiohttp.ClientConnectorDNSError():
-            return TransferInterrupted(f"the host {error.host} was not found; check the network", unreachable=True)
+            return TransferInterrupted(
+                f"the host {error.host} was not found; check the network connection", unreachable=True
+            )
         case aiohttp.ClientConnectorError():
-            problem = f"no connection to {error.host}:{error.port}: {error.strerror or error}"
+            problem = f"cannot connect to {error.host}:{error.port}: {error.strerror or error}"
             problem += (
-                "; check the proxy (https_proxy, http_proxy)"
+                "; check the proxy settings (https_proxy, http_proxy)"
                 if isinstance(error, aiohttp.ClientProxyConnectionError)
                 else ""
             )
             return TransferInterrupted(problem, unreachable=True)
         case TimeoutError():
-            return TransferInterrupted("the server stopped sending")
+            return TransferInterrupted("the server stopped sending data")
         case aiohttp.ClientResponseError():
             return TransferInterrupted(f"the response is not valid HTTP: {' '.join(error.message.split())}")
-    return TransferInterrupted("the connection was cut")
+    return TransferInterrupted("the connection was interrupted")

@@ -25,10 +25,10 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 _BUFFER_BYTES = 256 * 1024
 
 _OTHER_ENCODINGS = {
-    b"\xef\xbb\xbf": "starts with a byte order mark; save it as plain UTF-8 (`sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`)",
-    b"\xff\xfe": "is UTF-16; convert it (`iconv -f UTF-16 -t UTF-8 FILE`)",
-    b"\xfe\xff": "is UTF-16; convert it (`iconv -f UTF-16 -t UTF-8 FILE`)",
-    b"\x1f\x8b": "is compressed; unpack it first (`gunzip FILE`)",
+    b"\xef\xbb\xbf": "starts with a byte order mark; save it without one (`sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`)",
+    b"\xff\xfe": "is encoded as UTF-16; convert it to UTF-8 (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    b"\xfe\xff": "is encoded as UTF-16; convert it to UTF-8 (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    b"\x1f\x8b": "is compressed; decompress it first (`gunzip FILE`)",
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
 

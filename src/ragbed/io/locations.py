@@ -158,7 +158,7 @@ def place_inside(folder: Path, *names: str) -> Path:
     for name in names:
         path /= name
         if path.is_symlink():
-            raise UsageError(f"{path} is a symbolic link, and links inside {folder} are not followed.")
+            raise UsageError(f"{path} is a symbolic link, and symbolic links inside {folder} are not followed.")
     return path
 
 
@@ -209,7 +209,7 @@ def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
         try:
             import fsspec  # noqa: PLC0415 - an extra
         except ModuleNotFoundError:
-            raise UsageError(f"{url} needs fsspec, which is not installed: pip install 'ragbed[remote]'") from None
+            raise UsageError(f"{url} requires fsspec, which is not installed: pip install 'ragbed[remote]'") from None
         scheme = url.text.partition("://")[0].rpartition("::")[2]
         try:
             # Object stores have no folders to create, and not everyone has permission to list buckets.
@@ -217,10 +217,10 @@ def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
         except ImportError as error:
             package = _DRIVERS.get(scheme)
             install = f"pip install {package}" if package else str(error)
-            raise UsageError(f"{url}: {scheme}:// needs a package that is not installed: {install}") from None
+            raise UsageError(f"{url}: {scheme}:// requires a package that is not installed: {install}") from None
         except ValueError as error:
             known = {"file", "memory", "http", "https", "ftp", *_DRIVERS} & set(fsspec.available_protocols())
-            raise UsageError(f"{url}: {_brief(url, error)}; known schemes: {', '.join(sorted(known))}.") from None
+            raise UsageError(f"{url}: {_brief(url, error)}; supported schemes: {', '.join(sorted(known))}.") from None
         yield opened
 
 
@@ -247,10 +247,14 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise UsageError(f"{place} cannot be written: the bucket or folder does not exist.") from None
         if isinstance(error, NotImplementedError):
-            raise UsageError(f"{place} cannot be {done}: its scheme does not support this.") from error
+            raise UsageError(f"{place} cannot be {done}: its URL scheme does not support this.") from error
         denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
-        problem = f"no permission ({_brief(place, error)}). Set up credentials for its package" if denied else None
-        problem = problem or f"{_brief(place, error)}. Check the URL and the connection"
+        problem = (
+            f"permission denied ({_brief(place, error)}). Set up credentials for this storage service"
+            if denied
+            else None
+        )
+        problem = problem or f"{_brief(place, error)}. Check the URL and the network connection"
         raise RagbedError(f"{place} cannot be {done}: {problem}.") from error
 
 

@@ -82,8 +82,8 @@ class ModelConfig:
         if not value:
             if needed:
                 raise UsageError(
-                    f"{self.model} needs an API key, but the environment variable {name} is not set. Set it, e.g. "
-                    f"export {name}=<your key>"
+                    f"{self.model} requires an API key, but the environment variable {name} is not set. Set it, "
+                    f"e.g. export {name}=<your key>"
                 )
             return None
         if not (value.isascii() and value.isprintable()):
@@ -133,8 +133,7 @@ def _openai_api(config: ModelConfig) -> Model:
     name, _, remote = config.model.partition("/")
     if not name or not remote:
         raise UsageError(
-            f"openai-api/{config.model}: the name of the server or of the model is missing. Write "
-            "openai-api/<name>/<model>."
+            f"openai-api/{config.model}: the server name or the model name is missing. Use openai-api/<name>/<model>."
         )
     return _open_compatible(config, any_provider(name), f"openai-api/{config.model}", remote)
 
@@ -168,7 +167,7 @@ def _hf(config: ModelConfig) -> Model:
     source = parse_source(config.model, trusts_code=config.trusts_code)
     missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if missing:
-        raise UsageError(f"hf/{config.model} needs {' and '.join(missing)}: pip install 'ragbed[hf]'")
+        raise UsageError(f"hf/{config.model} requires {' and '.join(missing)}: pip install 'ragbed[hf]'")
     from ragbed.models.local.hf.model import HFModel
 
     return HFModel(source, config.environ, config.sampling, config.preset, config.connections)
@@ -176,9 +175,12 @@ def _hf(config: ModelConfig) -> Model:
 
 def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
+    from ragbed.models.search_agents import AGENTS, SearchAgent
 
+    if config.model in AGENTS:
+        return SearchAgent(config.model)
     if config.model not in SCRIPTS:
-        raise UnknownName("scripted model", config.model, SCRIPTS)
+        raise UnknownName("scripted model", config.model, (*SCRIPTS, *AGENTS))
     return ScriptedModel(config.model)
 
 
@@ -271,17 +273,15 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"model={shown}: the model string of a system at a URL starts with its provider: "
-            f"write http/{shown.removeprefix('http://')}"
+            f"model={shown}: to evaluate a system at a URL, put the provider before the URL: "
+            f"http/{shown.removeprefix('http://')}"
         )
     try:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
         raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
-        raise UsageError(
-            f"model={spec}: the name of the model is missing after the provider. Write {provider}/<model>."
-        )
+        raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
     # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
         raise UsageError(f"model={spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
@@ -292,8 +292,8 @@ def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
     near = suggest_model(spec, known)
     hint = "" if near is None else f" Did you mean {near}?"
     return (
-        f"model={spec}: {provider!r} is not a known provider.{hint} A model string is provider/model; the "
-        f"providers are {', '.join(known)}."
+        f"model={spec}: {provider!r} is not a known provider.{hint} A model string has the form provider/model; "
+        f"the providers are {', '.join(known)}."
     )
 
 
@@ -320,9 +320,9 @@ def _check_options(provider: str, config: ModelConfig) -> None:
     supported = _SUPPORTED.get(provider, tuple(_OPTIONS))
     for name, option in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
-            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Leave it out.")
+            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove it.")
     if config.headers and provider in _SUPPORTED and provider != "http":
-        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Leave it out.")
+        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Remove it.")
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:

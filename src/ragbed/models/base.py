@@ -36,6 +36,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         reasoning_effort: How much the model thinks, in its provider's words.
         thinking: Whether the model thinks, or its thinking budget in tokens; None for its default.
         extra_body: Extra request fields.
+        logprobs: Whether to request the log-probabilities of the response's tokens.
     """
 
     temperature: float | None = 0.0
@@ -47,6 +48,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
     thinking: bool | int | None = None
     extra_body: dict[str, Any] | None = None
+    logprobs: bool = False
 
     def key(self) -> str:
         """Return a text that is the same for settings that give the same responses; folder names are derived from it.
@@ -190,6 +192,15 @@ class AnsweringAfresh(Protocol):
     """A model whose responses must not be read from the cache, e.g. a RAG system under development."""
 
     answers_afresh: Literal[True]
+
+
+@runtime_checkable
+class ToolCalling(Protocol):
+    """A model whose API accepts tools; otherwise, the testbed `search` uses a text protocol."""
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be used with the model's settings."""
 
 
 @runtime_checkable

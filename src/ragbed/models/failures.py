@@ -162,7 +162,9 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
     brief = " ".join(body[: 4 * _MAX_DETAIL].split())[:_MAX_DETAIL]
     detail = f"HTTP {status}: {brief}" if brief else f"HTTP {status}"
     if 300 <= status < 400:
-        return Failure("protocol", f"HTTP {status}: the server redirects; set the base URL to the final URL")
+        return Failure(
+            "protocol", f"HTTP {status}: the server redirects to another URL; set the base URL to the final URL"
+        )
     error = read_error(body)
     kind = _kind(status, error)
     wait_s = wait_s if error.wait_s is None else max(error.wait_s, wait_s or 0.0)

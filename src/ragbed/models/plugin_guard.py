@@ -26,7 +26,7 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
     Raises:
         PluginFailed: The model cannot be opened, lacks a method, or has another provider's name.
     """
-    with _reporting(f"provider {provider!r} cannot open {config.model!r}"):
+    with _reporting(f"provider {provider!r} failed to open {config.model!r}"):
         model = open_provider(config)
     _check(model, provider)
     inner_complete, inner_request, inner_identity = model.complete, model.request, model.identity
@@ -43,11 +43,11 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         return failed(Failure("protocol", f"complete() returned a {type(completion).__name__}, not a Completion"))
 
     def request(case: Case) -> bytes:
-        with _reporting(f"provider {provider!r} fails in request() on {case.case}"):
+        with _reporting(f"provider {provider!r} failed in request() on {case.case}"):
             return _checked(bytes, inner_request(case))
 
     async def identity() -> str:
-        with _reporting(f"provider {provider!r} fails in identity()"):
+        with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
     # The methods are replaced on the object itself rather than in a wrapper, because a model may have others
@@ -77,8 +77,10 @@ def _check(model: Model, provider: str) -> None:
     missing = [name for name in _REQUIRED if not hasattr(model, name)]
     if missing:
         raise PluginFailed(
-            f"provider {provider!r} returned a {type(model).__name__} without {', '.join(missing)}, which is not a "
-            "model; see docs/reference/plugins.md."
+            f"provider {provider!r} returned a {type(model).__name__}, which is not a model because it lacks "
+            f"{', '.join(missing)}; see docs/reference/plugins.md."
         )
     if not model.name.startswith(f"{provider}/"):
-        raise PluginFailed(f"provider {provider!r} returned a model with the name {model.name!r}, not {provider}/….")
+        raise PluginFailed(
+            f"provider {provider!r} returned a model named {model.name!r}, but the name must start with {provider}/."
+        )

@@ -98,8 +98,8 @@ def _round_one(system: str, user: str) -> str:
 
 
 _GLM_PROBLEM = (
-    "its weights need code for transformers {}, which does not run on transformers 5. Serve it with that version or as "
-    "GGUF and use -m openai-api/<name>/<model>"
+    "its weights require code for transformers {}, which does not run on transformers 5. Serve it with that "
+    "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
 # Presets by name. Those marked "5 included" are tested with small random models on transformers 5.

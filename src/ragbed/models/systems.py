@@ -25,9 +25,11 @@ from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
+from ragbed.models.search_tool import open_tool
 from ragbed.models.secrets import without_secrets
 from ragbed.models.threads import in_daemon_thread
 from ragbed.schema import Case, Completion, Retrieved
+from ragbed.testbeds.search.corpora import SearchCorpus
 from ragbed.text import storable
 
 # Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
@@ -41,10 +43,13 @@ _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments passed to a function.
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
+_WITH_TOOL = ("question", "search", "lang")
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
     """Return a system's input for a case."""
+    if case.testbed == "search":
+        return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
         return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
@@ -58,10 +63,10 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     """
     answer = value if isinstance(value, str) else _field(value, "answer")
     if not isinstance(answer, str):
-        problem = f"an answer must be a string or an object with a string 'answer', not {_brief(value)}"
+        problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
         raise Failure("protocol", problem, again=True)
     completion = Completion(outcome="ok", reply=answer, finish="stop")
-    if case.corpus is None or isinstance(value, str):
+    if case.corpus is None or case.testbed == "search" or isinstance(value, str):
         return completion
     corpus = corpora[case.corpus]
     passages = {name: _read_passages(value, name, corpus, case) for name in ("retrieved", "citations")}
@@ -75,7 +80,7 @@ def _read_passages(value: object, name: str, corpus: Corpus, case: Case) -> tupl
     if not isinstance(passages, list | tuple):
         raise Failure("protocol", f"{name!r} must be a list of passages, not {_brief(passages)}", again=True)
     if len(passages) > _MAX_PASSAGES:
-        raise Failure("protocol", f"{name!r} has {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
+        raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
     return tuple(corpus.resolve(_read_name(name, passage), case) for passage in passages)
 
 
@@ -107,9 +112,9 @@ class HttpSystem(HttpModel):
         super().__init__(service)
         self._corpora = corpora
         self.advice = (
-            f"Send a question and a list of documents to {without_secrets(self._bases[0])} with curl; "
-            "docs/how-to/evaluate-your-rag.md describes the expected response. If the system needs a key, check "
-            f"{service.to_check}."
+            f"Use curl to send a question and a list of documents to {without_secrets(self._bases[0])}; "
+            "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
+            f"check {service.to_check}."
         )
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
@@ -126,7 +131,8 @@ class HttpSystem(HttpModel):
 class PythonSystem(StatelessModel):
     """`python/<module:function>`: a function that is called as `function(question=…, documents=[…], lang=…)`.
 
-    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`.
+    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`, and in the testbed `search`
+    as `function(question=…, search=…, lang=…)`, where `search(query, k)` returns passages.
 
     Args:
         spec: `module:function`; the current folder is searched first.
@@ -140,26 +146,35 @@ class PythonSystem(StatelessModel):
     def __init__(self, spec: str, calls: int, limit_s: float, corpora: Corpora) -> None:
         self.name, self.concurrency, self._limit_s = f"python/{spec}", calls, limit_s
         self._corpora = corpora
-        self.advice = f"Call {spec} in Python with a question and a list of documents."
+        self.advice = f"Try calling {spec} in Python with a question and a list of documents."
         self._function = _load(spec)
-        _check_signature(spec, self._function, _SEARCHING if corpora else _READING)
+        has_tool = any(isinstance(corpus, SearchCorpus) for corpus in corpora.values())
+        _check_signature(spec, self._function, _WITH_TOOL if has_tool else _SEARCHING if corpora else _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; an exception is the outcome of this case only."""
-        started = time.monotonic()
+        started, tool = time.monotonic(), open_tool(case, self._corpora)
+        arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
+        completion = await self._answer(case, arguments)
+        if tool is not None:
+            completion = tool.add_to(completion)
+        if completion.outcome == "error":
+            return completion
+        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
+
+    async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
         # The function's event loop, time-outs, cancellations and exits are confined to the thread.
-        answer = in_daemon_thread(lambda: _await_result(self._function(**to_arguments(case))))
+        answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:
             answer.cancel()
             return failed(Failure("timeout", f"no answer within {self._limit_s:,.6g} s"))
         try:
-            completion = read_answer(answer.result(), case, self._corpora)
+            return read_answer(answer.result(), case, self._corpora)
         except Failure as failure:
             return failed(failure)
         except Exception as error:  # a system may raise anything
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
-        return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     def request(self, case: Case) -> bytes:
         """Return the function's arguments."""
@@ -184,12 +199,12 @@ def _load(spec: str) -> Callable[..., Any]:
     module, _, function = spec.partition(":")
     if not module or not function:
         raise UsageError(
-            f"python/{spec}: the module or the function is missing. Write python/<module>:<function>, e.g. "
+            f"python/{spec}: the module or function name is missing. Use python/<module>:<function>, e.g. "
             "python/my_rag:answer."
         )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"python/{spec}: a module is named without .py; write python/{dotted}:{function}")
+        raise UsageError(f"python/{spec}: the module name must not end in .py; use python/{dotted}:{function}")
     try:
         with _current_folder_first():
             found = getattr(importlib.import_module(module), function, None)
@@ -199,8 +214,8 @@ def _load(spec: str) -> Callable[..., Any]:
                 f"python/{spec}: {module} imports {error.name}, which is not installed. Install it."
             ) from None
         raise UsageError(
-            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or change to the "
-            "folder of the module."
+            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or run the "
+            "command in the module's folder."
         ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error

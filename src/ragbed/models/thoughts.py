@@ -73,6 +73,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # The harmony channels after a tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # beginnings of the two layouts without tags
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain none of these characters and need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum per response; a response with more was not written by a model
@@ -96,6 +97,8 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
         text: The response.
         has_ended: Whether the model ended the response itself; False if this is unknown.
     """
+    if _MARK.search(text) is None and not _HEADS.match(text):  # as in most responses
+        return SplitResponse(None, text, is_complete=True)
     segments = split_segments(text, has_ended=has_ended)
     if all(segment.kind == "answer" for segment in segments):
         return SplitResponse(None, text, is_complete=True)

@@ -5,6 +5,7 @@ The viewer sends this data as JSON, and the single-file report contains it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.search import SEARCH_ERRORS, score_search
 from ragbed.scoring.value import Value
 
 _MOST_SPANS = 64
@@ -45,7 +47,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `verdict` is from the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
     the spans of each document that the response repeats. `retrieved` is None unless an end-to-end system reports it,
-    and `steps` are the calls made by a prompting strategy.
+    and `steps` are the calls made by a prompting strategy or the turns of an episode, whose errors are `search_errors`.
     """
 
     model: str
@@ -65,6 +67,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     predicted: list[list[TextSpan]]
     retrieved: tuple[Retrieved, ...] | None = None
     steps: tuple[Step, ...] = ()
+    search_errors: tuple[str, ...] = ()
     max_tokens: int | None = None
     served: Served | None = None
 
@@ -131,9 +134,16 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
         retrieved=completion.retrieved,
         steps=completion.steps,
+        search_errors=_search_errors(stored, scores or {}),
         max_tokens=completion.max_tokens,
         served=completion.served,
     )
+
+
+def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return what went wrong in an episode of the testbed `search`."""
+    values = score_search(stored.case, stored.completion, scores)
+    return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 
 
 def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:

@@ -27,6 +27,7 @@ ABILITIES = {
     "no-documents": "refusal without documents",
     "parts": "sub-questions",
     "own-retrieval": "end-to-end RAG",
+    "search": "search as a tool",
     "own-rejection": "end-to-end rejection",
 }
 METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
@@ -110,7 +111,7 @@ def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondit
 
 def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
-    metric = METRICS[headline_score(row.condition.testbed)]
+    metric = METRICS[headline_score(row.condition.testbed, row.condition.arm)]
     return (
         f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
         f"({_numbers(row, with_p=True)})."
@@ -143,13 +144,18 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
         name += f" in {condition.lang}"
     if len({other.k for other in others if other.testbed == condition.testbed}) > 1:
         name += f" with {condition.k} documents"
-    name += f", {condition.arm} distractors" if condition.arm != "related" else ""
+    name += f", {show_arm(condition)}" if condition.arm != "related" else ""
     return name + (f", {condition.remedy} prompt" if condition.remedy else "")
+
+
+def show_arm(condition: ComparedCondition) -> str:
+    """Return a distractor condition, or a condition of the testbed `search`, as part of a title."""
+    return condition.arm if condition.testbed == "search" else f"{condition.arm} distractors"
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:
     """Return the noise ratios and shares of true documents over which scores are averaged."""
-    if headline_score(rows[0].condition.testbed) == "refused":
+    if headline_score(rows[0].condition.testbed, rows[0].condition.arm) == "refused":
         return ""
     noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})
     shares = sorted({row.condition.correct for row in rows})

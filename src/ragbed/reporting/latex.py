@@ -36,7 +36,7 @@ _LONG_HEADING = 12  # Maximum length of a heading on one line, about the width o
 def write(report: Report) -> str:
     """Return all tables. They need the LaTeX packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
-    head = f"% Created by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
+    head = f"% Created by ragbed from {runs}; track {report.track}. Requires \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""
     ours = ("\n".join(_table(table, note)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
@@ -93,7 +93,7 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
 
 
 def _note(table: ReportTable) -> str:
-    note = r"Per cent of $n$, failures included, with 95\,\% intervals by question"
+    note = r"Percentages of $n$, failures included, with 95\,\% intervals by question"
     has_few = any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells)
     return note + (rf"; $^*$ fewer than {FEW} cases." if has_few else ".")
 

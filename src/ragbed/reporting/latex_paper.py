@@ -20,7 +20,10 @@ _LANGS = {"en": "English", "zh": "Chinese"}
 # The start of a table that is scaled down if it is too wide; a closing brace ends it.
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 SPACE = r"\addlinespace[2pt]"  # Goes between our rows, which have two lines each.
-_HOW = "% For the starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then report again."
+_HOW = (
+    "% For the starred columns, run: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star; then "
+    "create the report again."
+)
 
 
 class TableShape(NamedTuple):
@@ -271,7 +274,7 @@ def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
     if judge:
         note += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
     elif shape.judged:
-        note += "; starred columns need a judge, and there was none"
+        note += "; the starred columns require a judge, and none was used"
         note += (
             r", so CR is the share of correct answers among the cases that ED counts, while \texttt{correct\_rate} of "
             "the original code adds refusals"
@@ -279,10 +282,12 @@ def _note(comparable: dict[_Ours, bool], shape: TableShape, judge: str) -> str:
             else ""
         )
     if inferred_rows(shape.table):
-        note += r"; $^\ddagger$ one value is not a share of this $n$, from which we infer that failed calls left it"
+        note += (
+            r"; $^\ddagger$ one value is not a whole number out of this $n$; we infer that failed calls were left out"
+        )
     if any(comparable.values()):
         note += r"; $^\dagger$ comparable with the paper: the same files, document layout and scoring"
     if not all(comparable.values()):
         note += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
-        note += r" are \emph{not comparable} with the rows above: other files or document layout"
+        note += r" are \emph{not comparable} with the rows above: different files or document layout"
     return note + "."

@@ -36,6 +36,7 @@ def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragrap
             sentences = [*_sentences(row, _noise_cells(cells, track, row), words)]
             if not sentences:
                 continue
+            sentences += _threshold(cells, track, model, lang, words)
             if len(plain) > 1:
                 sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
@@ -79,6 +80,21 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
     if fewest < MIN_QUESTIONS:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
+
+
+def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: Locale) -> Iterator[str]:
+    """Recommend a threshold for the confidence of answers, if a run measures it."""
+    selective = [
+        cell
+        for cell in cells
+        if (cell.table, cell.track, cell.key.model, cell.key.lang) == ("selective", track, model, lang)
+    ]
+    known = [cell for cell in selective if cell.estimate.metric == "threshold_at_5" and cell.estimate.value is not None]
+    for best in known[:1]:
+        same = (cell for cell in selective if (cell.key, cell.place) == (best.key, best.place))
+        values = {cell.estimate.metric: cell.estimate.value or 0.0 for cell in same}
+        threshold, coverage = f"{values['threshold_at_5']:.2f}", _percent(values["coverage_at_5"])
+        yield words("summary.threshold", threshold=threshold, coverage=coverage)
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:

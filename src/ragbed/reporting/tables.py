@@ -190,7 +190,8 @@ _STRATEGIES = (
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
 _RETRIEVAL = _columns(
-    "retrieval_recall retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
+    "retrieval_recall ndcg mrr recall_at_k precision_at_k "
+    "retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
     "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
 )
 _CONFLICT = (
@@ -199,6 +200,22 @@ _CONFLICT = (
     *_columns("flip_point", is_share=False),
 )
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
+_SEARCH = (
+    *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
+    *_columns("search_recall"),
+    *_columns("tokens_per_correct dollars_per_correct", is_share=False),
+)
+_SEARCHES = (
+    *_columns("searches", is_share=False),
+    *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
+    *_columns("never_searched stopped_early searched_too_long search_limit"),
+    *_columns("poor_query found_but_ignored trusted_false"),
+)
+_SELECTIVE = (
+    *_columns("coverage_at_5"),
+    *_columns("threshold_at_5 aurc brier", is_share=False),
+    *_columns("no_confidence"),
+)
 _REJECTION = _columns("refusal_recall false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -230,6 +247,9 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "search", _SEARCH
+    yield "search turns", _SEARCHES
+    yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER
@@ -361,6 +381,8 @@ def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
         return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+    if table in ("search", "search turns"):
+        return cell.place.get("k"), arm or ""
     if table == "conflict prior":
         prior = cell.estimate.metric.partition(_PRIOR)[2]
         return (cell.place.get("k"), f"prior={prior}") if prior and true is not None else None

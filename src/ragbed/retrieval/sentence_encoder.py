@@ -58,12 +58,12 @@ def _load(name: str, source: str) -> SentenceTransformer:
     try:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - loads torch, which takes seconds
     except ImportError:
-        message = f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
+        message = f"encoder {name} requires sentence-transformers: pip install 'ragbed[sentence]'."
         raise UsageError(message) from None
     try:
         return SentenceTransformer(source)
     except OSError as error:
         raise RagbedError(
-            f"encoder {name}: {source} cannot be loaded: {error}. "
-            "Name the folder of a model or a repository of the Hugging Face Hub, and check the network."
+            f"encoder {name}: {source} cannot be loaded: {error}. Use a model folder or a Hugging Face Hub "
+            "repository, and check the network connection."
         ) from error

@@ -59,11 +59,11 @@ class RgbFile(AnswerSource):
         found = decode_entry(entry, _Prediction)
         case = self._by_item.get(str(found.id))
         if case is None:
-            raise Unmatched(f"id {found.id} is not an item of the data")
+            raise Unmatched(f"the dataset has no item with id {found.id}")
         if found.query != case.question:
-            raise Unmatched(f"id {found.id} has the question {found.query!r}, but the data {case.question!r}")
+            raise Unmatched(f"id {found.id} has the question {found.query!r}, but the dataset has {case.question!r}")
         if to_slots(found.ans) != case.answer:
-            raise Unmatched(f"id {found.id} has the answer {found.ans!r}, but the data {case.answer!r}")
+            raise Unmatched(f"id {found.id} has the answer {found.ans!r}, but the dataset has {case.answer!r}")
         label = None if found.label is None else tuple(found.label)
         docs = None if found.docs is None else tuple(found.docs)
         return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)
@@ -85,18 +85,18 @@ class PlainFiles(AnswerSource):
         completion = completed(line.reply, None, None)
         if line.case is not None:
             if line.case not in self.cases():
-                raise Unmatched(f"{line.case} is not a case of these settings")
+                raise Unmatched(f"no case with these settings is named {line.case}")
             return Answer(self.cases()[line.case], completion)
         if line.item is None:
-            raise Unmatched("has neither case nor item")
+            raise Unmatched("the line has neither a case nor an item")
         found = [
             case
             for case in self._by_item.get((str(line.item), line.noise), ())
             if line.data in (None, case.data) and line.testbed in (None, case.testbed)
         ]
         if len(found) != 1:
-            which = f"{len(found)} cases (add data and testbed, or the case)" if found else "no case"
-            raise Unmatched(f"item {line.item} with noise {line.noise} is {which} of these settings")
+            which = f"{len(found)} cases (specify data and testbed, or the case)" if found else "no case"
+            raise Unmatched(f"item {line.item} with noise {line.noise} matches {which} with these settings")
         return Answer(found[0], completion)
 
 
@@ -109,7 +109,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     found = _PATTERN.fullmatch(path.name)
     if found is None:
         raise UsageError(
-            f"{path.name} does not have the name of a result file of the original code. Rename it to "
+            f"{path.name} is not named like a result file of the original code. Rename it to "
             "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json."
         )
     dataset, model = _split(found["rest"], path, datasets)
@@ -132,7 +132,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]
-    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with data=NAME=FILE.")
+    raise UsageError(f"{path.name}: its dataset is not one of {', '.join(by_name)}; add it with data=NAME=FILE.")
 
 
 def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:

@@ -96,7 +96,7 @@ class BatchLoop(CallLoop):
         finally:
             self._budget.abandon()
         if self._refused is not None:
-            raise CircuitOpen(f"{self.model.name}: the provider refused a batch: {self._refused}. {self.model.advice}")
+            raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     def _restore_follow_ups(self) -> None:
         """Read what earlier sessions have learned, and the calls that they left to be sent again."""
@@ -221,7 +221,7 @@ class BatchLoop(CallLoop):
         batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.tell(f"{self.model.name}: {len(batch.requests):,} requests are in batch {remote}.")
+        self.tell(f"{self.model.name}: submitted {len(batch.requests):,} requests in batch {remote}.")
 
     async def _find(self, stored: StoredBatch) -> str | None:
         known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
@@ -264,7 +264,9 @@ class BatchLoop(CallLoop):
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.tell(f"{self.model.name}: looking for a batch of {stored.count:,} requests that was not confirmed.")
+        self.tell(
+            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed."
+        )
         remote = await self._find(stored)
         if remote is None:
             await self._create(batch)
@@ -284,7 +286,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.tell(f"{self.model.name}: {done:,} of {total:,} requests in batches are done.")
+                self.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -341,22 +343,24 @@ class BatchLoop(CallLoop):
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
             self.tell(
-                f"{self.model.name}: batch {remote.id} has {foreign:,} results of unknown requests and {double:,} "
-                "repeated ones, which are ignored."
+                f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
+                f"{double:,} duplicate results, which are ignored."
             )
         return found
 
     async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
         """Store the outcome for a line, or note that its call has to be sent again."""
         if result is None:
-            response: bytes | Failure = Failure("protocol", "the results of the batch have no line for this case")
+            response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
         elif result.is_expired:
             self._expired[sent.call] += 1
             if self._expired[sent.call] < _MAX_EXPIRED:
                 return
             response = Failure("timeout", f"the case expired in {_MAX_EXPIRED} batches")
         else:
-            response = result.body or result.failure or Failure("server", "the batch has no response")
+            response = (
+                result.body or result.failure or Failure("server", "the batch contains no response for this case")
+            )
         last = self._follow_ups.read(sent, response)
         if last is None:
             await self._note_follow_up(sent)

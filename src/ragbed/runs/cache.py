@@ -10,7 +10,7 @@ import hashlib
 import math
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -40,13 +40,22 @@ class _Entry(NamedTuple):
     completion: bytes
 
 
+def keys_of(model: str, identity: str, request: bytes, repeat: int, limits: Sequence[int]) -> list[str]:
+    """Return the cache keys for a request with its own token limit and with each raised limit, in this order."""
+    hasher = hashlib.sha256()
+    for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
+        hasher.update(len(part).to_bytes(8, "big") + part)
+    keys = [hasher.hexdigest()]
+    for limit in limits:
+        raised, part = hasher.copy(), f"max_tokens={limit}".encode()
+        raised.update(len(part).to_bytes(8, "big") + part)
+        keys.append(raised.hexdigest())
+    return keys
+
+
 def key_of(model: str, identity: str, request: bytes, repeat: int, max_tokens: int | None = None) -> str:
     """Return the cache key for a request; `max_tokens` is the raised limit that replaced its own, if any."""
-    hasher = hashlib.sha256()
-    parts = [model.encode(), identity.encode(), request, str(repeat).encode()]
-    for part in parts if max_tokens is None else [*parts, f"max_tokens={max_tokens}".encode()]:
-        hasher.update(len(part).to_bytes(8, "big") + part)
-    return hasher.hexdigest()
+    return keys_of(model, identity, request, repeat, () if max_tokens is None else (max_tokens,))[-1]
 
 
 def is_whole(completion: Completion) -> bool:
@@ -74,19 +83,22 @@ class Cache:
         try:
             self._connections = self._reader, self._writer = open_cache(path), open_cache(path)
         except RagbedError as error:
-            tell(f"{error} The run continues without it.")
+            tell(f"{error} The run continues without the cache.")
 
-    def find(self, key: str) -> Completion | None:
-        """Return the cached response to a request, if there is one."""
-        entry = self._held.get(key)
-        if entry is None and self._reader is not None:
+    def find(self, *keys: str) -> tuple[Completion, str] | None:
+        """Return the cached response with the first of several keys that has one, and that key."""
+        entries = {key: self._held[key] for key in keys if key in self._held}
+        if not entries and self._reader is not None:
+            query = f"SELECT * FROM replies WHERE key IN ({','.join('?' * len(keys))})"  # noqa: S608 - placeholders only
             try:
-                row = self._reader.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
-                entry = row and _Entry(*row)
+                entries = {row[0]: _Entry(*row) for row in self._reader.execute(query, keys)}
             except sqlite3.Error as error:
                 self._reader = None
                 self._abandon(error)
-        return None if entry is None else self._decode(entry)
+        for key in keys:
+            if key in entries and (found := self._decode(entries[key])) is not None:
+                return found, key
+        return None
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a complete response."""
@@ -136,7 +148,7 @@ class Cache:
     def _abandon(self, error: BaseException) -> None:
         if self._writer is not None:
             problem = error if isinstance(error, RagbedError) else _unusable(self._path, error)
-            self._tell(f"{problem} The run continues without it.")
+            self._tell(f"{problem} The run continues without the cache.")
             self._writer = None
 
 
@@ -169,7 +181,10 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
-            raise RagbedError(f"the response cache {path} was written by a newer ragbed; upgrade, or use `no_cache`.")
+            raise RagbedError(
+                f"the response cache {path} was written by a newer version of ragbed; upgrade ragbed, or use "
+                "`no_cache`."
+            )
         if version < _VERSION:
             with closing(connection.cursor()) as cursor:
                 change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"

@@ -39,8 +39,8 @@ class CallLog:
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
             if len(self._served) > 1:
                 self._tell(
-                    f"Warning: the server of {self._model.name} now serves {served}, but served {self._served[-2]} "
-                    "before. The tables show the responses of each separately."
+                    f"Warning: the server for {self._model.name} now serves {served}, but previously served "
+                    f"{self._served[-2]}. The tables show their responses separately."
                 )
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         if sent is not self._sent and sent != self._sent:
@@ -53,5 +53,7 @@ class CallLog:
         negotiated: str = getattr(self._model, "negotiated", "")
         if negotiated != self._negotiated:
             self._negotiated = negotiated
-            self._tell(f"The server of {self._model.name} rejects some parameters. In all its requests, {negotiated}.")
+            self._tell(
+                f"The server for {self._model.name} rejects some parameters. In all requests to it, {negotiated}."
+            )
         return negotiated

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -16,15 +17,28 @@ import msgspec
 from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
-from ragbed.runs.cache import Cache, key_of
+from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
+from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made
-from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
+from ragbed.runs.store import (
+    ANSWERED,
+    FORGET_TURNS,
+    INTEND,
+    LOSE,
+    NOTE,
+    RECORD,
+    CallRequest,
+    RunStore,
+    StoredResult,
+    StoredTurn,
+)
 from ragbed.runs.time_left import TimeLeft
 from ragbed.runs.writer import Writer
 from ragbed.schema import Case, Completion
-from ragbed.testbeds.prompts.strategies import flow_of
+from ragbed.testbeds.prompts.strategies import Flow, flow_of
+from ragbed.testbeds.search.episode import Episode
 from ragbed.text import storable
 
 _MAX_WORKERS_LOST = 10  # maximum cluster workers that may die during one case before the case is considered the cause
@@ -95,6 +109,7 @@ class Session:
     repeats: int
     kept: Callable[[StoredResult, int], None] | None = None
     rule: StoppingRule | None = None
+    episodes: EpisodeFactory | None = None
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
 
 
@@ -122,6 +137,7 @@ class CallLoop:
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
         self._raised: tuple[int, ...] = getattr(self.model, "raised_limits", ())
+        self._turns = {} if self.session.episodes is None else self.session.store.turns(self.number)
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
     async def run(self) -> None:
@@ -160,15 +176,15 @@ class CallLoop:
         """Make calls in turn; rows are written in order, so a stored intent implies a stored prior result."""
         last: _PendingResult | None = None
         for request in pending:
-            flow = flow_of(request.case)
-            if flow is not None:
+            several = flow_of(request.case) or await self._start_episode(request.case)
+            if several is not None:
                 await self._settle(last)
                 last = None
             try:
-                if flow is None:
+                if several is None:
                     called = await self._call(request, request.case, last)
                 else:
-                    called = await make_calls(flow, request.case, self._calls_of(request))
+                    called = await self._call_several(request, several)
             except _NotAllowed:
                 break
             result = self._store(request, called)
@@ -181,6 +197,28 @@ class CallLoop:
                 break
         self._workers -= 1
         await self._settle(last)
+
+    async def _start_episode(self, case: Case) -> Episode | None:
+        return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
+
+    async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
+        """Make the calls of a prompting strategy or an episode."""
+        if not isinstance(several, Episode):
+            return await make_calls(several, request.case, self._calls_of(request))
+        stored = self._turns.pop((request.number, request.repeat), ())
+        earlier = [Called(turn.completion, turn.request, turn.cached) for turn in stored]
+        return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
+
+    async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:
+        """Store a turn, so that it is not sent again if the run is interrupted."""
+        stored = StoredTurn(called.completion, called.key, called.cached)
+        try:
+            line = msgspec.json.encode(stored)
+        except UnicodeEncodeError:
+            line = msgspec.json.encode(StoredTurn(_without_surrogates(called.completion), called.key, called.cached))
+        if not called.cached:  # a cached response has no intent
+            self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
+        await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
         """Return the function that makes a case's calls; once one call is billed, the budget allows the others.
@@ -213,7 +251,7 @@ class CallLoop:
                 if completion.outcome == "ok" and completion.finish == "length":
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
-        message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
+        message = f"{_MAX_WORKERS_LOST} workers exited while running this case; the last error: {last}"
         return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
 
     def _intent(self, request: CallRequest) -> tuple[object, ...]:
@@ -243,14 +281,9 @@ class CallLoop:
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
         """Return the cached response to a request, which may have used a raised token limit, and its key."""
-        first = key_of(self.model.name, self.identity, body, repeat)
-        if self._cache is not None:
-            for limit in (None, *self._raised):
-                key = first if limit is None else key_of(self.model.name, self.identity, body, repeat, limit)
-                found = self._cache.find(key)
-                if found is not None:
-                    return found, key
-        return None, first
+        keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
+        found = None if self._cache is None else self._cache.find(*keys)
+        return (None, keys[0]) if found is None else found
 
     def _account(self, key: str, completion: Completion, unpaid: Completion | None = None) -> Completion:
         """Cache a response, add its cost to the budget and return it in a form that can be stored.
@@ -278,6 +311,8 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
+        if self.session.episodes is not None and completion.outcome != "error":  # a retry continues after these turns
+            self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 
     async def _settle(self, last: _PendingResult | None) -> None:

@@ -11,10 +11,10 @@ from ragbed.schema import Completion
 # Maximum consecutive errors that would affect every other case too, e.g. because of a wrong key.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
-_RESUME = "The other cases are pending. Rerun the same command with the same output folder to resume."
+_RESUME = "The remaining cases are pending. Rerun the same command with the same output folder to resume."
 _REJECTED = (
-    "The server rejects every request, so the same command would fail again. Change the option that the message names, "
-    "e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The other cases are pending."
+    "The server rejects every request, so the same command would fail again. Change the option that the message "
+    "names, e.g. `temperature`, `max_tokens`, `thinking` or `extra_body`. The remaining cases are pending."
 )
 _FIXES = {
     **dict.fromkeys(("settings", "request"), _REJECTED),
@@ -59,7 +59,7 @@ class CircuitBreaker:
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
         max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
         if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:
-            how = f": {self._in_a_row} cases in a row ended in an error, the last"
+            how = f": {self._in_a_row} cases in a row ended in an error, most recently"
             fix = _FIXES.get(kind, f"{self._advice} {_RESUME}")
             raise CircuitOpen(
                 f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {fix}"

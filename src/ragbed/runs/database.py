@@ -95,7 +95,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
         version = _check_version(connection, path)
         if version == 0:
-            raise EmptyRun(f"{path.parent} has no run ({NAME} is empty).")
+            raise EmptyRun(f"{path.parent} contains no run ({NAME} is empty).")
         return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
 
 
@@ -173,8 +173,10 @@ class StepLimit:
 
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
-        return f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
-    problem = f"contains no run (no {NAME})" if folder.exists() else "does not exist"
+        return (
+            f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read aggregate files."
+        )
+    problem = f"contains no run ({NAME} is missing)" if folder.exists() else "does not exist"
     return f"{folder} {problem}. Choose the folder of a run (`ragbed run … --out RUN`)."
 
 
@@ -212,12 +214,14 @@ def naming(path: Path, done: str) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            raise DataError(path, "takes too long to read for its size: it is damaged or forged") from error
+            raise DataError(
+                path, "takes too long to read for its size; it may be corrupt or maliciously crafted"
+            ) from error
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        fix = " Free disk space and run the same command again." if is_full else ""
+        fix = " Free disk space and rerun the same command." if is_full else ""
         raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a damaged name
-        raise DataError(path, f"is damaged or not a run ({error}); restore it from a copy") from error
+        raise DataError(path, f"is damaged or not a run ({error}); restore it from a backup") from error
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
@@ -249,16 +253,18 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version, application, found) == (0, 0, frozenset()):
         return 0
     if application != _APPLICATION:
-        raise DataError(path, "is the database of another program")
+        raise DataError(path, "is a database of another program")
     if version < 0:
-        raise DataError(path, f"is damaged (schema {version}); restore it from a copy")
+        raise DataError(path, f"is damaged (schema {version}); restore it from a backup")
     if version > SCHEMA_VERSION:
-        raise RagbedError(f"{path} was written by a newer ragbed (schema {version}); upgrade ragbed.")
+        raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}); upgrade ragbed.")
     if version < 1:
-        raise DataError(path, f"has no schema of that version ({version}); restore it from a copy")
+        raise DataError(path, f"has an invalid schema version ({version}); restore it from a backup")
     if strange := found ^ _objects_of(version):
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
-        raise DataError(path, f"its {kind} {name!r} is not in the schema of a run; it is damaged or forged")
+        raise DataError(
+            path, f"its {kind} {name!r} is not part of a run's schema; the file may be corrupt or maliciously crafted"
+        )
     return int(version)
 
 

@@ -29,6 +29,7 @@ from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
 from ragbed.runs.engines.base import Engine
+from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
@@ -79,6 +80,7 @@ class Job:
     follower: Follower | None = None
     batch: bool = False  # whether to make the calls in provider batches
     rule: StoppingRule | None = None  # decides when to stop before all cases have a result
+    episodes: EpisodeFactory | None = None  # starts the episodes of the testbed `search`
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
@@ -135,8 +137,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
     with _remove_if_unplanned(job.folder), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost_commits(acknowledged, store.connection):
             job.tell(
-                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
-                "replaced by an older copy. Their calls are repeated."
+                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or the "
+                "file was replaced by an older copy. The lost calls are repeated."
             )
         _plan(store, job)
         if job.names:
@@ -178,14 +180,18 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
+    for number, (model, _) in store.models().items():
+        for (case, repeat), turns in store.turns(number).items():
+            if not store.has_result(number, case, repeat):
+                paid[model] = all(budget.pay(model, turn.completion) for turn in turns if not turn.cached)
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
-            f"calls of earlier sessions to {model} without a response, which may have been billed: {calls:,}; in the "
-            f"budget each counts {counted}."
+            f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "
+            f"budget, each counts as {counted}."
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
-        tell(f"the price of {', '.join(unpriced)} is unknown; earlier responses count 0 in the budget.")
+        tell(f"the price of {', '.join(unpriced)} is unknown; its earlier responses count as 0 in the budget.")
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
@@ -203,8 +209,8 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
     except (OSError, sqlite3.Error, RagbedError) as error:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
-        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
-        f"the command with out={folder}."
+        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, "
+        f"rerun the command with out={folder}."
     )
 
 
@@ -245,8 +251,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
         return partial(BatchLoop, tell=job.tell)
     if cases := sum(batch.count for batch in store.batches()) + len(store.follow_ups()):
         raise UsageError(
-            f"{job.folder} has batches in progress with {cases:,} cases, which would be paid twice. Set `batch` to "
-            "collect them."
+            f"{job.folder} has batches in progress with {cases:,} cases, which would be billed twice. Set `batch` "
+            "to collect their results."
         )
     return CallLoop
 
@@ -264,7 +270,7 @@ def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: 
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
     kept = None if job.follower is None else job.follower.take
-    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.tell)
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell)
 
 
 async def _close_models(models: Sequence[Model]) -> None:

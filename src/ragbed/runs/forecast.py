@@ -11,6 +11,7 @@ from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
+from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usages_made
 from ragbed.runs.prices import Price, cost_of, find_price
 from ragbed.schema import Case, Completion
@@ -35,7 +36,9 @@ class Forecast:
     truncated: int = 0  # number of probes whose responses were truncated
 
 
-async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False) -> Forecast:
+async def forecast(
+    model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
+) -> Forecast:
     """Call the model for a few cases from all parts of the plan and extrapolate from the lengths of all prompts.
 
     Args:
@@ -43,6 +46,7 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: 
         cases: The cases of the run.
         repeats: Responses per case.
         batch: Whether the run uses provider batches, which are priced differently.
+        episodes: Starts the episodes of the testbed `search`.
 
     Raises:
         RagbedError: The model responded to none of the cases.
@@ -50,13 +54,13 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int, *, batch: 
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
     try:
-        replies = await asyncio.gather(*(_complete(model, case) for case in probes))
+        replies = await asyncio.gather(*(_complete(model, case, episodes) for case in probes))
     finally:
         await model.close()
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.usage or reply.outcome == "ok"]
     if not pairs:
         reason = replies[0].error or replies[0].outcome
-        raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {reason}.")
+        raise RagbedError(f"{model.name} did not answer any of {len(probes)} probe cases: {reason}.")
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
     trials = len(cases) * repeats
     chars = sum(map(_chars, cases)) * repeats
@@ -115,10 +119,13 @@ def _error(values: Sequence[float]) -> float:
     return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 
-async def _complete(model: Model, case: Case) -> Completion:
+async def _complete(model: Model, case: Case, episodes: EpisodeFactory | None) -> Completion:
     async def call(step: Case) -> Called:
         return Called(await model.complete(step), "")
 
+    episode = None if episodes is None else await episodes.start(case, model)
+    if episode is not None:
+        return (await run_episode(episode, call)).completion
     flow = flow_of(case)
     return (await (call(case) if flow is None else make_calls(flow, case, call))).completion
 

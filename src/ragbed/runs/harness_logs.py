@@ -44,9 +44,9 @@ class _LogFiles(AnswerSource):
     def _find(self, name: str, prompt: str | None) -> Case:
         case = self.cases().get(name)
         if case is None:
-            raise Unmatched(f"{name} is not a case of these settings")
+            raise Unmatched(f"no case with these settings is named {name}")
         if case.feasible and prompt != (ours := prompt_hash(case.messages)):
-            raise Unmatched(f"{name} has another prompt ({prompt}) than the case ({ours})")
+            raise Unmatched(f"{name} has a different prompt ({prompt}) from the case ({ours})")
         return case
 
 
@@ -58,7 +58,7 @@ class LmEvalSamples(_LogFiles):
         sample = decode_entry(entry, _LmEvalSample)
         case = self._find(sample.doc.case, sample.doc.prompt)
         if len(sample.resps) != 1 or len(sample.resps[0]) != 1:
-            raise Unmatched(f"{case.case} has several responses; run the task with one per document")
+            raise Unmatched(f"{case.case} has several responses; run the task with one response per document")
         return Answer(case, completed(sample.resps[0][0], None, None))
 
 
@@ -102,7 +102,7 @@ def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[]
         DataError: A file is not a log.
     """
     if find_spec("inspect_ai") is None:
-        raise UsageError("logs of Inspect need the library inspect_ai: pip install 'ragbed[inspect]'.")
+        raise UsageError("Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.")
     by_model = defaultdict(list)
     for path in paths:
         by_model[model or _model_of(path)].append(path)
@@ -117,4 +117,4 @@ def _model_of(path: Path) -> str:
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
     except Exception as error:  # Inspect raises errors of any kind for files in other formats
-        raise DataError(path, f"is not a log of Inspect: {error}") from error
+        raise DataError(path, f"is not a valid Inspect log: {error}") from error

@@ -111,7 +111,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
 def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int], imported: Imported) -> None:
     (model,) = store.add_models([(source.model, source.identity)])
     answers = dict(_read_answers(source, imported))
-    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for it")
+    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for this case")
     for case in source.cases().values():
         if not case.feasible:
             continue
@@ -142,7 +142,7 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
                 answer = source.match(entry)
                 name = answer.case.case
                 if name in seen:
-                    raise Unmatched(f"{name} is answered on an earlier line")
+                    raise Unmatched(f"{name} was already answered on an earlier line")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:

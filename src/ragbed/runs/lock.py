@@ -63,14 +63,17 @@ def hold(folder: Path) -> Iterator[RunLock]:
         is_new = not path.exists()
         held = RunLock(path, lock_file(path))
     except LockHeld as error:
-        raise RagbedError(f"{folder} is being written by process {error.owner}; wait for it, or stop it.") from None
+        raise RagbedError(
+            f"{folder} is being written by process {error.owner}; wait until it has finished, or stop it."
+        ) from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be written: {explain_failed_write(error)}.") from error
     try:
         if is_new and is_open_elsewhere(folder / NAME):
             path.unlink(missing_ok=True)
             raise RagbedError(
-                f"{path} was deleted, and another process has {folder / NAME} open. Wait for that process or stop it."
+                f"{path} was deleted, and another process has {folder / NAME} open. Wait until that process "
+                "has finished, or stop it."
             )
         yield held
     finally:

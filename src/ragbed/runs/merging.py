@@ -37,7 +37,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
     with ExitStack() as stack:
         for part in parts:
             if (process := holder(part)) is not None:
-                raise RagbedError(f"{part} is being written by process {process}; wait for it.")
+                raise RagbedError(f"{part} is being written by process {process}; wait until it has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         settings = _common_settings(parts, [source.settings() for source in sources])
         stack.enter_context(hold(folder))
@@ -57,7 +57,7 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
             old, new = first.get(name), other.get(name)
             if old != new:
                 raise UsageError(
-                    f"{parts[0]} was created with {show_setting(name, old)}, but {part} with "
+                    f"{parts[0]} was created with {show_setting(name, old)}, but {part} was created with "
                     f"{show_setting(name, new)}; only runs with the same settings can be merged."
                 )
     check_shards([settings.get(SETTING) for settings in all_settings])
@@ -89,7 +89,9 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             merged.cases += 1
             yield case
         elif known[0][0] != msgspec.json.encode(case):
-            raise UsageError(f"{case.case} is another case in {source.path.parent}; its documents or prompt differ.")
+            raise UsageError(
+                f"{case.case} is a different case in {source.path.parent}: its documents or prompt differ."
+            )
 
 
 def _number(target: RunStore, case: str) -> int:
@@ -107,7 +109,7 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
         if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
             trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
             raise UsageError(
-                f"two runs have different responses of {trial}; merge runs with different cases or models."
+                f"two runs have different responses by {trial}; only merge runs with different cases or models."
             )
         if result.completion.outcome == "error":
             return

@@ -54,7 +54,7 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
             done,
             reply=answer,
             usage=sum_usage(steps),
-            latency_s=_sum_latency(steps),
+            latency_s=sum_latency(steps),
             attempts=attempts,
             steps=tuple(steps),
         )
@@ -77,7 +77,7 @@ def usages_made(completion: Completion) -> list[dict[str, int]]:
     return [call.usage or {} for call in calls]
 
 
-def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
+def sum_usage(steps: Iterable[Step | Completion]) -> dict[str, int] | None:
     """Return the total tokens of several calls, or None if none of them reports usage."""
     known = [step.usage for step in steps if step.usage is not None]
     total = Counter[str]()
@@ -86,6 +86,7 @@ def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
     return dict(total) if known else None
 
 
-def _sum_latency(steps: Iterable[Step]) -> float | None:
+def sum_latency(steps: Iterable[Step | Completion]) -> float | None:
+    """Return the total latency of several calls, or None if none of them reports it."""
     known = [step.latency_s for step in steps if step.latency_s is not None]
     return round(sum(known), 4) if known else None

@@ -98,8 +98,8 @@ def need_price(model: str) -> Price:
     price = find_price(model)
     if price is None:
         raise UsageError(
-            f"`budget`: the price of {model} is unknown. A budget needs a model of the price list "
-            "(pip install 'ragbed[prices]'), e.g. openai/gpt-4o-mini."
+            f"`budget`: the price of {model} is unknown. A budget requires a model on the price list (pip install "
+            "'ragbed[prices]'), e.g. openai/gpt-4o-mini."
         )
     return price
 

@@ -78,4 +78,4 @@ class Rows:
 
     def damaged(self, what: str) -> DataError:
         """Return the error for a row that differs from what was written."""
-        return DataError(self._path, f"{what} is damaged; restore the file from a copy")
+        return DataError(self._path, f"{what} is damaged; restore the file from a backup")

@@ -58,7 +58,7 @@ def open_scored(folder: Path) -> RunStore:
     store.connection.close()
     judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
-    raise UsageError(f"{folder} is the run of a judge. Choose the judged run{where}.")
+    raise UsageError(f"{folder} is a judge's run. Choose the judged run{where}.")
 
 
 def spread_results(

@@ -40,7 +40,7 @@ def parse_shard(text: str) -> Shard:
     """Parse a shard such as `2/8`."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise UsageError(f"shard={text!r} is not I/N with I from 1 to N, e.g. 2/8.")
+        raise UsageError(f"shard={text!r} does not have the form I/N with I from 1 to N, e.g. 2/8.")
     return Shard(int(found[1]), int(found[2]))
 
 
@@ -55,7 +55,10 @@ def check_shards(settings: Sequence[str | None]) -> None:
         return
     counts = sorted({shard.count for shard in shards})
     if len(counts) > 1:
-        raise UsageError(f"these are shards of different divisions: {', '.join(f'n = {count}' for count in counts)}.")
+        raise UsageError(
+            "these shards were created with different numbers of parts: "
+            f"{', '.join(f'n = {count}' for count in counts)}."
+        )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:
         raise UsageError(f"shard {', '.join(f'{index}/{counts[0]}' for index in missing)} is missing.")

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
@@ -33,10 +33,12 @@ from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.schema import Case, Completion
 
 __all__ = [
+    "ANSWERED",
     "BATCH",
     "COUNT_CASES",
     "FOLLOW_UP",
     "FORGET",
+    "FORGET_TURNS",
     "INTEND",
     "LOSE",
     "NOTE",
@@ -46,6 +48,7 @@ __all__ = [
     "RunStore",
     "StoredBatch",
     "StoredResult",
+    "StoredTurn",
     "open_store",
 ]
 
@@ -100,6 +103,11 @@ _AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELE
 _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
+TURN = "turn."  # prefix of the keys under which the turns of unfinished episodes are stored
+# Removes the intent of a call whose response is stored as a turn, and the turns of a finished episode.
+ANSWERED = """DELETE FROM intents WHERE rowid = (SELECT rowid FROM intents
+  WHERE model = ? AND item = ? AND repeat = ? ORDER BY rowid DESC LIMIT 1)"""
+FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 BATCH = "batch."  # prefix of the keys under which batches are stored
 FOLLOW_UP = "again."  # prefix of the keys of calls to send again, followed by model, case and repeat
 FORGET = "DELETE FROM meta WHERE key = ?"
@@ -138,6 +146,14 @@ class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
     learned: dict[str, dict[str, Any] | None] = {}
 
 
+class StoredTurn(msgspec.Struct, frozen=True):
+    """A turn of an unfinished episode: its response, the hash of its request, and whether it came from the cache."""
+
+    completion: Completion
+    request: str
+    cached: bool
+
+
 @dataclass(frozen=True)
 class CallKey:
     """The numbers of the model, the case (in plan order) and the repeat."""
@@ -145,6 +161,15 @@ class CallKey:
     model: int
     number: int
     repeat: int
+
+    def turn_key(self, turn: int) -> str:
+        """Return the key under which a turn is stored; keys are sorted by turn."""
+        return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
+
+    def turn_range(self) -> tuple[str, str]:
+        """Return the limits between which all turn keys of the call lie."""
+        prefix = f"{TURN}{self.model}.{self.number}.{self.repeat}."
+        return prefix, f"{prefix}~"
 
 
 @dataclass(frozen=True)
@@ -215,7 +240,7 @@ class RunStore:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases have the name {twice}; give the datasets different names.") from None
+                raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
             if len(self._fresh) < _MAX_FRESH:
                 last = self.last_case()
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
@@ -261,7 +286,7 @@ class RunStore:
             DataError: The file contains something other than a number.
         """
         value = self._meta("session").get("", "0")
-        return self._parse(value, f"the number of the session, {value[:20]!r},")
+        return self._parse(value, f"the session number {value[:20]!r}")
 
     def _parse(self, number: str, what: str) -> int:
         if not (number.isdecimal() and len(number) <= _MAX_DIGITS):
@@ -279,8 +304,8 @@ class RunStore:
         for name, identity in models:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
-                now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another `out`.")
+                now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
             # If the identity was unknown in the first session and is now reported, accept it.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
@@ -366,6 +391,25 @@ class RunStore:
                 found[number, repeat] = msgspec.json.decode(text, type=FollowUp)
             except (msgspec.MsgspecError, ValueError):
                 raise self.damaged(f"call {key[:20]}") from None
+        return found
+
+    def turns(self, model: int) -> dict[tuple[int, int], list[StoredTurn]]:
+        """Return the turns of a model's unfinished episodes, by case number and repeat.
+
+        Raises:
+            DataError: A turn is damaged.
+        """
+        found: dict[tuple[int, int], list[StoredTurn]] = {}
+        for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
+            try:
+                number, repeat, turn = map(int, key.split("."))
+                stored = msgspec.json.decode(text, type=StoredTurn)
+            except (ValueError, *MALFORMED_JSON):
+                raise self.damaged(f"turn {key[:40]}") from None
+            turns = found.setdefault((number, repeat), [])
+            if turn != len(turns):
+                raise self.damaged(f"turn {key[:40]}")
+            turns.append(stored)
         return found
 
     def models(self) -> dict[int, tuple[str, str]]:
@@ -485,6 +529,11 @@ class RunStore:
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
         return bool(list(self.read(query, (model, number, repeat))))
 
+    def has_result(self, model: int, number: int, repeat: int) -> bool:
+        """Return whether a call has a result, which may be an error."""
+        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ?"
+        return bool(list(self.read(query, (model, number, repeat))))
+
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
@@ -596,7 +645,9 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
 def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
     return DataError(
         path,
-        f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
-        "Rerun the command that created the run to repeat the lost calls; to read the run as it is, "
-        "delete the file `acknowledged` beside it",
+        (
+            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. To "
+            "repeat the lost calls, rerun the command that created the run; to read the run as it is, delete the "
+            "file `acknowledged` beside it"
+        ),
     )

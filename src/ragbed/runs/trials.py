@@ -16,7 +16,11 @@ _BILLING = ("cached", "written", "written_1h", "cost", "batch")
 # Encoders for `canonical` and other output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
 # Lines in case files omit the same defaults.
-_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin", "rgb_answer"))}
+_OMITTED_DEFAULTS = {
+    "rotation": 0,
+    "tools": False,
+    **dict.fromkeys(("event", "reason", "corpus", "relevant", "dial", "twin", "rgb_answer")),
+}
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
@@ -74,6 +78,9 @@ def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
+    for name in ("calls", "searches", "protocol"):  # only of episodes
+        if getattr(step, name):
+            fields[name] = getattr(step, name)
     if canonical:
         return fields | {"usage": without_billing(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}

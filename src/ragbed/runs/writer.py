@@ -158,7 +158,8 @@ class Writer:
             self._broken = problem
             return
         self._broken = self._broken or WriteFailed(
-            f"{self._path} cannot be written: {problem}. No more requests are sent; fix that and rerun to resume."
+            f"{self._path} cannot be written: {problem}. No more requests are sent; fix the problem and rerun "
+            "the command to resume."
         )
         with suppress(sqlite3.Error):  # otherwise, the next process that opens the file rolls back
             self._connection.rollback()

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import log2
 
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.scoring.value import Value
 
+RANK_SCORES = ("ndcg", "reciprocal_rank", "recall_at_k", "precision_at_k")
 _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
     """Return the values by name, or nothing for a case with given documents."""
-    if case.corpus is None or completion.outcome not in ("ok", "truncated"):
+    if case.corpus is None or case.testbed == "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
     if completion.retrieved is not None:
         values["retrieval_recall"] = _recall(case, completion.retrieved[: case.k])
-        values |= _shares("retrieved", completion.retrieved)
+        values |= _shares("retrieved", completion.retrieved) | _rank_scores(case, completion.retrieved)
     if completion.citations:
         values["cited_supports"] = _shares("cited", completion.citations)["cited_supports"]
     return values
@@ -33,6 +35,25 @@ def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
     if len(case.answer) == 1 or None in parts:
         return float(bool(parts))
     return len(parts) / len(case.answer)
+
+
+def _rank_scores(case: Case, passages: Sequence[Retrieved]) -> dict[str, Value]:
+    """Return nDCG, the reciprocal rank, recall and precision of the first k passages, or nothing if none is relevant.
+
+    A passage is relevant if it supports the answer; if it is listed twice, only the first one counts.
+    """
+    if not case.relevant:
+        return {}
+    supporting = [passage.id if passage.stance == "supports" else None for passage in passages]
+    hits = [name is not None and name not in supporting[:rank] for rank, name in enumerate(supporting)][: case.k]
+    relevant = max(case.relevant, sum(hits))  # passages of other items can support the answer, too
+    gains = [1 / log2(rank + 2) for rank in range(case.k)]
+    return {
+        "ndcg": sum(gain for gain, hit in zip(gains, hits, strict=False) if hit) / sum(gains[:relevant]),
+        "reciprocal_rank": 1 / (hits.index(True) + 1) if True in hits else 0.0,
+        "recall_at_k": sum(hits) / relevant,
+        "precision_at_k": sum(hits) / case.k,
+    }
 
 
 def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:

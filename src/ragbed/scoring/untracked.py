@@ -1,4 +1,4 @@
-"""Scores that belong to no track: those of retrieved passages, citations and conflicting documents."""
+"""Scores that belong to no track: those of retrieved passages, citations, conflicts, confidence and searches."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping
 
 from ragbed.schema import Case, Completion
 from ragbed.scoring.citations import score_citations
+from ragbed.scoring.confidence import score_confidence
 from ragbed.scoring.conflict import score_conflict
 from ragbed.scoring.retrieval import score_retrieval
+from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
 
 
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
     """Return the values by name, for a response with the given scores on the tracks."""
-    citations = score_citations(case, completion, refused=tracked.get("refused") is True)
-    return score_retrieval(case, completion) | citations | score_conflict(case)
+    refused = tracked.get("refused") is True
+    values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
+    return values | score_retrieval(case, completion) | score_conflict(case) | score_search(case, completion, tracked)

@@ -61,7 +61,9 @@ def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
         item = _write_item(spec, key, fact, strength)
         if is_valid(item):
             return item
-    raise AssertionError(f"no valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}")
+    raise AssertionError(
+        f"could not generate a valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}"
+    )
 
 
 def _write_item(spec: SynthSpec, key: Key, fact: Fact, strength: int) -> Item:

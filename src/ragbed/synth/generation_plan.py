@@ -99,5 +99,5 @@ class GenerationPlan:
             return
         old = read_manifest(folder)
         if old is None or old.recipes != self.specs or {name: file.items for name, file in old.files.items()} != wanted:
-            problem = "is not a complete synthetic dataset" if old is None else "was generated with other options"
-            raise UsageError(f"{folder / existing[0]} already exists and {problem}; use another -o, or remove it.")
+            problem = "is not a complete synthetic dataset" if old is None else "was generated with different options"
+            raise UsageError(f"{folder / existing[0]} already exists and {problem}; use another -o, or delete it.")

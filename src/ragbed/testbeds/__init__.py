@@ -20,6 +20,7 @@ from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.integration import INTEGRATION, PARTS
 from ragbed.testbeds.noise import NOISE, REJECTION
+from ragbed.testbeds.search.testbed import SEARCH
 from ragbed.testbeds.settings import Settings
 
 
@@ -57,12 +58,18 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "parts": PARTS,
     "own-retrieval": OWN_RETRIEVAL,
     "own-rejection": OWN_REJECTION,
+    "search": SEARCH,
 }
 DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
 
 
-def headline_score(testbed: str) -> ScoreName:
-    """Return the score whose rate is a testbed's headline metric; `correct` for a plug-in's testbed."""
+def headline_score(testbed: str, arm: str = "") -> ScoreName:
+    """Return the score whose rate is a testbed's headline metric; `correct` for a plug-in's testbed.
+
+    The condition `withheld` of `search` is the only one whose headline metric differs from that of its testbed.
+    """
+    if (testbed, arm) == ("search", "withheld"):
+        return "refused"
     return TESTBEDS[testbed].headline if testbed in TESTBEDS else "correct"
 
 
@@ -79,7 +86,7 @@ def right_score(case: Case) -> ScoreName:
     """
     if case.testbed not in TESTBEDS and case.expect == "refuse":
         return "refused"
-    return headline_score(case.testbed)
+    return headline_score(case.testbed, case.arm)
 
 
 def find_testbed(name: str) -> Testbed:
@@ -90,5 +97,7 @@ def find_testbed(name: str) -> Testbed:
     """
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:
-        raise PluginFailed(f"testbed {name!r} calls itself {testbed.name!r}; its package must use one name.")
+        raise PluginFailed(
+            f"testbed {name!r} is named {testbed.name!r} in its own code; its package must use one name."
+        )
     return testbed

@@ -67,7 +67,7 @@ class Ability:
     @property
     def accepted_noise(self) -> str:
         """The noise ratios that the testbed accepts, in words."""
-        return "the ratio 1 only" if self.expect == "refuse" else "ratios below 1"
+        return "only the ratio 1" if self.expect == "refuse" else "ratios below 1"
 
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
         """Return all conditions."""

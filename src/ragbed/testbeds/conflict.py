@@ -32,7 +32,7 @@ class Conflict(Ability):
     @property
     def accepted_noise(self) -> str:
         """The noise ratios that the testbed accepts, in words."""
-        return "the ratio 0 only"
+        return "only the ratio 0"
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
         """Return the conditions with only false and only true documents, and the requested mixes."""

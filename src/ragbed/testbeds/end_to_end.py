@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from ragbed.data import Dataset, kind_of
-from ragbed.data.corpus import Corpus, Edition
+from ragbed.data.corpus import Corpus, Edition, passage_id
 from ragbed.schema import Case, Expectation, Message, ScoreName
 from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.settings import Settings
@@ -32,9 +34,11 @@ class EndToEnd:
         for item in selected_items(dataset, settings):
             if self.expect == "answer" or kind_of(item) == "base":
                 messages = (Message(role="user", content=item.question),)
-                yield case_without_documents(
+                case = case_without_documents(
                     dataset, item, settings, self.name, messages, expect=self.expect, k=settings.num_docs, corpus=corpus
                 )
+                supporting = {passage_id(one.text) for one in item.passages if one.stance == "supports"}
+                yield structs.replace(case, relevant=len(supporting) if self.expect == "answer" else 0)
 
 
 def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:

@@ -73,13 +73,13 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
     for case in cases:
         if not case.feasible:
             reasons[case.reason or ""] += 1
-        elif case.noise is not None:
+        elif case.noise is not None or case.corpus is not None:
             feasible += 1
         yield case
     if reasons and not feasible:
         reason, count = reasons.most_common(1)[0]
         raise UsageError(
-            f"No case can be constructed. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose "
-            "other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
+            f"No case can be built. Reason for {count:,} of {reasons.total():,} cases: {reason}. Choose other "
+            "values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; `ragbed cases` "
             "counts the feasible cases."
         )

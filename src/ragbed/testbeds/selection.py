@@ -33,7 +33,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     if names and unused:
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add related to `distractors`."
+                f"testbeds={unused[0].name}: distractors=fixed applies only to noise; add 'related' to `distractors`."
             )
         raise UsageError(f"testbeds={unused[0].name}: {_allowed_noise(unused)}. Change `noise` or `testbeds`.")
     return [testbed for testbed in chosen if testbed not in unused]
@@ -97,8 +97,8 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in conditions)
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
-        f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(replaced)}. Choose others with `num_docs` and `noise`."
+        f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
+        f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."
     )
 
 

@@ -14,6 +14,7 @@ from ragbed.errors import UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.testbeds.search.settings import SearchSettings
 
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
@@ -80,6 +81,7 @@ class Settings:
     limit: int | Fraction | None = None  # the first N items of a dataset, or that fraction of them
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
+    search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the testbed `search`
     replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property

@@ -32,7 +32,7 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _EXTRA_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-_OPEN_PRINTED_URL = "Open the URL that was printed when the server was started.\n"
+_OPEN_PRINTED_URL = "Open the URL that was printed when the server started.\n"
 
 
 class Guard:
@@ -72,7 +72,7 @@ class Guard:
     def _refuse(self, request: Request) -> Response | None:
         """Return the rejection response for a request, or None if it is allowed."""
         if request.headers.getlist("host")[:2] not in [[host] for host in self._hosts]:
-            return PlainTextResponse("This server only answers requests to its own host name.\n", 421)
+            return PlainTextResponse("This server only accepts requests to its own host name.\n", 421)
         if request.method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Only GET and POST are allowed.\n", 405)
         if request.method == "POST" and (refusal := self._refuse_post(request)):
@@ -81,7 +81,7 @@ class Guard:
 
     def _refuse_api(self, request: Request) -> Response | None:
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return PlainTextResponse("Only pages of this server may read this.\n", 403)
+            return PlainTextResponse("Only pages from this server may read this resource.\n", 403)
         if request.url.path != ENTER and not self._has_cookie(request):
             return PlainTextResponse(_OPEN_PRINTED_URL, 403)
         return None
@@ -89,14 +89,16 @@ class Guard:
     def _refuse_post(self, request: Request) -> Response | None:
         host = request.headers["host"]
         if request.headers.get("origin", f"http://{host}") != f"http://{host}":
-            return PlainTextResponse("Only pages of this server may change anything.\n", 403)
+            return PlainTextResponse("Only pages from this server may change data.\n", 403)
         if request.headers.get("content-type") != "application/json":
             return PlainTextResponse("The content type must be application/json.\n", 415)
         length = request.headers.get("content-length", "")
         if not length.isdecimal() or int(length) > LONGEST_BODY:
-            return PlainTextResponse(f"Content-Length must be given, and at most {LONGEST_BODY} bytes.\n", 413)
+            return PlainTextResponse(
+                f"The Content-Length header is required and must be at most {LONGEST_BODY} bytes.\n", 413
+            )
         if request.url.path != ENTER and not _is_same(request.headers.get("x-ragbed-write", ""), self._write):
-            return PlainTextResponse("The write token is missing or wrong.\n", 403)
+            return PlainTextResponse("The write token is missing or invalid.\n", 403)
         return None
 
     async def _enter(self, request: Request) -> Response:
@@ -104,7 +106,7 @@ class Guard:
         if request.method == "POST":
             given = (await request.body()).decode("utf-8", "replace").strip('"')
             if not _is_same(given, self._token):
-                return PlainTextResponse("The token is wrong.\n", 403)
+                return PlainTextResponse("The token is invalid.\n", 403)
         elif not self._has_cookie(request):
             return PlainTextResponse(_OPEN_PRINTED_URL, 403)
         response = JSONResponse({"write": self._write})

@@ -40,7 +40,7 @@ def need_serve() -> None:
     """Raise an error with the install command if a library from the `serve` extra is missing."""
     for module in ("starlette", "uvicorn"):
         if find_spec(module) is None:
-            raise UsageError(f"pages in the browser need the library {module}: pip install 'ragbed[serve]'.")
+            raise UsageError(f"browser pages require {module}: pip install 'ragbed[serve]'.")
 
 
 def open_port(port: int | None = None) -> LocalAddress:
@@ -49,7 +49,9 @@ def open_port(port: int | None = None) -> LocalAddress:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:
         if port is not None:
-            raise UsageError(f"port {port} cannot be used ({error.strerror}); choose another with `port`.") from None
+            raise UsageError(
+                f"port {port} cannot be used ({error.strerror}); choose another one with `port`."
+            ) from None
         return _listen(0)
 
 

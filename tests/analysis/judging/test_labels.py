@@ -25,7 +25,7 @@ def test_the_majority_of_raters_decides() -> None:
 def test_a_tie_is_left_out_and_counted() -> None:
     labels = settle_labels([_label(True), _label(False, "bob")])
     assert labels.agreed == {}
-    assert labels.left_out == {"on which raters disagree": 1}
+    assert labels.left_out == {"because the raters disagree": 1}
 
 
 def test_a_rater_counts_once() -> None:
@@ -43,14 +43,14 @@ def test_empty_labels_and_unknown_responses_are_counted() -> None:
     labels = settle_labels([_label(None), _label(True, case="elsewhere")])
     labels.keep({UNIT})
     assert labels.agreed == {}
-    assert labels.left_out == {"not filled in": 1, "of a response that is not in the run": 1}
+    assert labels.left_out == {"not filled in": 1, "for a response that is not in the run": 1}
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"criterion": "flag"}', "not a label: Object missing required field `model`"),
-        ("poetry", "not a label: JSON is malformed"),
+        ('{"criterion": "flag"}', "is not a valid label: Object missing required field `model`"),
+        ("poetry", "is not a valid label: JSON is malformed"),
         ('{"criterion": "flag", "model": "m", "case": "a", "label": "yes"}', "Expected `bool | null`"),
         ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability must be above 0"),
     ],

@@ -78,7 +78,7 @@ def test_equal_responses_share_a_request_and_changed_ones_do_not() -> None:
 def test_a_reply_too_long_to_judge_is_never_sent() -> None:
     case = judge_case(CRITERIA["flag"], _stored("x" * (LONGEST + 1)))
     assert (case.feasible, case.messages) == (False, ())
-    assert (case.reason or "").endswith(f"characters, more than {LONGEST:,}")
+    assert (case.reason or "").endswith(f"characters, but the maximum is {LONGEST:,}")
 
 
 def test_the_hash_of_a_prompt_is_that_of_its_criterion() -> None:

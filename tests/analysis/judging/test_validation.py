@@ -79,18 +79,18 @@ def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> No
     english, chinese = validate_judge("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
     assert math.isclose(english.agreement.agreed.value, 18 / 19)
-    assert (chinese.agreement.kappa.value, chinese.distrust) == (1.0, "20 of at least 150 labels")
+    assert (chinese.agreement.kappa.value, chinese.distrust) == (1.0, "only 20 labels, but at least 150 are required")
 
 
 @pytest.mark.parametrize(
     ("n", "wrong", "yes", "reason"),
     [
-        (2, 0, 1, "2 of at least 150 labels"),
-        (149, 0, 70, "149 of at least 150 labels"),
+        (2, 0, 1, "only 2 labels, but at least 150 are required"),
+        (149, 0, 70, "only 149 labels, but at least 150 are required"),
         (150, 0, 75, None),
         (400, 8, 200, None),
-        (200, 12, 100, r"the lower bound of kappa is 0\.\d\d, not 0.8"),  # kappa itself is 0.88
-        (200, 0, 200, "kappa is undefined, because all labels are equal"),
+        (200, 12, 100, r"the lower bound of kappa is 0\.\d\d, below 0.8"),  # kappa itself is 0.88
+        (200, 0, 200, "kappa is undefined because all labels are equal"),
     ],
 )
 def test_a_judge_is_trusted_by_the_lower_bound_of_kappa_and_enough_labels(

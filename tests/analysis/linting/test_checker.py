@@ -59,7 +59,7 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
-        ('{"id": 1}'.encode("utf-16"), "is UTF-16"),
+        ('{"id": 1}'.encode("utf-16"), "is encoded as UTF-16"),
         (
             b'{"id": 1, "text": "?"}',
             "has an unknown format: a record needs the field 'question' (native) or 'query' (rgb); its fields are: id",
@@ -112,7 +112,7 @@ def test_documents_of_other_questions_are_matched(tmp_path: Path) -> None:
     )
     findings, check = check_file(path, "accidental-match")
     messages = [finding.message for finding in findings if finding.rule != "record"]
-    assert messages == ["the scores in 2 of 4 documents of other questions (50.0%)"]
+    assert messages == ["the matches 2 of 4 documents from other questions (50.0%)"]
     statistics = check.statistics()
     assert statistics is not None
     assert statistics["accidental_match"] == {

@@ -154,7 +154,7 @@ def test_the_testbed_always_has_only_true_and_only_false_documents() -> None:
 
 def test_noise_is_refused_and_closed_book_runs_as_well() -> None:
     spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_fact", testbeds="conflict", limit=1)
-    with pytest.raises(UsageError, match="conflict accepts the ratio 0 only"):
+    with pytest.raises(UsageError, match="conflict accepts only the ratio 0"):
         ragbed.plan_run(replace(spec, noise=0.2))
     names = {case.testbed for case in ragbed.plan_run(spec).cases()}
     assert names == {"conflict", "closed-book"}

@@ -43,5 +43,5 @@ def test_the_tail_is_the_sum_of_its_probabilities(hits: int, n: int, share: floa
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (3, 2), (-1, 2)])
 def test_invalid_counts_raise_an_error(hits: int, n: int) -> None:
-    with pytest.raises(ValueError, match="is not a rate"):
+    with pytest.raises(ValueError, match="is not a valid rate"):
         upper_bound(hits, n)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from ragbed.analysis.statistics import paired
 from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.paired import (
     cochran_q,
@@ -38,7 +40,7 @@ def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: i
 
 def test_odds_are_infinite_without_losses_and_undefined_without_flips() -> None:
     assert flip_odds(6, 0)[0] == math.inf
-    with pytest.raises(ValueError, match="is not a rate"):
+    with pytest.raises(ValueError, match="is not a valid rate"):
         flip_odds(0, 0)
 
 
@@ -75,10 +77,53 @@ def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
     assert sign_flips(differences) == pytest.approx(reference.pvalue)
 
 
-def test_sign_flips_of_many_sizes_are_drawn_and_agree_with_the_normal_approximation() -> None:
-    differences = np.random.default_rng(2).normal(0.12, 1, size=400)
+def test_sign_flips_of_many_arbitrary_differences_agree_with_the_normal_approximation() -> None:
+    differences = np.random.default_rng(5).normal(0.05, 0.4, 300)
     assert sign_flips(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
-    assert sign_flips(differences, seed=3) == sign_flips(differences, seed=3)
+
+
+def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
+    """With 1,500 pairs of models, Holm multiplies the p value by 1,500, and it must still be significant."""
+    rng = np.random.default_rng(1)
+    shares = rng.binomial(6, 0.75, 400) / 6 - rng.binomial(5, 0.6, 400) / 5
+    for differences in (shares, rng.normal(0.15, 0.4, 400)):
+        assert 0 < sign_flips(differences) < 1e-6
+    assert sign_flips([0.1 + 0.001 * number for number in range(100)]) == pytest.approx(2.0**-99)
+
+
+def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
+    whole = np.array([3, 3, -3, 2, 2, 2, 2, -1, 1, 5, 5, -5, 4])
+    sums = np.array(list(product((-1, 1), repeat=len(whole)))) @ whole
+    expected = np.mean(np.abs(sums) >= abs(whole.sum()))
+    sizes, flips = np.unique(np.abs(whole), return_counts=True)
+    assert paired._lattice_flips(sizes, flips, int(whole.sum())) == pytest.approx(expected, rel=1e-12)
+    assert sign_flips(whole / 6) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("denominator", [1, 5, 60])
+@pytest.mark.parametrize("rise", [0.0, 0.2, 0.9])
+def test_the_saddlepoint_approximation_agrees_with_exact_flips(denominator: int, rise: float) -> None:
+    rng = np.random.default_rng(denominator)
+    whole = rng.integers(-denominator, denominator + 1, 300)
+    whole = np.where(rng.random(300) < rise, np.abs(whole), whole)
+    sizes, flips = np.unique(np.abs(whole[whole != 0]), return_counts=True)
+    observed = abs(int(whole.sum()))
+    exact = paired._lattice_flips(sizes, flips, observed)
+    close = paired._saddlepoint_flips(sizes / denominator, flips, observed / denominator, 1 / denominator)
+    assert close == pytest.approx(exact, rel=0.005)
+    assert (1e-60 < exact < 1e-20) == (rise == 0.9)
+
+
+def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
+    """A few odd differences among many verdicts would mislead an approximation for continuous sums."""
+    differences = [1.0] * 900 + [-1.0] * 700 + [1 / 7, -2 / 7, 3 / 11, 5 / 13]
+    expected = sum(
+        probability * stats.binom.sf(np.ceil((1600 + 200 + sum(differences[1600:]) - one) / 2 - 1e-9) - 1, 1600, 0.5)
+        for one, probability in (
+            (float(np.dot(signs, np.abs(differences[1600:]))), 1 / 16) for signs in product((-1, 1), repeat=4)
+        )
+    )
+    assert sign_flips(differences) == pytest.approx(2 * expected, rel=1e-9)
 
 
 def test_a_difference_is_that_of_bonett_and_price() -> None:
@@ -98,7 +143,7 @@ def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
 
 @pytest.mark.parametrize("test", [paired_difference, lambda moved: decline_test(moved, 0.03)])
 def test_sides_without_a_common_question_have_no_difference(test: Callable[[list[float]], object]) -> None:
-    with pytest.raises(ValueError, match="at least one question that both sides have"):
+    with pytest.raises(ValueError, match="at least one question that both sides include"):
         test([])
 
 

@@ -35,10 +35,10 @@ def test_unpaired_sizes_and_power_match_simulations(base: float, drop: float, n:
 
 @pytest.mark.parametrize(("drop", "discordance"), [(0, 0.1), (0.2, 0.1), (0.2, 1.1)])
 def test_impossible_designs_are_refused(drop: float, discordance: float) -> None:
-    with pytest.raises(ValueError, match="needs a discordance"):
+    with pytest.raises(ValueError, match="requires a discordance"):
         paired_size(drop, discordance)
 
 
 def test_a_drop_below_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="leaves no rate"):
+    with pytest.raises(ValueError, match="gives a rate outside 0 to 1"):
         unpaired_size(0.1, 0.2)

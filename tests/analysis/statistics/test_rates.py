@@ -99,7 +99,7 @@ def test_very_few_clusters_have_a_wide_interval_inside_the_range(hits: list[int]
 
 
 def test_weights_of_zero_are_not_a_rate() -> None:
-    with pytest.raises(ValueError, match="is not a rate"):
+    with pytest.raises(ValueError, match="is not a valid rate"):
         clustered_wilson([0.0, 0.0], [0.0, 0.0])
 
 

@@ -35,8 +35,10 @@ def test_accuracy_is_measured_before_and_after_a_cut_off(tmp_path: Path) -> None
     found = figures(tmp_path, says("m/a", [0, 1, 4]), {"m/a": "2024-06-01"})
     before, after = found["accuracy up to 2024-06-01, closed book"], found["accuracy after 2024-06-01, closed book"]
     assert (before.hits, before.n, after.hits, after.n) == (2, 2, 0, 2)
-    assert before.note == "before against after: p = 0.33; 1 without a date left out"
-    assert found["accuracy after 2024-06-01, with documents"].note == "no run has responses of m/a with documents"
+    assert before.note == "before vs after: p = 0.33; items without a date excluded: 1"
+    assert (
+        found["accuracy after 2024-06-01, with documents"].note == "no run contains responses from m/a with documents"
+    )
     assert found["accuracy after 2024-06-01, with documents"].value is None
 
 
@@ -89,15 +91,15 @@ def test_runs_of_other_data_are_named(tmp_path: Path) -> None:
     data = as_dataset(tmp_path, base_item(0))
     others = [Answered(name, "0", "m/a", "with documents", is_right=True) for name in ("zh_int", "en_fact")]
     quality = measure_quality([data], more={"models": ModelMeasures(others, {"m/a": "2024-06-01"})})
-    assert figures(tmp_path, [], {})["discrimination"].note == "needs runs of two models"
+    assert figures(tmp_path, [], {})["discrimination"].note == "requires runs of two models"
     assert {one.note for one in quality.families["models"]} == {
-        "no run is of this data; the runs are of en_fact, zh_int"
+        "no run uses this dataset; the runs use en_fact, zh_int"
     }
 
 
 def test_discrimination_needs_two_models(tmp_path: Path) -> None:
     parted = figures(tmp_path, says("m/a", [0], "with documents"), {})["discrimination"]
-    assert (parted.value, parted.note) == (None, "needs runs of two models")
+    assert (parted.value, parted.note) == (None, "requires runs of two models")
 
 
 def test_evidence_in_a_corpus_is_counted(tmp_path: Path) -> None:

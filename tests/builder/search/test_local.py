@@ -169,7 +169,7 @@ def test_what_is_added_while_an_engine_is_open_is_found(tmp_path: Path) -> None:
 
 
 def test_an_index_without_vectors_is_not_searched_with_an_encoder(path: Path) -> None:
-    with pytest.raises(UsageError, match="was made without an encoder"):
+    with pytest.raises(UsageError, match="was created without an encoder"):
         urls(path, "footbridge", encode=letters)
 
 
@@ -186,7 +186,7 @@ def test_a_batch_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
 
 
 def test_without_an_index_there_is_nothing_to_search(tmp_path: Path) -> None:
-    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="needs an index of documents"):
+    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="requires an index of documents"):
         open_engine("local", SearchContext(keep, date(2026, 11, 15)))
 
 

@@ -42,7 +42,7 @@ def test_a_query_that_nobody_recorded_is_noted_once(tmp_path: Path) -> None:
     engine = replay(tmp_path, hit(1, "http://a.test/"))
     missing = Query(text="桥", lang="zh")
     for _ in range(2):
-        with pytest.raises(SearchFailed, match="the query was not recorded"):
+        with pytest.raises(SearchFailed, match="there are no recorded results for this query"):
             asyncio.run(engine.search(missing))
     noted = (tmp_path / "hits.jsonl.missing").read_bytes().splitlines()
     assert [msgspec.json.decode(line, type=Query) for line in noted] == [missing]
@@ -51,7 +51,7 @@ def test_a_query_that_nobody_recorded_is_noted_once(tmp_path: Path) -> None:
 def test_a_line_that_is_no_hit_is_named(tmp_path: Path) -> None:
     path = tmp_path / "hits.jsonl"
     path.write_text('{"question": 1}')
-    with pytest.raises(DataError, match=r"hits\.jsonl:1: expected a hit"):
+    with pytest.raises(DataError, match=r"hits\.jsonl:1: expected a search hit"):
         open_recorded(tmp_path, path)
-    with pytest.raises(UsageError, match="needs a file of recorded hits"):
+    with pytest.raises(UsageError, match="requires a file of recorded hits"):
         open_recorded(tmp_path, None)

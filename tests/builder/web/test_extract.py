@@ -227,7 +227,7 @@ def test_a_document_with_which_every_child_ends_is_named() -> None:
             return await reading
 
     found = asyncio.run(run())
-    assert (found.outcome, found.reason) == ("crashed", "it crashed the reader (exit code -9)")
+    assert (found.outcome, found.reason) == ("crashed", "the document crashed the reader (exit code -9)")
 
 
 def test_a_child_is_told_nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

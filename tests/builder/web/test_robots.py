@@ -29,14 +29,14 @@ ALLOWED = {
 }
 
 FORBIDDEN = {
-    "all": ([rules("User-agent: *\nDisallow: /\n")], "disallows it"),
-    "us": ([rules("User-agent: ragbed\nDisallow: /news/\n")], "disallows it"),
-    "by a pattern": ([rules("User-agent: *\nDisallow: /*day$\n")], "disallows it"),
-    "rules moved": ([redirect("/moved"), rules("User-agent: *\nDisallow: /\n")], "disallows it"),
-    "the server fails": ([status(503)], "cannot be read: the server answered 503"),
-    "too many questions": ([status(429)], "cannot be read: the server answered 429"),
-    "cut": ([reset_after(0)], "cannot be read: the connection was cut"),
-    "a pause of an hour": ([rules("User-agent: *\nCrawl-delay: 3600\n")], "demands 3600 s between two pages"),
+    "all": ([rules("User-agent: *\nDisallow: /\n")], "disallows this URL"),
+    "us": ([rules("User-agent: ragbed\nDisallow: /news/\n")], "disallows this URL"),
+    "by a pattern": ([rules("User-agent: *\nDisallow: /*day$\n")], "disallows this URL"),
+    "rules moved": ([redirect("/moved"), rules("User-agent: *\nDisallow: /\n")], "disallows this URL"),
+    "the server fails": ([status(503)], "cannot be read: the server returned HTTP 503"),
+    "too many questions": ([status(429)], "cannot be read: the server returned HTTP 429"),
+    "cut": ([reset_after(0)], "cannot be read: the connection was interrupted"),
+    "a pause of an hour": ([rules("User-agent: *\nCrawl-delay: 3600\n")], "requires 3600 s between two requests"),
 }
 
 

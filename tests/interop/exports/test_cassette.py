@@ -35,7 +35,7 @@ def cassette(tmp_path: Path) -> Path:
     path = tmp_path / "run.cassette"
     done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(path))
     assert done.code == 0
-    assert "Trials without a response: 2. They are in it with their outcome" in done.err
+    assert "Trials without a response: 2. They were exported with their outcome" in done.err
     assert "test/talking on made/1/" in done.err
     return path
 
@@ -96,7 +96,7 @@ def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
     assert (done.code, (tmp_path / "c").exists()) == (1, False)
     assert (
         done.err
-        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has ended.\n"
+        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has finished.\n"
     )
 
 
@@ -147,7 +147,7 @@ def test_a_changed_line_is_named(cassette: Path, tmp_path: Path) -> None:
     done = type_command("import", str(cassette), "--from", "cassette", "--out", str(tmp_path / "again"))
     assert (done.code, done.err) == (
         1,
-        f"ragbed: {cassette}:{place + 1}: the line was changed after it was written; use another copy\n",
+        f"ragbed: {cassette}:{place + 1}: the line was modified after it was written; use an unmodified copy\n",
     )
 
 
@@ -162,7 +162,7 @@ def test_a_truncated_file_is_named(cassette: Path, tmp_path: Path, kept: float, 
 def test_lines_without_a_checksum_and_other_files_are_refused(cassette: Path, tmp_path: Path) -> None:
     lines = gzip.decompress(cassette.read_bytes()).split(b"\n")
     cassette.write_bytes(gzip.compress(b"\n".join(lines[:-2]) + b"\n"))
-    with pytest.raises(DataError, match="without its checksum"):
+    with pytest.raises(DataError, match="without a checksum"):
         replay(cassette, tmp_path / "again")
     cassette.write_text("{}")
     with pytest.raises(DataError, match="is not a cassette"):
@@ -212,7 +212,7 @@ def test_a_run_in_a_cassette_may_not_have_another_path(tmp_path: Path, folder: s
 )
 def test_a_part_may_not_occur_twice(tmp_path: Path, part: bytes) -> None:
     path = _forge(tmp_path / "bad.cassette", part, part)
-    with pytest.raises(DataError, match="is in the cassette twice"):
+    with pytest.raises(DataError, match="appears in the cassette twice"):
         replay(path, tmp_path / "out" / "run")
 
 
@@ -226,7 +226,7 @@ def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: P
     for words in (("import", str(path), "--from", "cassette", "--out", str(tmp_path / "out")),
                   ("run", "-m", f"cassette/{path}", "-d", "figure1", "--out", str(tmp_path / "out"))):  # fmt: skip
         done = type_command(*words)
-        assert (done.code, "MiB, far more than a recorded run of its size" in done.err) == (1, True), done.err
+        assert (done.code, "MiB, far more than a recorded run of this file size" in done.err) == (1, True), done.err
     assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 

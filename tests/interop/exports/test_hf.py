@@ -39,5 +39,6 @@ def test_an_unknown_licence_is_reported(tmp_path: Path) -> None:
     source = str(tmp_path / "en_refine.json")
     type_command("export", source, "--to", "hf", "-o", str(tmp_path / "f"), "--testbeds", "rejection", "--limit", "1")
     assert (
-        "* `en_refine`: licence unknown, say it before you pass this on" in (tmp_path / "f" / "README.md").read_text()
+        "* `en_refine`: unknown licence; state this when you redistribute the data"
+        in (tmp_path / "f" / "README.md").read_text()
     )

@@ -28,7 +28,7 @@ def _totals(folder: Path, data: str, noise: float, docs: int = 5) -> dict[str, o
 def test_totals_equal_those_of_the_original_code(tmp_path: Path) -> None:
     run = _run(tmp_path, "scripted/refuser", "ragbed-mini-en_base", "ragbed-mini-en_fact")
     done = type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
-    assert (done.code, done.err) == (0, f"108 trials of {run} written to {tmp_path / 'results'} as rgb.\n")
+    assert (done.code, done.err) == (0, f"108 trials from {run} written to {tmp_path / 'results'} as rgb.\n")
     refused = _totals(tmp_path / "results", "ragbed-mini-en_base", 1.0)
     assert refused == {"all_rate": 1.0, "noise_rate": 1.0, "tt": 12, "nums": 12}
     assert _totals(tmp_path / "results", "ragbed-mini-en_base", 0.8)["tt"] == 0
@@ -43,7 +43,7 @@ def test_exported_files_can_be_imported(tmp_path: Path) -> None:
     words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
     done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
     assert done.code == 0
-    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files equal code.label."]
+    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files match code.label."]
 
 
 def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:

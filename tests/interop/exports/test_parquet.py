@@ -97,7 +97,7 @@ def test_a_full_disk_is_reported_with_the_output(large_run: Path, tmp_path: Path
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
         capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False,
     )  # fmt: skip
-    full = "No space left on device. Free disk space and run the same command again"
+    full = "No space left on device. Free disk space and rerun the same command"
     reason = full if output == "/dev/full" else "File too large"
     assert (done.returncode, done.stderr) == (1, f"ragbed: {output} cannot be written: {reason}.\n")
     assert not list(tmp_path.iterdir())

@@ -32,7 +32,7 @@ def test_a_run_over_shards_uses_every_item_in_any_location(tmp_path: Path) -> No
     elsewhere = in_memory()
     for place in (tmp_path / "mini", elsewhere.text):
         done = _export("ragbed-mini-zh_base", "native", place, "--shards", "5")
-        assert (done.code, "60 items of ragbed-mini-zh_base written to" in done.err) == (0, True)
+        assert (done.code, "60 items from ragbed-mini-zh_base written to" in done.err) == (0, True)
     whole, parts = _run("ragbed-mini-zh_base", tmp_path / "whole"), _run(tmp_path / "mini", tmp_path / "parts")
     # Documents depend on the order of the items, which differs in shards.
     assert [trial["case"] for trial in parts] == [trial["case"] for trial in whole]
@@ -58,7 +58,7 @@ def test_shards_of_a_run_contain_all_lines_and_do_not_split_questions(tmp_path: 
     items = [{json.loads(line)["item"] for line in part} for part in parts]
     assert sum(map(len, items)) == len(set.union(*items)) == 60
     done = type_command("run", "-m", "scripted/oracle", "-d", str(tmp_path / "parts"), "--no-cache")
-    assert (done.code, "has trials, not items" in done.err) == (2, True)
+    assert (done.code, "contains trials, not items" in done.err) == (2, True)
 
 
 def test_cases_are_written_in_shards(tmp_path: Path) -> None:
@@ -71,14 +71,16 @@ def test_cases_are_written_in_shards(tmp_path: Path) -> None:
 def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tuple[str, ...]) -> None:
     done = _export("ragbed-mini-en_base", to, in_memory().text, *words)
     told = (
-        "is not written in parts" if words else "is a folder of several files; write it to a local folder and copy it"
+        "cannot be split into parts"
+        if words
+        else "writes a folder of several files; write it to a local folder and copy it"
     )
     assert (done.code, told in done.err) == (2, True)
 
 
 def test_a_failed_trial_is_in_its_shard(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "jsonl", tmp_path / "parts", "--shards", "2")
-    assert (done.code, "Trials without a response: 1. They are in it with their outcome" in done.err) == (0, True)
+    assert (done.code, "Trials without a response: 1. They were exported with their outcome" in done.err) == (0, True)
     assert sorted(json.loads(line)["outcome"] for line in _lines(tmp_path / "parts")) == ["error", "ok", "ok"]
 
 

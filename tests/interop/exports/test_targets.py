@@ -22,7 +22,7 @@ def _export(source: Path | str, to: str, output: Path, *words: str) -> Done:
 def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragas", tmp_path / "out", "--json")
     assert (done.code, json.loads(done.out)["failed"]) == (3, [_LOST])
-    assert f"Trials without a response: 1. They are not in it:\n  {_LOST}\n" in done.err
+    assert f"Trials without a response: 1. They were not exported:\n  {_LOST}\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     assert rows[0] == {
         "case": make_case(0).case,
@@ -54,8 +54,8 @@ def test_the_contexts_of_a_rag_system_are_its_retrieved_passages(tmp_path: Path)
     for to in ("ragas", "ragchecker"):
         done = _export(run, to, tmp_path / to)
         assert done.code == 0
-        assert "Trials whose system does not report what it retrieved: 1. They have no contexts.\n" in done.err
-        assert "Retrieved passages that are not in the corpus: 2. They are left out.\n" in done.err
+        assert "Trials whose system does not report the retrieved passages: 1. They have no contexts.\n" in done.err
+        assert "Retrieved passages that are not in the corpus: 2. They were omitted.\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "ragas").read_text().splitlines()]
     found = ["It is gold-0.", "It rained."]
     assert [row["retrieved_contexts"] for row in rows] == [found, [], ["It is gold-2.", "It rained."]]
@@ -70,11 +70,11 @@ def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> No
     run = make_run(tmp_path / "run", "test/a", "test/b")
     done = _export(run, to, tmp_path / "out")
     assert done.code == 2
-    assert "this run has several. Add --model: test/a, test/b." in done.err
+    assert "this run has several. Choose one with --model: test/a, test/b." in done.err
     assert "unknown model 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
     assert not (tmp_path / "out").exists()
     done = _export(run, to, tmp_path / "out", "-m", "test/b")
-    assert f"2 trials of {run} written" in done.err
+    assert f"2 trials from {run} written" in done.err
 
 
 def test_a_testbed_has_no_responses(tmp_path: Path) -> None:
@@ -120,12 +120,12 @@ def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: P
 def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--num-docs", "9")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
-    assert "No case can be constructed" in done.err
+    assert "No case can be built" in done.err
     words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
     assert (done.code, told["cases"], told["infeasible"]) == (0, 4, {"needs 8 supporting documents, has 6": 4})
-    assert "4 cases have no such mix of documents and are not in it" in done.err
+    assert "4 infeasible cases were not exported" in done.err
 
 
 @pytest.mark.parametrize("to", ["inspect", "lm-eval", "hf", "ragas", "ragchecker"])
@@ -160,4 +160,4 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
         "ragbed: --noise has no effect here: native contains complete items, not test cases.\n",
     )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
-    assert "rgb is one file for one dataset; 2 are named" in done.err
+    assert "rgb writes one file for one dataset, but 2 datasets are given" in done.err

@@ -56,8 +56,8 @@ def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path:
     assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
     reasons = (
         "answered on an earlier",
-        "another prompt (0123)",
-        "not a case of these settings",
+        "a different prompt (0123)",
+        "no case with these settings",
         "cannot be read",
         "several",
     )
@@ -88,7 +88,7 @@ def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed
     assert len(told["problems"]) == 5
     assert "has several epochs; only the first is imported" in told["problems"][0]
     assert "3 of 5 cases have an answer" in said
-    assert "2 cases failed there and count as errors (harness-error)" in said
+    assert "2 cases failed in the harness and count as errors (harness-error)" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
     assert status["models"][0]["model"] == f"cassette/{tmp_path / 'c'}"
     assert status["models"][0]["errors"] == {"harness-error": 2}
@@ -100,6 +100,6 @@ def test_other_files_are_refused(testbed: Path, tmp_path: Path) -> None:
     words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
     done = type_command("import", str(path), *words)
     assert done.code == 1
-    assert f"{path} is not a log of Inspect" in done.err
+    assert f"{path} is not a valid Inspect log" in done.err
     assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
     assert not (tmp_path / "run" / "run.sqlite").exists()

@@ -43,5 +43,7 @@ def test_another_bundled_model_is_unknown() -> None:
 @pytest.mark.usefixtures("no_packages")
 def test_a_missing_library_is_named_with_its_install_command(tmp_path: Path) -> None:
     weights = read_weights(write_gguf(tmp_path / "m.gguf", SOUND))
-    with pytest.raises(UsageError, match=r"need xllamacpp, which is not installed: pip install 'ragbed\[llamacpp\]'"):
+    with pytest.raises(
+        UsageError, match=r"require xllamacpp, which is not installed: pip install 'ragbed\[llamacpp\]'"
+    ):
         LlamaProcess.start(LlamaSetup(weights, 1, {}))

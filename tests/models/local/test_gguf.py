@@ -24,7 +24,7 @@ def test_the_metadata_of_a_file_is_read(tmp_path: Path) -> None:
 
 def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
     first = write_gguf(tmp_path / "m-00001-of-00002.gguf", SOUND)
-    with pytest.raises(UsageError, match=r"m-00002-of-00002\.gguf is missing; .* must be in one folder"):
+    with pytest.raises(UsageError, match=r"m-00002-of-00002\.gguf is missing; .* must all be in the same folder"):
         read_weights(first)
     second = write_gguf(tmp_path / "m-00002-of-00002.gguf", {})
     both = first.read_bytes() + second.read_bytes()
@@ -34,9 +34,9 @@ def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"tokenizer.chat_template": None}, "has no chat template.* use the file of an instruct model"),
+        ({"tokenizer.chat_template": None}, "has no chat template.* use a GGUF file of an instruct model"),
         ({"tokenizer.chat_template": " "}, "has no chat template"),
-        ({"general.architecture": None}, "does not name its architecture; download it again"),
+        ({"general.architecture": None}, "does not specify its architecture; download it again"),
         ({"llama.context_length": None}, r"has no valid context length \(llama.context_length\)"),
     ],
 )

@@ -102,12 +102,12 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaM
     count = loop.do(model.count_tokens(body))
     reply = loop.do(model.complete(case_of("word " * 8200)))
     assert reply.outcome == "error"
-    expected = f"too-long: {count:,} tokens and 8 for the response do not fit into the context of 8,192 tokens"
-    assert reply.error == expected
+    fits = "do not fit into the context of 8,192 tokens"
+    assert reply.error == f"too-long: the prompt of {count:,} tokens and the response of up to 8 {fits}"
     # One that fits but for the reply is not cut either.
     spare = 8192 - 8 - loop.do(model.count_tokens(model.request(case_of("word"))))
     reply = loop.do(model.complete(case_of("word" + " word" * (spare + 1))))
-    assert (reply.error or "").startswith("too-long: 8,185 tokens and 8 for the response")
+    assert (reply.error or "").startswith("too-long: the prompt of 8,185 tokens and the response of up to 8")
 
 
 def test_control_tokens_in_a_document_are_read_as_text(model: LlamaModel, loop: Loop) -> None:
@@ -150,14 +150,14 @@ def test_the_engine_is_restarted_after_a_crash(loop: Loop) -> None:
         model._failures = 2
         model._engine._process.kill()
         model._engine._process.wait()
-        reason = r"llama\.cpp ended 3 times without a response.* rerun the same command to resume"
+        reason = r"llama\.cpp crashed 3 times without a response.* rerun the same command to resume"
         with pytest.raises(RagbedError, match=reason):
             loop.do(model.complete(case_of("Say yes.")))
     finally:
         loop.do(model.close())
     assert (broken.outcome, broken.error) == (
         "error",
-        "server: llama.cpp stopped: it was ended by SIGKILL, probably because the memory was full",
+        "server: llama.cpp stopped: the process was killed by SIGKILL, probably because the machine ran out of memory",
     )
 
 

@@ -209,7 +209,7 @@ WRONG = {
         "contains characters that are not allowed in an API key",
     ),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
-    "no model": ("openai-api/x", {}, "Write openai-api/<name>/<model>"),
+    "no model": ("openai-api/x", {}, "Use openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
     "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
 }
@@ -225,11 +225,11 @@ def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m), the URL (http://host/v1) and the network."
+        "Check the key (T_API_KEY), the model name (m), the URL (http://host/v1) and the network."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask with curl; docs/how-to/evaluate-your-rag.md describes" in system
-    assert "the model's name" not in system
+    assert "list of documents to https://host/ask; docs/how-to/evaluate-your-rag.md describes" in system
+    assert "the model name" not in system
 
 
 def test_every_provider_can_be_named() -> None:
@@ -257,7 +257,7 @@ def test_http_models_are_quick_to_import() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not the URL of a proxy|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not a valid proxy URL|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 

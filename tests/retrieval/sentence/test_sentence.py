@@ -86,5 +86,5 @@ def test_identity_depends_on_the_weights(tmp_path: Path, encoder: Encoder) -> No
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match=r"cannot be loaded: .*Name the folder"):
+    with pytest.raises(RagbedError, match=r"cannot be loaded: .*Use a model folder"):
         open_encoder(f"st/{tmp_path / 'nothing'}")

@@ -115,8 +115,8 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
         (["--engine", "ray", "--cluster", "ray://head:10001"], "is not the address of a head node"),
         (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
-        (["--engine", "local", "--replicas", "2"], "--replicas 2 needs a Ray cluster. Add --engine ray"),
-        (["--cluster", "127.0.0.1:1"], "--cluster 127.0.0.1:1 needs a Ray cluster. Add --engine ray"),
+        (["--engine", "local", "--replicas", "2"], "--replicas 2 requires a Ray cluster. Add --engine ray"),
+        (["--cluster", "127.0.0.1:1"], "--cluster 127.0.0.1:1 requires a Ray cluster. Add --engine ray"),
     ],
 )
 def test_impossible_options_are_refused_immediately(words: list[str], told: str) -> None:

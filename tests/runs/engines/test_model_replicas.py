@@ -49,5 +49,5 @@ def test_a_replica_reports_the_negotiated_body_once_per_opening() -> None:
         assert model.sent == {}
         asyncio.run(call())
     assert model.sent == {"model": "m", "max_tokens": 256, "top_p": 1.0}
-    assert model.negotiated == "temperature is left out"
+    assert model.negotiated == "temperature is omitted"
     assert [report.sent is not None for report in pool.reports] == [True, False, False, True]

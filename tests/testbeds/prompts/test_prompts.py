@@ -123,17 +123,17 @@ def test_own_files_go_before_the_shipped_ones_and_leave_a_mark(tmp_path: Path) -
 
 def test_own_files_that_hide_the_question_are_refused(tmp_path: Path) -> None:
     (tmp_path / "en").mkdir()
-    with pytest.raises(UsageError, match="does not contain instructions"):
+    with pytest.raises(UsageError, match="contains no instructions"):
         Instructions(("paper",), tmp_path).messages("en", "q", ["d"])
     (tmp_path / "en" / "user.md").write_text("{DOCS}")
-    with pytest.raises(UsageError, match=r"user\.md has no \{QUERY\}"):
+    with pytest.raises(UsageError, match=r"user\.md does not contain \{QUERY\}"):
         Instructions(("paper",), tmp_path).messages("en", "q", ["d"])
 
 
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("system.md", "Use {DOCS}", r"has \{DOCS\}, which is filled only in user.md"),
+        ("system.md", "Use {DOCS}", r"contains \{DOCS\}, which is replaced only in user\.md"),
         ("sytem.md", "Be brief.", "unknown instruction file 'en/sytem.md'. Did you mean 'en/system.md'"),
     ],
 )

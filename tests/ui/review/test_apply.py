@@ -95,7 +95,7 @@ def test_items_on_which_two_raters_differ_are_left_out_and_listed(tmp_path: Path
     assert (applied.unsettled, applied.unreviewed, applied.written) == (1, 1, 1)
     (removed,) = lines(tmp_path / "out/review/removed.jsonl")
     assert removed["outcome"] == "unsettled"
-    assert removed["reason"] == "two raters differ on question, and the disagreement is not settled"
+    assert removed["reason"] == "the two raters disagree on question, and the disagreement has not been resolved"
 
 
 def test_a_dataset_without_items_is_not_written(tmp_path: Path) -> None:

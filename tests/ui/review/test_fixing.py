@@ -70,7 +70,7 @@ def test_a_rejected_passage_is_removed_and_the_others_are_kept() -> None:
 def test_an_item_without_a_supporting_passage_is_removed() -> None:
     done = fix(base_item(supports=1, distracts=1), passages_0__stance=fixed("distracts"))
     assert done.item is None
-    assert done.gone == [("", "no supporting passage is left")]
+    assert done.gone == [("", "no supporting passage remains")]
 
 
 def test_a_new_label_replaces_everything_of_the_old_one() -> None:
@@ -88,7 +88,7 @@ def test_an_item_is_removed_if_a_part_has_no_passage(tmp_path: Path) -> None:
     away = {f"passages_{index}__stance": rejected() for index in places}
     done = fix(item, **away)
     assert done.item is None
-    assert done.gone[-1] == ("", "no passage is left that supports part 1")
+    assert done.gone[-1] == ("", "no remaining passage supports part 1")
     moved = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     done = fix(item, **away, **{f"passages_{moved}__stance": fixed("supports", part=1)})
     assert done.item is not None
@@ -103,7 +103,7 @@ def test_an_edit_is_removed_with_its_original_passage_only(tmp_path: Path) -> No
         done = fix(item, **{f"passages_{first}__stance": said})
         assert done.item is not None
         assert_valid(done.item, tmp_path)
-        assert (f"passages[{edits[0]}]", f"passages[{first}], which it falsifies, {fate}") in done.gone
+        assert (f"passages[{edits[0]}]", f"passages[{first}], the original of this edited passage, {fate}") in done.gone
         kept = [one for one in done.item.passages if one.edit_of is not None]
         assert len(kept) == len(edits) - 1
         for one in kept:
@@ -179,9 +179,10 @@ def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
     assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
     assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
     doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
-    assert f"passages[{place}]: it still contains {true}" in doubts
+    assert f"passages[{place}]: the passage still contains {true}" in doubts
     assert (
-        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
+        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0]
+        == "fake: the false answer is the same as the true answer"
     )
 
 
@@ -189,12 +190,14 @@ def test_edits_without_the_fixed_false_answer_give_a_warning() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     other = PointDecision(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
-    assert doubt_fixes(item, [other]) == [f"passages[{index}]: it does not give Quentin Harrowgate" for index in edits]
+    assert doubt_fixes(item, [other]) == [
+        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in edits
+    ]
     first, second, *rest = edits
     text = PointDecision(point=f"passages[{first}].text", verdict="fix", fix="Some say Quentin Harrowgate.")
     away = PointDecision(point=f"passages[{second}].text", verdict="reject", reason="unreadable")
     assert doubt_fixes(item, [other, text, away]) == [
-        f"passages[{index}]: it does not give Quentin Harrowgate" for index in rest
+        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in rest
     ]
 
 

@@ -51,25 +51,28 @@ def test_a_kind_follows_from_the_name() -> None:
     [
         (PointDecision(point="passages[99].stance", verdict="accept"), "no point"),
         (PointDecision(point="../question", verdict="accept"), "no point"),
-        (PointDecision(point="question", verdict="reject"), "a rejection needs a reason"),
-        (PointDecision(point="question", verdict="reject", reason="  "), "a rejection needs a reason"),
+        (PointDecision(point="question", verdict="reject"), "a rejection requires a reason"),
+        (PointDecision(point="question", verdict="reject", reason="  "), "a rejection requires a reason"),
         (PointDecision(point="question", verdict="reject", reason="x" * 501), "at most 500"),
-        (PointDecision(point="question", verdict="fix"), "only a fix, has a new value"),
-        (PointDecision(point="question", verdict="accept", fix="x"), "only a fix, has a new value"),
+        (PointDecision(point="question", verdict="fix"), "allowed only for a fix"),
+        (PointDecision(point="question", verdict="accept", fix="x"), "allowed only for a fix"),
         (PointDecision(point="question", verdict="fix", fix="  "), "empty"),
         (PointDecision(point="question", verdict="fix", fix="x" * 20_001), "longer than"),
         (PointDecision(point="question", verdict="fix", fix=("a", "b")), "list of aliases"),
         (PointDecision(point="answer[0]", verdict="fix", fix="a"), "list of aliases"),
         (PointDecision(point="answer[0]", verdict="fix", fix=()), "empty"),
         (PointDecision(point="answer[0]", verdict="fix", fix=("a", " ")), "empty"),
-        (PointDecision(point="searchable", verdict="fix", fix="yes"), "this cannot be fixed; accept or reject it"),
+        (
+            PointDecision(point="searchable", verdict="fix", fix="yes"),
+            "this point cannot be fixed; accept or reject it",
+        ),
         (PointDecision(point="passages[0].stance", verdict="fix", fix="agrees"), "is not a relevance label"),
         (PointDecision(point="passages[0].stance", verdict="fix", fix="contradicts"), "false answer"),
         (
             PointDecision(point="passages[0].stance", verdict="fix", fix="supports", part=0),
-            "only a supporting passage has a part",
+            "only a supporting passage can have a part",
         ),
-        (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a relevance label has a part"),
+        (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a relevance label can have a part"),
     ],
 )
 def test_an_invalid_decision_is_refused_with_the_reason(said: PointDecision, problem: str) -> None:
@@ -83,7 +86,7 @@ def test_a_passage_supports_one_part_of_an_integration_item() -> None:
     point = f"passages[{place}].stance"
     check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=1)])
     for part, problem in (
-        (None, "name the part of the answer"),
+        (None, "specify which part of the answer"),
         (len(item.answer), "does not exist; parts are numbered"),
     ):
         with pytest.raises(UsageError, match=problem):

@@ -44,7 +44,7 @@ def test_a_file_is_reviewed_beside_itself(tmp_path: Path) -> None:
 
 
 def test_a_path_without_a_dataset_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"does not exist. Choose the folder of a build"):
+    with pytest.raises(UsageError, match=r"does not exist. Choose a build folder"):
         find_datasets(tmp_path / "none")
     with pytest.raises(UsageError, match="contains no dataset"):
         find_datasets(tmp_path)

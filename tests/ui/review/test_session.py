@@ -128,7 +128,7 @@ def test_after_both_are_done_only_what_they_differ_on_can_be_decided_and_undone(
     for attempt in (lambda: session.decide("bo", KEY, accepted(session, KEY)), lambda: session.undo("bo")):
         with pytest.raises(UsageError, match="both raters have decided"):
             attempt()
-    with pytest.raises(UsageError, match="only points on which two raters differ"):
+    with pytest.raises(UsageError, match="only points on which the two raters disagree"):
         session.decide("cy", KEY, [PointDecision(point="question", verdict="accept")], final=True)
     session.decide("cy", KEY, [PointDecision(point="passages[0].stance", verdict="accept")], final=True)
     assert session.state.of(KEY).state == "accepted"
@@ -157,7 +157,7 @@ def test_a_third_may_settle_but_not_rate(folder: Path) -> None:
     session = open_session(folder, raters=2)
     for rater in ("ada", "bo"):
         session.decide(rater, KEY, [PointDecision(point="question", verdict="accept")])
-    with pytest.raises(UsageError, match="has two raters, ada and bo; cy can only settle"):
+    with pytest.raises(UsageError, match="has two raters, ada and bo; cy can only resolve"):
         session.decide("cy", KEY, [PointDecision(point="question", verdict="accept")])
     assert next_open(session, "cy") is None
     session.decide("ada", KEY, accepted(session, KEY))
@@ -237,7 +237,7 @@ def test_decisions_made_with_another_number_of_raters_are_refused(
     away = open_session(other, raters=there)
     away.decide("bo", KEY, accepted(away, KEY))
     session = open_session(folder, raters=here)
-    with pytest.raises(DataError, match=f"was made with raters={there}, but this review uses raters={here}"):
+    with pytest.raises(DataError, match=f"was created with raters={there}, but this review uses raters={here}"):
         session.take_in(other / "review" / "decisions.jsonl")
     assert session.state.raters == []
 
@@ -249,7 +249,7 @@ def test_decisions_of_a_third_rater_are_not_imported(folder: Path, tmp_path: Pat
         there.decide(rater, KEY, accepted(there, KEY))
     session = open_session(folder, raters=2)
     session.decide("ada", KEY, accepted(session, KEY))
-    with pytest.raises(DataError, match=r"would make 3 raters \(ada, bo, cy\)"):
+    with pytest.raises(DataError, match=r"would bring the number of raters to 3 \(ada, bo, cy\)"):
         session.take_in(other / "review" / "decisions.jsonl")
     assert session.state.raters == ["ada"]
 
@@ -260,8 +260,8 @@ def test_decisions_of_a_third_rater_are_not_imported(folder: Path, tmp_path: Pat
         (("en-base-0", "en-base-77"), "item 'a/en-base-77' does not exist"),
         (('"digest":"', '"digest":"0'), "has changed since this decision"),
         (('"point":"question"', '"point":"quest"'), "has no point 'quest'"),
-        (('"rater":"bo"', '"rater":"bo\\u202e"'), "is not a valid name: give 1 to 40 visible characters"),
-        (("+00:00", "+01:00"), "is not a time of the form"),
+        (('"rater":"bo"', '"rater":"bo\\u202e"'), "is not a valid name: use 1 to 40 visible characters"),
+        (("+00:00", "+01:00"), "is not a valid time, e.g."),
     ],
 )
 def test_decisions_about_other_items_are_refused_with_their_line(
@@ -286,7 +286,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
     session = open_session(folder)
     session.decide("ada", KEY, accepted(session, KEY))
     write_data(folder, a=[replace(item, question=f"{item.question} So?") for item in world("base", 3)])
-    with pytest.raises(DataError, match="is the log of other data"):
+    with pytest.raises(DataError, match="is the review log of other data"):
         open_session(folder)
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from ragbed.schema import Message, Retrieved, Step
+from ragbed.schema import Message, Retrieved, Search, Step, ToolCall
 from tests.browser import open_page
 from tests.cli.typed import type_command
 from tests.ui.viewer.runs import final_case, said, write_run
@@ -27,6 +27,19 @@ _STEPS = (
     Step(messages=(Message(role="user", content="Read this one: …"),), reply="Marlowe <i>won</i>", cached=True),
     Step(messages=(Message(role="user", content="All in all?"),), reply="Ada Marlowe"),
 )
+_TURNS = (
+    Step(
+        messages=(Message(role="user", content="Who won?"),),
+        reply="",
+        calls=(ToolCall(id="1", name="search", arguments='{"query": "final"}'),),
+        searches=(
+            Search(query="final <i>2023</i>", k=2, found=_FOUND),
+            Search(query="not JSON", problem="bad-json"),
+        ),
+        protocol="tools",
+    ),
+    Step(messages=(), reply="Bob Nobody", protocol="tools"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +49,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = case.case.partition("/noise@")[0]
     own = replace(case, case=f"{name}/own-retrieval@k=5", testbed="own-retrieval", noise=None, documents=(), corpus="c")
     isolated = replace(case, case=f"{name}/noise@profile=robust+isolate", profile="robust+isolate")
-    replies = [said("Ada Marlowe", retrieved=_FOUND), said("Ada Marlowe", steps=_STEPS)]
-    write_run(folder, (own, isolated), {"made/system": replies})
+    searched = replace(case, case=f"{name}/search@arm=complete", testbed="search", noise=None, documents=(), corpus="c")
+    searched = replace(searched, arm="complete")
+    replies = [
+        said("Ada Marlowe", retrieved=_FOUND),
+        said("Ada Marlowe", steps=_STEPS),
+        said("Bob Nobody", steps=_TURNS),
+    ]
+    write_run(folder, (own, isolated, searched), {"made/system": replies})
     return folder
 
 
 @pytest.fixture(scope="module")
 def served(run: Path) -> Iterator[Served]:
     with serve_runs(run) as started:
-        started.wait_for(2)
+        started.wait_for(3)
         yield started
 
 
@@ -60,6 +79,22 @@ def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served
         expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
         expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
         expect(opened.page.locator(".question")).to_contain_text("end-to-end RAG")
+        opened.assert_harmless()
+
+
+def test_an_episode_is_shown_turn_by_turn_with_its_errors(browser: Browser, served: Served) -> None:
+    with open_page(browser, served.origin) as opened:
+        opened.page.goto(served.address)
+        opened.page.wait_for_selector("main[data-drawn]")
+        opened.page.goto(f"{served.origin}/?show=trials&testbed=search")
+        opened.page.locator(".trial-row").click()
+        reply = opened.page.locator(".trial")
+        expect(reply.get_by_text("Turns: 2")).to_be_visible()
+        expect(reply.get_by_text("Found but ignored")).to_be_visible()
+        expect(reply.get_by_text("final <i>2023</i>")).to_be_visible()
+        expect(reply.get_by_text("bad-json")).to_be_visible()
+        expect(reply.get_by_text("The final was won by Ada Marlowe.")).to_be_visible()
+        expect(reply.locator(".card .card.supports")).to_have_count(1)
         opened.assert_harmless()
 
 

@@ -29,5 +29,5 @@ def test_a_path_without_a_run_is_reported(tmp_path: Path) -> None:
     assert find_runs([tmp_path]) == {}
     with pytest.raises(UsageError, match="contains no run; name a run"):
         need_runs([tmp_path])
-    with pytest.raises(UsageError, match="is not a folder; name a run"):
+    with pytest.raises(UsageError, match="is not a folder; choose a run"):
         need_runs([tmp_path / "nothing"])

@@ -56,7 +56,7 @@ def test_raters_do_not_touch_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b'{"notes": 1}\n', b'{"criterion": "\xff"}\n', b'{"case": ' + b"[" * 100_000])
 def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "labels.jsonl").write_bytes(content)
-    with pytest.raises(UsageError, match="is not a label"):
+    with pytest.raises(UsageError, match="is not a valid label"):
         put_label(tmp_path, STORED, "refusal", True, "ada")
     assert (tmp_path / "labels.jsonl").read_bytes() == content
 

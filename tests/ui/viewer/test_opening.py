@@ -12,7 +12,7 @@ from tests.ui.viewer.runs import CASES, REPLIES, write_run
 def test_a_path_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
-    assert "is not a folder; name a run" in done.err
+    assert "is not a folder; choose a run" in done.err
 
 
 def test_a_missing_library_is_reported_with_its_install_command(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
             pairs += found
     if not tally.asked:
         content = "only trials without documents" if tally.without else "no trials"
-        raise UsageError(f"{folder} has {content}, so there is nothing to diagnose. Run a testbed with documents.")
+        raise UsageError(f"{folder} contains {content}, so there is nothing to diagnose. Run a testbed with documents.")
     return Found(tally, [diagnosis for _, diagnosis in pairs], {case.case: case for case, _ in pairs})
 
 

@@ -26,19 +26,19 @@ _WORDS = {
         "“{said}” is given as the answer to several parts of the question",
         "“{said}”被用来回答几个小问",
     ),
-    "ignored": ("the response does not answer a part of the question", "回答没有涉及问题的一部分"),
+    "ignored": ("the response does not answer one part of the question", "回答没有涉及问题的一部分"),
     "mixed-up": (
         "“{said}” is given as the answer to another part of the question",
         "“{said}”被当作另一小问的答案",
     ),
     "wanted-words": ("the instruction requires “{wanted}”", "指令要求的说法是“{wanted}”"),
     "trusted": (
-        "repeats “{said}” from the false documents; without documents the response is right",
+        "repeats “{said}” from the false documents; without documents, the response is right",
         "照搬错误文档中的“{said}”；没有文档时回答正确",
     ),
     "trusted.flagged": (
-        "repeats “{said}” from the false documents and says that documents are wrong; "
-        "without documents the response is right",
+        "repeats “{said}” from the false documents and says that documents are wrong; without documents, the "
+        "response is right",
         "照搬错误文档中的“{said}”，同时又指出文档有误；没有文档时回答正确",
     ),
     "declined": ("refuses although the documents contain the answer", "文档中有答案，却拒绝回答"),
@@ -47,7 +47,7 @@ _WORDS = {
         "按规则“{rule}”判为正确，但写法与标准答案不同",
     ),
     "no-answer": (
-        "the answer of the case is empty or cannot be matched",
+        "the answer in the dataset is empty or cannot be matched",
         "该用例的标准答案为空，或无法匹配",
     ),
     "same-answer": ("the false answer is the same as the true one", "错误答案与标准答案相同"),

@@ -44,8 +44,8 @@ def sampling_of(store: RunStore) -> dict[str, str]:
     settings = store.settings()
     if any(name not in settings for name in SAMPLING):
         raise UsageError(
-            f"{store.path.parent} contains imported responses, so its models cannot be called again. "
-            "Leave out `intervene` and `knock_out`."
+            f"{store.path.parent} contains imported responses, so its models cannot be called again. Remove "
+            "`intervene` and `knock_out`."
         )
     return {name: settings[name] for name in (*SAMPLING, *_REQUEST_OPTIONS) if name in settings}
 

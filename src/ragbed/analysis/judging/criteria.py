@@ -118,11 +118,11 @@ CRITERIA: dict[str, Criterion] = {
         _fenced("refusal", "declines to answer", _expects("refuse"), rule="refused"),
         _fenced("flag", "says that documents are wrong", _expects("correct"), rule="flagged", then="correct"),
         _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),
-        _fenced("sufficient", "the documents suffice", _has_documents, of_reply=False),
-        _fenced("supported", "every claim is backed", _has_documents, _YES_NO | {"none": None}),
+        _fenced("sufficient", "the documents are sufficient", _has_documents, of_reply=False),
+        _fenced("supported", "every claim is supported", _has_documents, _YES_NO | {"none": None}),
         _starred(
             "code.rej_star",
-            "Rej* of the original code",
+            "the original code's Rej*",
             _expects("refuse"),
             lambda case, reply: starred.rej_star_request(case.question, reply),
             starred.read_rej_star,
@@ -130,7 +130,7 @@ CRITERIA: dict[str, Criterion] = {
         ),
         _starred(
             "code.ed_star",
-            "ED* of the original code",
+            "the original code's ED*",
             _expects("correct"),
             lambda _, reply: starred.ed_star_request(reply),
             starred.read_ed_star,

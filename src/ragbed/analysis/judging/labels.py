@@ -61,7 +61,9 @@ class Labels:
         for unit in self.agreed.keys() - known:
             del self.agreed[unit]
             is_judged = unit.criterion in criteria
-            self.left_out["of a response that is not in the run" if is_judged else "of a criterion not judged now"] += 1
+            self.left_out[
+                "for a response that is not in the run" if is_judged else "for a criterion that is not being judged"
+            ] += 1
 
 
 def read_labels(path: Path) -> Labels:
@@ -76,7 +78,7 @@ def read_labels(path: Path) -> Labels:
         try:
             label = decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"not a label: {error}", line=number) from error
+            raise DataError(path, f"is not a valid label: {error}", line=number) from error
         if label.probability is not None and not 0 < label.probability <= 1:
             raise DataError(path, "must be above 0 and at most 1", line=number, field="probability")
         lines.append(label)
@@ -104,7 +106,7 @@ def settle_labels(lines: Iterable[Label]) -> Labels:
     for unit, raters in by_unit.items():
         votes = Counter(value for given in raters.values() if len(given) == 1 for value in given)
         if votes[True] == votes[False]:
-            labels.left_out["on which raters disagree"] += 1
+            labels.left_out["because the raters disagree"] += 1
         else:
             labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit], frozenset(raters))
     return labels

@@ -24,5 +24,5 @@ def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
     case = case_of("judge", criterion.name, subject.lang, messages, question=subject.question)
     if len(prompt) <= LONGEST:
         return case
-    reason = f"the prompt has {len(prompt):,} characters, more than {LONGEST:,}"
+    reason = f"the prompt has {len(prompt):,} characters, but the maximum is {LONGEST:,}"
     return replace(case, feasible=False, messages=(), reason=reason)

@@ -59,10 +59,10 @@ class JudgeValidation:
         """Return why the judge's rates need a correction, or None if they may be published as they are."""
         n, kappa = self.agreement.n, self.agreement.kappa
         if n < MIN_LABELS:
-            return f"{n} of at least {MIN_LABELS} labels"
+            return f"only {n} labels, but at least {MIN_LABELS} are required"
         if not math.isfinite(kappa.low):
-            return "kappa is undefined, because all labels are equal"
-        return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, not {TRUSTED}"
+            return "kappa is undefined because all labels are equal"
+        return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, below {TRUSTED}"
 
 
 @dataclass(frozen=True)

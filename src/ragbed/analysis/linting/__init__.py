@@ -69,7 +69,7 @@ def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) ->
         if name not in RULES and name != ALL:
             raise UnknownName("rule", name, (*RULES, ALL))
     if record.name in skip or ALL in skip:
-        raise UsageError("skip=record: reading a file checks its records, so this rule cannot be skipped.")
+        raise UsageError("skip=record: this rule cannot be skipped, because reading a file always checks its records.")
     if only is None:
         chosen = [rule for rule in RULES.values() if not rule.optional]
     else:

@@ -20,7 +20,7 @@ _SHARE = 0.01  # items above this share are reported; in RGB, these are 24 of 30
 @dataset_rule(
     "accidental-match",
     "warning",
-    "over 1 % of other questions' documents score as a correct answer",
+    "more than 1 % of other questions' documents count as a correct answer",
     fix="Give the answer with its unit or full name.",
     optional=True,
 )
@@ -42,7 +42,7 @@ def accidental_match(context: DatasetContext) -> Find:
         sums["worst"] = max(sums["worst"], share)
         if share > _SHARE:
             gold = view.item.answer[0][0]
-            yield Fault("answer", f"{gold} scores in {hits:,} of {tried:,} documents of other questions ({share:.1%})")
+            yield Fault("answer", f"{gold} matches {hits:,} of {tried:,} documents from other questions ({share:.1%})")
 
     return find
 

@@ -28,7 +28,7 @@ _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
 @rule(
     "short-gold",
     "warning",
-    "an alias is so short that it matches by chance",
+    "an alias is so short that it can match by chance",
     fix="Give the answer with its unit or full name.",
     definitions=tuple(SHORT.values()),
 )
@@ -44,22 +44,22 @@ def short_gold(view: View) -> Iterator[Fault]:
 @rule(
     "digits-only-gold",
     "warning",
-    "an alias has only digits: it matches in any longer number",
+    "an alias consists only of digits, so it matches inside any longer number",
     fix="Add the unit, or match with boundaries.",
 )
 def digits_only_gold(view: View) -> Iterator[Fault]:
     r"""Find aliases that consist only of digits, dots and commas (`[\d.,]+`)."""
     for number, alias in _aliases(view.item.answer):
         if _DIGITS_ONLY.fullmatch(alias):
-            yield Fault(f"answer[{number}]", f"{alias} has only digits")
+            yield Fault(f"answer[{number}]", f"{alias} consists only of digits")
             return
 
 
 @rule(
     "single-form",
     "note",
-    "there is only one alias: other spellings count as wrong",
-    fix="Add aliases: other spellings, abbreviations, other units.",
+    "the answer has only one alias, so other spellings count as wrong",
+    fix="Add aliases: other spellings, abbreviations or units.",
 )
 def single_form(view: View) -> Iterator[Fault]:
     """Find answers with one alias per slot, unless the documents are known to use no other spelling."""
@@ -70,21 +70,21 @@ def single_form(view: View) -> Iterator[Fault]:
 @rule(
     "single-form-number",
     "note",
-    "a number has only one alias: twelve and 1,200 count as wrong",
-    fix="Add aliases: words, separators, ISO dates.",
+    "a number has only one alias, so other forms (twelve, 1,200) count as wrong",
+    fix="Add aliases: number words, thousands separators or ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
     """Find answers that `single-form` reports and that contain a digit."""
     answer = view.item.answer
     if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
-        yield Fault("answer", f"{_show(answer)} has a number and no other alias")
+        yield Fault("answer", f"{_show(answer)} contains a number and has no other alias")
 
 
 @rule(
     "flat-list",
     "note",
-    "a flat list of several strings: all are required, not one",
-    fix="If they are aliases of one answer, write a nested list: [[…, …]].",
+    "the answer is a flat list of strings, so all of them are required",
+    fix="If they are aliases of one answer, use a nested list: [[…, …]].",
 )
 def flat_list(view: View) -> Iterator[Fault]:
     """Find answers that are flat lists of at least two strings. Only RGB's files are checked."""
@@ -96,7 +96,7 @@ def flat_list(view: View) -> Iterator[Fault]:
 @rule(
     "space-in-alias",
     "warning",
-    "a Chinese alias has a space: the original scorer never matches it",
+    "a Chinese alias contains a space, so the original scorer never matches it",
     fix="Add the same alias without the space.",
 )
 def space_in_alias(view: View) -> Iterator[Fault]:
@@ -106,13 +106,13 @@ def space_in_alias(view: View) -> Iterator[Fault]:
         if spaced:
             number, alias = spaced[0]
             more = f" (and {len(spaced) - 1} more)" if len(spaced) > 1 else ""
-            yield Fault(f"answer[{number}]", f"‘{alias}’ has a space{more}")
+            yield Fault(f"answer[{number}]", f"‘{alias}’ contains a space{more}")
 
 
 @rule(
     "unwinnable-slot",
     "error",
-    "all aliases of a Chinese part have a space: no response can be right",
+    "all aliases of a Chinese answer part contain a space, so no response can be right",
     fix="Add an alias without spaces.",
 )
 def unwinnable_slot(view: View) -> Iterator[Fault]:
@@ -126,14 +126,14 @@ def unwinnable_slot(view: View) -> Iterator[Fault]:
 @rule(
     "edge-space",
     "warning",
-    "an alias starts or ends with white space",
+    "an alias has leading or trailing white space",
     fix="Remove the white space.",
 )
 def edge_space(view: View) -> Iterator[Fault]:
     """Find gold and false answers that start or end with white space."""
     for where, alias in _spelled(view):
         if alias != alias.strip():
-            yield Fault(where, f"‘{alias}’ has white space at its start or end")
+            yield Fault(where, f"‘{alias}’ has leading or trailing white space")
 
 
 @rule(
@@ -154,7 +154,7 @@ def edge_punctuation(view: View) -> Iterator[Fault]:
     "joined-alias",
     "warning",
     "an alias looks like several aliases in one string",
-    fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] are two aliases.',
+    fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] is two aliases.',
 )
 def joined_alias(view: View) -> Iterator[Fault]:
     """Find ; and | (in Chinese also 、 and commas not between digits), or parts that differ only in punctuation."""
@@ -169,7 +169,7 @@ def joined_alias(view: View) -> Iterator[Fault]:
     "repeated-alias",
     "note",
     "an alias appears twice",
-    fix="Remove one.",
+    fix="Remove one of them.",
 )
 def repeated_alias(view: View) -> Iterator[Fault]:
     """Compare the aliases of a slot, ignoring letter case."""

@@ -22,8 +22,8 @@ WORDS, TEMPLATE = "words", "template"
 @rule(
     "odd-characters",
     "warning",
-    "control, zero-width, direction or replacement characters",
-    fix="Remove them: they are invisible to people, but models read them, and they break matching.",
+    "a text contains control, zero-width, directional or replacement characters",
+    fix="Remove them: they are invisible to people, but models read them and they break matching.",
 )
 def odd_characters(view: View) -> Iterator[Fault]:
     """Find characters of the categories Cc and Cf (except tab and line feed), and U+FFFD."""
@@ -40,8 +40,8 @@ def odd_characters(view: View) -> Iterator[Fault]:
 @rule(
     "markup",
     "note",
-    "a document has an angle bracket: possibly leftover markup",
-    fix="Remove tags when extracting pages; leave comparison signs as they are.",
+    "a document contains an angle bracket, possibly from leftover markup",
+    fix="Remove tags when you extract pages; keep comparison signs.",
 )
 def markup(view: View) -> Iterator[Fault]:
     """Find < and >."""
@@ -51,8 +51,8 @@ def markup(view: View) -> Iterator[Fault]:
 @rule(
     "braces",
     "note",
-    "a document has a brace: a field in templates of other tools",
-    fix="ragbed needs no change; check the templates when exporting to other tools.",
+    "a document contains a brace, which other tools' templates may treat as a field",
+    fix="ragbed needs no change; check the templates when you export to other tools.",
 )
 def braces(view: View) -> Iterator[Fault]:
     """Find { and }."""
@@ -62,8 +62,8 @@ def braces(view: View) -> Iterator[Fault]:
 @rule(
     "prompt-words",
     "warning",
-    "a document has words that look like parts of a prompt",
-    fix="Remove the heading from the document, or use it in a separate testbed for injections.",
+    "a document contains words that look like parts of a prompt",
+    fix="Remove the heading from the document, or use the document in a separate injection testbed.",
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
@@ -80,8 +80,8 @@ def prompt_words(view: View) -> Iterator[Fault]:
 @rule(
     "key-phrases",
     "warning",
-    "a document has the phrases that mark refusals or flagged errors",
-    fix="Remove the document: quoting it counts as a refusal or as a flagged error.",
+    "a document contains phrases that mark refusals or flagged errors",
+    fix="Remove the document: a response that quotes it counts as a refusal or a flagged error.",
 )
 def key_phrases(view: View) -> Iterator[Fault]:
     """Find 信息不足, 事实性错误, insufficient information and factual errors, in any letter case."""

@@ -17,7 +17,7 @@ _POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
     "exact-duplicate",
     "warning",
     "a document appears twice with the same label",
-    fix="Remove the second one: a prompt with both has one document fewer than it seems.",
+    fix="Remove one of them: a prompt with both has one document fewer than it seems.",
     definitions=_POOLS,
 )
 def exact_duplicate(view: View) -> Iterator[Fault]:
@@ -33,29 +33,29 @@ def exact_duplicate(view: View) -> Iterator[Fault]:
 @rule(
     "near-duplicate",
     "warning",
-    "a document nearly or exactly repeats an earlier one of the item",
-    fix="Keep the more complete one.",
+    "a document is the same or almost the same as an earlier document of the item",
+    fix="Keep the more complete document.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
     """Compare 5-character n-grams without white space: |A∩B| / min(|A|,|B|) ≥ 0.8. Edited documents are excluded."""
     for index, partners in _near(view).items():
         earlier = min(partners, default=index)
         if earlier < index:
-            yield view.fault(index, f"nearly repeats {view.name(earlier)}")
+            yield view.fault(index, f"is almost the same as {view.name(earlier)}")
 
 
 @rule(
     "cross-label-duplicate",
     "warning",
-    "a distractor nearly repeats a supporting document",
-    fix="Decide which label is right: one is wrong, or the answer depends on a few words.",
+    "a distractor is almost the same as a supporting document",
+    fix="Decide which label is right: either one label is wrong, or the answer depends on a few words.",
 )
 def cross_label_duplicate(view: View) -> Iterator[Fault]:
     """Find distractors that are near duplicates of a supporting document."""
     supports = set(view.pools["supports"])
     for index, partners in _near(view).items():
         if index not in supports and (twins := partners & supports):
-            yield view.fault(index, f"nearly repeats {view.name(min(twins))}")
+            yield view.fault(index, f"is almost the same as {view.name(min(twins))}")
 
 
 @rule(
@@ -81,7 +81,7 @@ SAME, OTHER = "same dataset", "other dataset"
     "duplicate-question",
     "warning",
     "another item has the same question",
-    fix="Remove one; in two datasets, treat both as one question when estimating uncertainty.",
+    fix="Remove one of them; across datasets, treat both as one question when you estimate uncertainty.",
     definitions=(SAME, OTHER),
 )
 def duplicate_question(context: DatasetContext) -> Find:

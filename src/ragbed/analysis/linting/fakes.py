@@ -14,7 +14,7 @@ APART = "apart"  # the gold answer still appears after every mention of the fals
 @rule(
     "fake-equals-gold",
     "error",
-    "the false answer is the true one",
+    "the false answer is the same as the true answer",
     fix="Choose another false answer and edit the documents again.",
 )
 def fake_equals_gold(view: View) -> Iterator[Fault]:
@@ -26,7 +26,7 @@ def fake_equals_gold(view: View) -> Iterator[Fault]:
 @rule(
     "fake-holds-gold",
     "error",
-    "the false answer contains the true one: misled scores as correct",
+    "the false answer contains the true answer, so misled responses count as correct",
     fix="Choose a false answer that does not contain the true one.",
     definitions=(PLAIN, BOUNDARY),
 )
@@ -45,8 +45,8 @@ def fake_holds_gold(view: View) -> Iterator[Fault]:
 @rule(
     "gold-holds-fake",
     "warning",
-    "the true answer contains the false one: correct looks misled",
-    fix="Choose a false answer that is not a part of the true one.",
+    "the true answer contains the false answer, so correct responses look misled",
+    fix="Choose a false answer that is not part of the true one.",
 )
 def gold_holds_fake(view: View) -> Iterator[Fault]:
     """Search the gold answer for the false answer as the original scorer would."""
@@ -62,8 +62,8 @@ def gold_holds_fake(view: View) -> Iterator[Fault]:
 @rule(
     "edit-unchanged",
     "error",
-    "an edited document is identical to the true one",
-    fix="Replace the answer in it, whatever its letter case, or remove the pair.",
+    "an edited document is identical to the original",
+    fix="Replace the answer in it, in any letter case, or remove the pair.",
 )
 def edit_unchanged(view: View) -> Iterator[Fault]:
     """Compare edited documents with their originals, character by character."""
@@ -78,7 +78,7 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
     "gold-in-edit",
     "error",
     "an edited document still contains the true answer",
-    fix="Replace every mention of it, including aliases and other letter case.",
+    fix="Replace every mention of it, including aliases and other letter cases.",
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
@@ -95,7 +95,7 @@ def gold_in_edit(view: View) -> Iterator[Fault]:
     "edit-without-fake",
     "warning",
     "an edited document does not contain the false answer",
-    fix="Put the false answer into it, or remove the pair.",
+    fix="Add the false answer to it, or remove the pair.",
 )
 def edit_without_fake(view: View) -> Iterator[Fault]:
     """Find edited documents in which a slot of the false answer is missing, both with and without spaces."""

@@ -18,7 +18,7 @@ _DOTS = re.compile(r"[.·・•‧∙⋅]")
     "gold-in-negative",
     "error",
     "a distractor contains the complete answer",
-    fix="Move the document to the supporting ones, or remove it.",
+    fix="Label the document as supporting, or remove it.",
     definitions=(*_BOTH, BOUNDARY),
 )
 def gold_in_negative(view: View) -> Iterator[Fault]:
@@ -34,8 +34,8 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
 @rule(
     "loose-gold-in-negative",
     "note",
-    "a distractor contains the answer, apart from spaces and dots",
-    fix="Read it: if it gives the answer in another spelling, move it to the supporting ones.",
+    "a distractor contains the answer if spaces and dots are ignored",
+    fix="Read it: if it gives the answer in another spelling, label it as supporting.",
 )
 def loose_gold_in_negative(view: View) -> Iterator[Fault]:
     """Find matches that the plain comparison misses, ignoring white space and dots and unifying compatibility forms."""
@@ -54,7 +54,7 @@ def _loose(text: str) -> str:
     "gold-part-in-negative",
     "warning",
     "a distractor contains a part of an answer with several parts",
-    fix="Check whether it answers that part; if so, move it to the supporting ones.",
+    fix="Check whether it answers that part; if so, label it as supporting.",
     definitions=_BOTH,
 )
 def gold_part_in_negative(view: View) -> Iterator[Fault]:
@@ -70,8 +70,8 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
 @rule(
     "negatives-hold-gold",
     "warning",
-    "distractors contain the answer together, but none alone",
-    fix="Replace those that contain a part (rule gold-part-in-negative).",
+    "distractors contain the complete answer together, but not individually",
+    fix="Replace the documents that contain a part (rule gold-part-in-negative).",
     definitions=_BOTH,
 )
 def negatives_hold_gold(view: View) -> Iterator[Fault]:
@@ -91,7 +91,7 @@ def negatives_hold_gold(view: View) -> Iterator[Fault]:
     "positive-without-gold",
     "warning",
     "a supporting document does not contain the answer",
-    fix="If it gives the answer in other words, add these as an alias; otherwise move it to the distractors.",
+    fix=("If it gives the answer in other words, add them as an alias; otherwise label the document as a distractor."),
     definitions=_BOTH,
 )
 def positive_without_gold(view: View) -> Iterator[Fault]:
@@ -112,7 +112,7 @@ def _slots_held(text: str, answer: Answer) -> int:
 @rule(
     "slot-without-positive",
     "warning",
-    "a part of the answer is in no supporting document",
+    "a part of the answer does not appear in any supporting document",
     fix="Add a document that gives it, or correct the answer.",
 )
 def slot_without_positive(view: View) -> Iterator[Fault]:
@@ -120,14 +120,14 @@ def slot_without_positive(view: View) -> Iterator[Fault]:
     texts = list(view.folded.values())[-1]
     for number, aliases in enumerate(view.item.answer):
         if view.pools["supports"] and not any(holds_slot(texts[index], aliases) for index in view.pools["supports"]):
-            yield Fault(f"answer[{number}]", f"{aliases[0]} is in no supporting document")
+            yield Fault(f"answer[{number}]", f"no supporting document contains {aliases[0]}")
 
 
 @rule(
     "gold-inside-longer",
     "warning",
-    "a supporting document has the answer only inside a longer word or number",
-    fix="Check that the document supports the answer; if not, move it to the distractors.",
+    "a supporting document contains the answer only inside a longer word or number",
+    fix="Check that the document supports the answer; if not, label it as a distractor.",
     definitions=_BOTH,
 )
 def gold_inside_longer(view: View) -> Iterator[Fault]:
@@ -152,7 +152,7 @@ def _only_inside(text: str, answer: Answer) -> str | None:
     "question-holds-gold",
     "warning",
     "the question contains the complete answer",
-    fix="Rephrase the question: a model that repeats it would score.",
+    fix="Rephrase the question: a model that repeats it would get credit.",
     definitions=_BOTH,
 )
 def question_holds_gold(view: View) -> Iterator[Fault]:
@@ -166,8 +166,8 @@ def question_holds_gold(view: View) -> Iterator[Fault]:
 @rule(
     "one-document-holds-all",
     "warning",
-    "one document contains all parts: no integration is needed",
-    fix="Remove the document, or shorten it to one part.",
+    "one document contains all parts of the answer, so no integration is needed",
+    fix="Remove the document, or shorten it to contain only one part.",
     definitions=_BOTH,
 )
 def one_document_holds_all(view: View) -> Iterator[Fault]:

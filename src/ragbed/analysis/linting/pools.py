@@ -17,7 +17,7 @@ _NEEDED: tuple[Stance, ...] = ("supports", "distracts")
 @rule(
     "empty-pool",
     "warning",
-    "the item has no document with a label that its testbeds need",
+    "the item has no document with a label that its testbeds require",
     fix="Add documents, or remove the item.",
     definitions=(*_NEEDED, "contradicts"),
 )
@@ -32,8 +32,8 @@ def empty_pool(view: View) -> Iterator[Fault]:
 @rule(
     "slots-groups",
     "warning",
-    "the answer has more or fewer parts than groups of documents",
-    fix="Give one group of documents per part, or join parts that one group answers.",
+    "the number of answer parts differs from the number of document groups",
+    fix="Provide one group of documents per part, or merge the parts that one group answers.",
 )
 def slots_groups(view: View) -> Iterator[Fault]:
     """Compare the slots of integration items with the sub-questions that have documents."""
@@ -46,7 +46,7 @@ def slots_groups(view: View) -> Iterator[Fault]:
     "mix",
     "warning",
     "the item cannot supply a requested mix of documents",
-    fix="Add documents, use fewer per question, or choose other noise ratios.",
+    fix="Add documents, use fewer documents per question, or choose other noise ratios.",
 )
 def mix(context: DatasetContext) -> Find:
     """Find the cases that `ragbed cases` would count as infeasible with these settings."""

@@ -166,7 +166,7 @@ def dataset_rule(
 @dataset_rule(
     "record",
     "error",
-    "a line is not a valid record, or repeats an id",
+    "a line is not a valid record, or its id is not unique",
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:

@@ -21,6 +21,8 @@ from ragbed.analysis.metrics import (
     noise,
     rejection,
     retrieval,
+    search,
+    selective,
     strategies,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
@@ -43,6 +45,8 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
     "citations": citations.measure,
+    "search": search.measure,
+    "selective": selective.measure,
 }
 
 _TESTS = ("drop_p", "decline_p", "same_p")

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TrialColumns, TrialGroup, group_trials
 
+_LEFT_OUT = ("confidence", "no_confidence")  # differ between almost all trials, so that they cannot be summed
 _HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
 _FILES = 128  # number of temporary files, chosen by question; with 10⁸ trials, each has 25 MB, which is read at once
 _NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event
@@ -139,7 +140,9 @@ class PartialSumBuilder(ExitStack):
         group, counts = self._groups.setdefault(key, (len(self._groups), QuestionCounts()))
         condition = (trial.testbed, trial.arm, trial.noise, trial.correct, trial.k, trial.seed, trial.repeat)
         scores: dict[str, ScoreValue] = {
-            name: value for name, value in (trial.scores or {}).items() if isinstance(value, bool | float | int)
+            name: value
+            for name, value in (trial.scores or {}).items()
+            if isinstance(value, bool | float | int) and name not in _LEFT_OUT
         }
         result = (None if trial.noise_real is None else round(trial.noise_real, 3), trial.outcome, scores)
         slot = trial.slots[0] if trial.slots else -1

@@ -13,8 +13,10 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
+from ragbed.scoring.retrieval import RANK_SCORES
 
 _SHARES = ("retrieval_recall", "retrieved_distracts", "retrieved_contradicts", "retrieved_unknown", "cited_supports")
+_RANKED = {name: "mrr" if name == "reciprocal_rank" else name for name in RANK_SCORES}
 _STEPS = 5  # accuracy is shown for the paper's noise ratios, in steps of 1/5
 
 
@@ -40,6 +42,10 @@ def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
         values = _values(builder.trials, name)
         if np.isfinite(values[own]).any():
             yield builder.rate(name, own, values)
+    for name, metric in _RANKED.items():
+        values = _values(builder.trials, name)
+        if np.isfinite(values[own]).any():
+            yield builder.rate(metric, own, values)
 
 
 def _by_noise(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:

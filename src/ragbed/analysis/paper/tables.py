@@ -73,7 +73,10 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         hits = round(percent * asked / 100)
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
-    raise ValueError(f"{percent} % is not a share of {n} questions, nor of any number down to {_FEWEST:.0%} of it")
+    raise ValueError(
+        f"{percent} % does not correspond to a whole number of {n} questions, nor of any smaller number down to "
+        f"{_FEWEST:.0%} of them"
+    )
 
 
 @cache

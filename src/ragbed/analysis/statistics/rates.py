@@ -68,7 +68,7 @@ def check_rate(hits: float, n: float) -> None:
         ValueError: There are no trials, or hits are negative or exceed the number of trials.
     """
     if not 0 <= hits <= n or n == 0:
-        raise ValueError(f"{hits} hits in {n} trials is not a rate")
+        raise ValueError(f"{hits} hits in {n} trials is not a valid rate")
 
 
 def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
@@ -125,8 +125,8 @@ def clustered_wilson(
     """Return Wilson's interval for clustered trials, e.g. several variants of one question.
 
     The number of trials is divided by the design effect, which gives the number of independent trials with the same
-    variance, at most the actual number of trials. Student's t, with the effective number of clusters as degrees
-    of freedom, replaces the normal quantile. `python -m benches stats_coverage` shows the coverage.
+    variance, at most the actual number of trials. Student's t replaces the normal quantile.
+    `python -m benches stats_coverage` shows the coverage.
 
     Args:
         hits: Number of hits in each cluster.
@@ -141,10 +141,17 @@ def clustered_wilson(
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     check_rate(total, n)
     size = _weighted_sum([trial * trial for trial in trials], counts) / n  # size of an average trial's cluster
+    effect = _design_effect(hits, trials, counts, size)
+    # The variance depends on all clusters equally if trials are independent, and on the largest ones if the trials of a
+    # cluster agree. The degrees of freedom lie between the two according to the design effect.
+    clusters, correlation = sum(count for trial, count in zip(trials, counts, strict=True) if trial), 0.0
+    if size > 1:
+        correlation = min(1.0, (effect - 1) / (size - 1))
+    largest = (n / size + n / max(trials)) / 2
+    freedom = max(1.0, (1 - correlation) * clusters + correlation * largest)
     # Wilson's interval depends on the quantile z and on n only through z² / n, so a smaller n has the effect of
     # Student's t.
-    widening = (student(level, max(1.0, n / size)) / two_sided(level)) ** 2
-    effective = n / (widening * _design_effect(hits, trials, counts, size))
+    effective = n / (effect * (student(level, freedom) / two_sided(level)) ** 2)
     share = min(1.0, total / n)
     return wilson(share * effective, effective, level)._replace(value=share)
 
@@ -152,14 +159,26 @@ def clustered_wilson(
 def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int], size: float) -> float:
     """Return the variance of a clustered rate relative to the same number of independent trials; at least 1.
 
-    Two clusters are added, one entirely right and one entirely wrong. Without them, the effect would be unknown if all
-    clusters agree, and far too small if only one differs.
+    There are two estimates, and the larger one is used: the spread of the clusters around the mean, which is valid for
+    all designs, and the spread that follows from how often two trials of one cluster disagree. For clusters of equal
+    size they are the same. If a few clusters are much larger than the others, the first is far too small whenever these
+    few happen to agree.
+
+    If all trials have the same result, the effect is unknown. Therefore a cluster that is entirely right and another
+    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result fills more
+    clusters.
     """
-    n = _weighted_sum(trials, counts) + 2 * size
-    share = (_weighted_sum(hits, counts) + size) / n
-    parts = [count * (hit - share * trial) ** 2 for hit, trial, count in zip(hits, trials, counts, strict=True)]
-    spread = math.fsum([*parts, size**2 * (share**2 + (1 - share) ** 2)])
-    return max(1.0, spread / (n * share * (1 - share)))
+    n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
+    added = size / (1 + max(0.0, min(total, n - total)) / size)  # the number of trials in each added cluster
+    n += 2 * added
+    share = (total + added) / n
+    variance = share * (1 - share)
+    cells = list(zip(hits, trials, strict=True))
+    around = _weighted_sum([(hit - share * trial) ** 2 for hit, trial in cells], counts)
+    squares = _weighted_sum([trial * trial for trial in trials], counts) + 2 * added * size
+    disagreeing = _weighted_sum([hit * (trial - hit) for hit, trial in cells], counts)
+    spread = max(around + added * size * (1 - 2 * variance), squares * variance - disagreeing)
+    return max(1.0, spread / (n * variance))
 
 
 def _weighted_sum(values: Sequence[float], counts: Sequence[int]) -> float:

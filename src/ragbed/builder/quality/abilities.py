@@ -13,7 +13,10 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 _SHORTCUTS = MeasureSpec(
     "integration shortcuts",
     "supporting passages of integration items that state all parts of the answer",
-    "zh_int 0 of 1,578 by containment; 13 by these rules, 7 of them on reading (other characters, 3,499 for 3499)",
+    (
+        "zh_int 0 of 1,578 by containment; 13 by these rules, 7 of them confirmed by reading (other characters, "
+        "3,499 for 3499)"
+    ),
     QualityGate("=", 0),
 )
 _ALONE = MeasureSpec(
@@ -23,13 +26,16 @@ _ALONE = MeasureSpec(
     QualityGate("=", 0),
 )
 _FAKES = MeasureSpec(
-    "false answers that will not do",
-    "equal to the true one, containing it or contained in it, of another kind, or more than ten times as large",
+    "unusable false answers",
+    (
+        "false answers that are equal to the true answer, contain it or are contained in it, are of another "
+        "kind, or are more than ten times as large"
+    ),
     "zh_fact 1 identical, 2 superstrings; en_fact 0",
     QualityGate("=", 0),
 )
 _EDITS = MeasureSpec(
-    "edits that will not do",
+    "unusable edits",
     "edited passages that are unchanged, still contain the true answer in some form, or do not give the false one",
     "en_fact 2 unchanged of 395, 17 by these rules; zh_fact 2 that still contain the true answer",
     QualityGate("=", 0),

@@ -31,7 +31,10 @@ _DISTANCE = MeasureSpec(
 )
 _TOPICS = MeasureSpec(
     "topic entropy",
-    "entropy of the content words of questions, in bits; the note states the maximum, where no word repeats",
+    (
+        "entropy of the content words of questions, in bits; the note states the maximum, which is reached if no "
+        "word repeats"
+    ),
     "zh_refine 9.98 of 10.99; en_fact 7.02 of 8.61",
 )
 _SEVERAL = MeasureSpec("several parts", "items whose answer has more than one part", "zh_refine 43 of 300")
@@ -44,12 +47,15 @@ _CLOSED = MeasureSpec(
 )
 _AGAIN = MeasureSpec(
     "repeated questions",
-    "questions that an earlier item has too; minimal pairs of synthetic items and fluent variants do not count",
+    (
+        "questions that also appear in an earlier item; minimal pairs of synthetic items and fluent variants do "
+        "not count"
+    ),
     "0 within a file; 15 questions of zh_int are also in zh",
     QualityGate("=", 0),
 )
 _EVENTS = MeasureSpec(
-    "shared events", "items about the event of an earlier item, which are not independent", "not recorded"
+    "shared events", "items about the same event as an earlier item, so they are not independent", "not recorded"
 )
 
 

@@ -22,8 +22,8 @@ _GATED = MeasureSpec(
 )
 _EVENTS = MeasureSpec("dated events", "items with the date of their event", "RGB's data has no dates")
 _VALID = MeasureSpec(
-    "answers with validity",
-    "items with the dates of the first and the last page that give the answer; the note states the earliest last date",
+    "answers with dates",
+    "items with the dates of the first and last page that give the answer; the note states the earliest last date",
     "RGB's data has no dates",
 )
 _FRESH = MeasureSpec(
@@ -57,7 +57,7 @@ class KnowledgeMeasures:
         """Yield the measures of all items; prior knowledge is measured only for datasets that ragbed built."""
         counts, items = self._counts, self._counts["gated"] + self._counts["fresh"]
         was_probed = counts["probed"] > 0
-        unknown = "" if was_probed else "not known whether models were probed; run the closed-book testbed"
+        unknown = "" if was_probed else "it is unknown whether models were probed; run the closed-book testbed"
         if counts["fresh"] or not items:
             yield _KNOWN.share(counts["fresh known"], counts["fresh"] if was_probed else 0, unknown)
         if counts["gated"]:

@@ -11,13 +11,13 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 
 _HOLDS = MeasureSpec(
     "label fidelity, supporting",
-    "supporting passages that contain the answer, lower-cased",
+    "supporting passages that contain the answer, ignoring case",
     "zh_refine 2,566/2,571; en_fact 395/395; zh_fact 418/418",
     QualityGate("≥", 0.99),
 )
 _LACKS = MeasureSpec(
     "label fidelity, distracting",
-    "distracting passages that do not contain it",
+    "distracting passages that do not contain the answer",
     "zh_refine 5,142/5,144; en_fact 594/594; zh_fact 530/530",
     QualityGate("≥", 0.999),
 )
@@ -29,8 +29,8 @@ _GIVES = MeasureSpec(
 )
 _CLEAR = MeasureSpec(
     "negative purity",
-    "distracting passages without the answer in any form that rules know ($44bn, 27/10/2017, a family name)",
-    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; verbatim 99.9 % at most",
+    ("distracting passages without the answer in any form that the rules recognise ($44bn, 27/10/2017, a family name)"),
+    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; at most 99.9 % verbatim",
     QualityGate("≥", 0.99),
 )
 _TELLS = MeasureSpec(
@@ -71,6 +71,6 @@ class LabelMeasures:
         yield _HOLDS.share(counts["supports plain"], counts["supports"])
         yield _LACKS.share(counts["distracts plain"], counts["distracts"])
         yield _GIVES.share(counts["supports ours"], counts["supports"], people or "by rules, not by people")
-        note = people or "by rules; paraphrases need a model or people"
+        note = people or "by rules; paraphrases require a model or people"
         yield _CLEAR.share(counts["distracts ours"], counts["distracts"], note)
         yield _TELLS.count(counts["told"], counts["items"])

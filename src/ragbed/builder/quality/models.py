@@ -77,24 +77,24 @@ class ModelMeasures:
         dated = [(date, is_right) for item, is_right in right.items() if (date := self._dates[item])]
         before = [is_right for date, is_right in dated if date <= day]
         after = [is_right for date, is_right in dated if date > day]
-        notes = [] if right else [self._other_data() or f"no run has responses of {model} {way}"]
+        notes = [] if right else [self._other_data() or f"no run contains responses from {model} {way}"]
         if before and after:
             p_value = compare_shares(sum(before), len(before), sum(after), len(after))
-            notes.append(f"before against after: p = {p_value:.2g}")
+            notes.append(f"before vs after: p = {p_value:.2g}")
         if undated := len(right) - len(dated):
-            notes.append(f"{undated:,} without a date left out")
+            notes.append(f"items without a date excluded: {undated:,}")
         note = "; ".join(notes)
         for name, part in (("up to", before), ("after", after)):
             kind = MeasureSpec(
                 f"accuracy {name} {day}, {way}",
-                f"items about events {name} the cut-off of {model} that it answers correctly",
+                f"items about events {name} the cutoff of {model} that it answers correctly",
                 "not published",
             )
             yield kind.share(sum(part), len(part), note)
 
     def _other_data(self) -> str:
         measured, run = ({data for data, _ in items} for items in (self._dates, chain(*self._trials.values())))
-        return f"no run is of this data; the runs are of {', '.join(sorted(run))}" if run and not measured & run else ""
+        return f"no run uses this dataset; the runs use {', '.join(sorted(run))}" if run and not measured & run else ""
 
     def _discrimination(self) -> Iterator[Measure]:
         by_model = (self._right(way, model) for way, model in sorted(self._trials) if way == "with documents")
@@ -104,7 +104,7 @@ class ModelMeasures:
         every, none = sum(map(all, by_item)), sum(not any(correct) for correct in by_item)
         split = len(items) - every - none
         note = f"all {len(right)} models are correct on {every:,}, none on {none:,}"
-        yield _SPLIT.share(split, len(items), note if items else self._other_data() or "needs runs of two models")
+        yield _SPLIT.share(split, len(items), note if items else self._other_data() or "requires runs of two models")
         if len(right) >= _MIN_MODELS and split >= _MIN_SPLIT:
             yield from _fit(right, items)
 

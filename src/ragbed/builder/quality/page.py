@@ -88,7 +88,7 @@ def _head(quality: Quality, names: str) -> Node:
         el("p", f"{quality.items:,} items, {quality.passages:,} passages; ragbed {quality.version}. Gates: ",
            *(node for tag in tags for node in (tag, " "))),
         el("p", f"Failed gates: {failed}." if failed else "All measured gates passed."),
-        el("p", "RGB's values are those of its published files. Rules cannot find every error; review a sample.",
+        el("p", "RGB's values are those of its published files. Rules cannot find every error, so review a sample.",
            class_="quiet small"),
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ _RGB_LENGTHS: dict[Lang, dict[int, int]] = {
 
 _SIZE = MeasureSpec(
     "pool size",
-    "median number of supporting and distracting passages of an item",
+    "median number of supporting and distracting passages per item",
     "zh_refine 10–42 (median 26); zh_int 18–80; en_fact 6–10; zh_fact 3–10",
 )
 _FILLS = MeasureSpec(

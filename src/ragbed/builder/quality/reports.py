@@ -51,7 +51,7 @@ def measure_drift(before: str, after: str, quality: Quality) -> Drift:
 def check_report_path(path: Path) -> None:
     """Reject a report path whose suffix is neither HTML nor JSON."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"out={path}: the name of the report must end in {' or '.join(SUFFIXES)}.")
+        raise UsageError(f"out={path}: the report file must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
@@ -86,7 +86,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
         return open_data([data]), {}
     files = sorted(folder.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{folder} has no files of items (*.jsonl). Choose a dataset or the folder of a build.")
+        raise UsageError(f"{folder} contains no item files (*.jsonl). Choose a dataset or a build folder.")
     state = read_state(folder)
     steps = {name: (done.entered, done.made) for name, done in state.steps.items()} if state else {}
     return open_data([str(file) for file in files]), steps

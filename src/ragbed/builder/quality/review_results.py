@@ -52,7 +52,7 @@ def read_reviewed(folder: Path) -> Reviewed | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; remove the file, or run `ragbed review --apply` again") from error
+        raise DataError(path, f"{error}; delete the file, or rerun `ragbed review --apply`") from error
 
 
 def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[Measure]:
@@ -60,12 +60,12 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
     for name, sample in reviewed.datasets.items():
         if hashes.get(name) == sample.sha256:
             wrong = MeasureSpec(
-                f"wrong items by people, {name}",
-                "items of a random sample without rule flags that people fixed or rejected",
+                f"wrong items in review, {name}",
+                "items in a random sample of unflagged items that people fixed or rejected",
                 "RGB's documents were not reviewed (its issue 12)",
             )
             yield wrong.share(sample.wrong, sample.sampled, _note(sample, reviewed.kappa))
-            meaning = "items that a rule flagged and that people decided"
+            meaning = "flagged items that people have reviewed"
             flagged = MeasureSpec(f"flagged items reviewed, {name}", meaning, "", QualityGate("=", 1))
             yield flagged.share(sample.flagged_done, sample.flagged)
 
@@ -73,7 +73,7 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
 def _note(sample: ReviewSample, kappa: float | None) -> str:
     agreement = "" if kappa is None else f"; κ {kappa:.2f}"
     if not sample.sampled:
-        return f"no item reviewed yet{agreement}"
+        return f"no items reviewed yet{agreement}"
     if sample.sampled == sample.drawn:
         return f"all {sample.drawn} reviewed{agreement}"
     bound = upper_bound(sample.wrong, sample.sampled)

@@ -15,14 +15,12 @@ _REPEATED = 3  # minimum number of items with a sentence for it to be boilerplat
 _MIN_CHARS = 12  # minimum length of a sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 
-_HOSTS = MeasureSpec(
-    "hosts of an item", "median number of hosts or files of the passages of an item", _NONE, QualityGate("≥", 3)
-)
+_HOSTS = MeasureSpec("hosts per item", "median number of distinct hosts or files per item", _NONE, QualityGate("≥", 3))
 _ENTROPY = MeasureSpec("host entropy", "entropy of the hosts of all passages, in bits", _NONE)
 _HHI = MeasureSpec(
     "host concentration", "Herfindahl–Hirschman index of the hosts of all passages: 1 if there is only one host", _NONE
 )
-_TERMS = MeasureSpec("terms known", "passages with a licence", _NONE)
+_TERMS = MeasureSpec("known licence", "passages with a licence", _NONE)
 _DATED = MeasureSpec("dated", "passages whose page has a date", _NONE)
 _LANGUAGE = MeasureSpec(
     "language purity",

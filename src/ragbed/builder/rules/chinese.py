@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.facts import Fact
 from ragbed.text import split_sentences
 
@@ -28,30 +29,6 @@ UNSURE = re.compile(
 _DEPENDENT = re.compile(
     "该|此|本(?!田)|其|他|她|它|这|那|我|你|上述|前者|后者|当时|当地|目前|现在|今年|去年|明年|上一|下一|昨|今天|同年|同时|此后|另|双方|两者|两家|新(?=公司|工厂|楼)|旧"
 )
-# General nouns that end names and that can refer to a name ending with them.
-_NOUNS = (
-    "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
-    "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
-    "|条约|公约|协定|望远镜|探测器|卫星|芯片|飞机|手机|观测站|基金会|马拉松|公开赛|奖|文学奖|剧场|剧院|教堂|塔|桥"
-    "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
-)
-_LONG_NOUNS = "|".join(noun for noun in _NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
-_ROLES = (
-    "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
-    "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"
-    "|出版家|土司|国王|商人|织工|木偶艺人|护林员|艺术品侦探|工匠|学者|教授|博士|院士|记者|导演|摄影师|项目负责人"
-    "|项目经理|总经理|董事长|首席执行官|局长|院长|校长|馆长|台长|场长|市长|省长|厅长|县长|队长|教练|主教练|律师"
-    "|法官|酿酒师|消防员|消防局局长|财务总监|负责人|论文第一作者|第一作者|铁路公司总经理|制造商|光学公司"
-)
-_SURNAMES = frozenset(
-    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花"
-    "方俞任袁柳鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝"
-    "明臧计伏成戴谈宋茅庞熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯"
-    "管卢莫房裘缪解应宗丁宣邓郁单杭洪包诸左石崔吉龚程邢裴陆荣翁荀甄封储靳段焦巴牧侯班秋仲伊宫宁仇栾暴甘厉祖武符刘"
-    "景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰赖卓蔺屠蒙池乔阴胥能苍双闻党翟谭贡劳逄姬申扶堵冉宰郦雍桑桂牛寿通边扈燕冀"
-    "尚农温别庄晏柴瞿阎连茹习艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄东欧沃利蔚越夔隆师巩聂晁勾敖融冷辛"
-    "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
-)
 
 
 class _Clause(NamedTuple):
@@ -68,19 +45,31 @@ class _Text:
         self.full = f"{title}。{text}"
         self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]
         self.names: list[str] = []
+        self.before = ""  # the text before the current sentence
 
     def find_name(self, text: str) -> str | None:
         """Return the full name of a subject, or None if it is unclear what it refers to."""
-        if re.fullmatch(_NOUNS, text):
+        if re.fullmatch(NOUNS, text):
             ending = {name for name in self.names if name.endswith(text)}
-            return ending.pop() if len(ending) == 1 else None
+            return ending.pop() if len(ending) == 1 and not self._has_rival(text, *ending) else None
+        text = re.sub(r"^[\u4e00-\u9fff]{1,8}(?:上|里|内|边|岸|端|部)的", "", text)
         if not 2 <= len(text) <= 14 or _DEPENDENT.search(text) or re.search(r"[，。“”、：]", text):
             return None
-        if not self._is_name(text):
+        if not self._is_name(text) or not (is_person(text) or is_distinctive(text)):
             return None
         if text not in self.names:
             self.names.append(text)
         return text
+
+    def _has_rival(self, noun: str, name: str) -> bool:
+        """Check whether the text before the sentence mentions another thing of the same kind."""
+        others = f"{self.title}。{self.before}".replace(name, "")
+        return (
+            re.search(
+                rf"(?<![，。、；：“”《》的和与及在从到由为是该本此子过了着把对向离上每座条家个们全原]){noun}", others
+            )
+            is not None
+        )
 
     def _is_name(self, text: str) -> bool:
         if re.fullmatch(rf"《[^》]+》(?:的{_HAN}{{2,4}})?", text):
@@ -94,24 +83,26 @@ class _Text:
             return False
         if re.search("的|和|与|^[一二三四五六七八九十每各全]|发布|显示|宣布|表示", text) and text not in self.title:
             return False
-        if re.search(rf"(?<=..)(?:{_NOUNS})$", text):
-            return True
+        if re.search(rf"(?<=..)(?:{NOUNS})$", text):
+            return len(text) > 3 or text[-1] not in "阁寺厂塔桥"
         is_defined = len(text) > 2 and re.search(rf"(?:^|[。\n]){re.escape(text)}是", self.full) is not None
         is_full_person = is_person(text) and (len(text) > 2 or self.has_role(text))
         return is_repeated and (is_defined or is_full_person)
 
     def has_role(self, text: str) -> bool:
         """Check that a short name is next to a person's role or action."""
-        return re.search(rf"(?:{_ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
+        return re.search(rf"(?:{ROLES}){text}|{text}(?:说|出生|逝世|去世|毕业)", self.full) is not None
 
 
 def is_person(text: str) -> bool:
     """Check whether a text could be a Chinese person's name or a transcribed name."""
-    is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in _SURNAMES
+    is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in SURNAMES
     is_word = re.search(
-        "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务", text
+        "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务|兄弟|姐妹|夫妇|家族|老师|师傅"
+        "|[楼馆院塔桥寺阁厂站店镇村县局社校园]$",
+        text,
     )
-    is_thing = re.search(rf"(?:{_LONG_NOUNS})$", text) is not None
+    is_thing = re.search(rf"(?:{LONG_NOUNS})$", text) is not None
     return "·" in text or (is_short and is_word is None and not is_thing)
 
 
@@ -119,12 +110,14 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts of a text, clause by clause."""
     read = _Text(title, text)
     for sentence in read.sentences:
-        yield from _quotations(sentence)
+        yield from _quotations(sentence, read)
         yield from _definitions(sentence)
         yield from _winners(sentence)
+        yield from _years_of_life(sentence)
         for clause in _clauses(sentence, read):
             for find in (_dates, _founded, _agents, _measures, _counts, _places, _people):
                 yield from (fact for fact in find(clause, sentence) if _is_certain(fact, sentence))
+        read.before += sentence
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:
@@ -139,15 +132,20 @@ def _is_certain(fact: Fact, sentence: str) -> bool:
 _VERBS = (
     r"于(?=[12]\d{3}年)|由(?!于)|位于|坐落|成立于|创办于|创建于|始建于|建于|建造于|设立于|创立于|开设于|出版于|毕业于|出生于|[12]\d{3}年|全长|总部|海拔|面积|直径"
     r"|高(?=\d)|长(?=\d)|宽(?=\d)|深(?=\d)|重(?=\d)"
-    r"|总投资|总造价|造价|耗资|有(?=\d)|现有|共有|藏书|是|为(?=\d)|获得|属于|归|占地|最大|总装机|装机|叶轮|主镜|航程|售价|门票|日均|拥有|以(?=\d)|每年|生产|收藏"
+    r"|总投资|总造价|造价|耗资|有(?=\d)|现有|共有|藏书|是|为(?=\d)|获得|属于|归|占地|最大|总装机|装机|叶轮|主镜|航程|售价|门票|日均|拥有|以(?=\d)|每年|生产|收藏|桥面宽|主跨"
+    r"|在(?=[\u4e00-\u9fff]{2,8}?(?:因病)?(?:去世|逝世|成立|开业|落成|开馆))"
+    r"|(?:正式)?(?:通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播)(?=[，。；]|$|通车)"
+    r"|(?:的|现任)?(?:总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长)(?=为|是)"
 )
 _SUBJECT = re.compile(rf"^(?P<subject>[^，。；：“”]{{2,14}}?)(?P<rest>(?:{_VERBS}).*)", re.DOTALL)
-_FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}))，")
+_FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}|截至[12]\d{{3}}年(?:底|末|\d+月底?)))，")
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
     """Yield the clauses whose subject is known; a clause without a subject takes that of the preceding clause."""
     if "“" in sentence and re.search("[说称道]", sentence):
+        return
+    if re.match("根据|据|到|按照|如果", sentence):
         return
     front = _FRONT.match(sentence)
     time = f"{front['time']}，" if front else ""
@@ -170,12 +168,11 @@ _ACTS = (
     "|赞助|修订|指导|收集|经营|开办|磨制|挖成|领导|率领|担任|获得|提供|检查|审核|改建|汉译|执导|编写|编辑|改编"
 )
 
+# Events that happen to something only once, so that a question need not give the year.
 _EVENTS = (
-    "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|首次|全面|开始|完成|被)?(?:建成|通车|成立|开业|上市|发布|开工|竣工|启用"
-    "|开馆|喷发|首演|首飞|立项|出生|去世|逝世|停产|停运|停航|关闭|签订|签署|举行|召开|发射|升空|落成|投产|开通"
-    "|开播|当选|上任|获得|加入|创办|发行|推出|进入|发表|公布|宣布|命名|登顶|抵达|发现|拆除|重建|重新|取得|倒闭"
-    "|开放|对外|交付|播出|上映|出版|颁布|施行|实施|生效|退役|收购|并网|沉没|入选|列为|创建|设立|创立|建造|拍下"
-    "|借出|安装|改为|改用|修订|登记|订购|改建|毕业|播种|投入|启动|更名|合并|迁往|迁至|改名|完成|首次|正式)"
+    "(?:在[\u4e00-\u9fff]{1,10}?)?(?:正式|全面|被)?(?:建成|通车|成立|开业|上市|开工|竣工|启用|开馆|首演|首飞|立项|去世|逝世|停产|停运|停航"
+    "|关闭|签订|签署|发射|升空|落成|投产|开通|开播|创办|倒闭|并网|沉没|创建|设立|创立|建造|首映|上映|出版|颁布|施行|生效|退役|列为|列入|拆除"
+    "|投入使用|投入运营|首次并网|重新开放|对外开放|更名为|迁至|命名|改建为|发布)"
 )
 
 
@@ -186,8 +183,28 @@ def _ask_time(time: str) -> str:
 def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask when something happened: X于2024年6月1日通车."""
     found = re.match(rf"(?:于|在)?{_TIME}(?P<rest>{_HAN}[^\d，。；]{{1,18}})$", clause.rest)
-    if found and not clause.time and re.match(_EVENTS, found["rest"]) and not re.search("[的称示说]$", found["rest"]):
+    born = re.match(rf"(?:于|在)?{_TIME}(?:出生|生于)", clause.rest)
+    if born and is_person(clause.subject) and not clause.time:
+        yield Fact(f"{clause.subject}出生于{_ask_time(born['time'])}？", born["time"], sentence)
+    elif clause.time and (event := _happened(clause.rest)):
+        yield Fact(f"{clause.subject}于{_ask_time(clause.time[:-1])}{event}？", clause.time[:-1], sentence)
+    elif found and not clause.time and re.match(_EVENTS, found["rest"]) and not re.search("[的称示说]$", found["rest"]):
         yield Fact(f"{clause.subject}于{_ask_time(found['time'])}{found['rest']}？", found["time"], sentence)
+
+
+def _happened(rest: str) -> str:
+    """Return the event of a clause after a time expression, without its place; empty if there is none."""
+    verbs = "通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播"
+    found = re.fullmatch(rf"(?:在{_HAN}{{2,8}}?)?(?:因病)?(?P<event>(?:正式|建成)?(?:{verbs}))", rest)
+    return found["event"] if found else ""
+
+
+def _years_of_life(sentence: str) -> Iterator[Fact]:
+    """Ask when somebody was born and died: 苏婉清（1898—1976）."""
+    found = re.match(r"(?P<who>[\u4e00-\u9fff·]{2,12})（([12]\d{3})年?[—–-]+([12]\d{3})年?）", sentence)
+    if found and is_person(found["who"]):
+        yield Fact(f"{found['who']}出生于哪一年？", f"{found[2]}年", sentence)
+        yield Fact(f"{found['who']}于哪一年去世？", f"{found[3]}年", sentence)
 
 
 def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
@@ -209,14 +226,14 @@ def _founded(clause: _Clause, sentence: str) -> Iterator[Fact]:
 def _agents(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask who did something: X由沈砚秋设计."""
     found = re.match(
-        rf"由(?P<role>{_ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
+        rf"由(?P<role>{ROLES})?(?P<who>[\u4e00-\u9fff·]{{2,12}}?)(?P<rest>(?:[于在](?:{_DAY}|{_MONTH}"
         rf"|{_YEAR}))?(?:(?:{_ACTS})(?:于(?:{_DAY}|{_YEAR}))?|建于{_YEAR}(?:至{_YEAR})?))$",
         clause.rest,
     )
     if found is None or re.search("和|与|、|等|的", found["who"]):
         return
-    is_body = re.search(rf"(?:{_LONG_NOUNS}|工人|政府|[院社厂局部会队组])$", found["who"]) is not None
-    if not is_body and not is_person(found["who"]):
+    is_body = re.search(rf"(?:{LONG_NOUNS}|[院社厂局会])$", found["who"]) is not None
+    if (not is_body and not is_person(found["who"])) or (is_body and not is_distinctive(found["who"])):
         return
     yield Fact(
         f"{clause.time}{clause.subject}由{'哪个机构' if is_body else '谁'}{found['rest']}？", found["who"], sentence
@@ -269,26 +286,22 @@ def _places(clause: _Clause, sentence: str) -> Iterator[Fact]:
         yield Fact(f"{clause.subject}{found['verb']}哪里？", found["place"], sentence)
 
 
+_OFFICES = (
+    "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|首席指挥|市长|局长|所长|园长|船长"
+)
+
+
 def _people(clause: _Clause, sentence: str) -> Iterator[Fact]:
     """Ask who has a role in an organisation: X总经理为石安妮."""
-    roles = "总经理|董事长|首席执行官|馆长|院长|校长|台长|场长|社长|主席|经理|负责人|主教练|教练|首席指挥"
-    found = re.match(
-        rf"(?P<body>.{{2,12}}?)(?P<role>现任(?:{roles})|{roles})(?:为|是)(?P<who>{_HAN}{{2,4}})$",
-        clause.subject + clause.rest,
-    )
-    if (
-        found
-        and is_person(found["who"])
-        and re.search(rf"(?:{_NOUNS})$", found["body"])
-        and not re.fullmatch(_NOUNS, found["body"])
-    ):
-        yield Fact(f"{found['body']}的{found['role']}是谁？", found["who"], sentence)
+    found = re.match(rf"(?:的|现任)?(?P<role>{_OFFICES})(?:为|是)(?:{ROLES})?(?P<who>{_HAN}{{2,4}})$", clause.rest)
+    if found and not clause.time and is_person(found["who"]) and not is_person(clause.subject):
+        yield Fact(f"{clause.subject}的{found['role']}是谁？", found["who"], sentence)
 
 
 def _winners(sentence: str) -> Iterator[Fact]:
     """Ask who won a prize in a given year."""
     found = re.match(
-        rf"(?:{_ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
+        rf"(?:{ROLES})?(?P<who>{_HAN}{{2,4}}?)(?:凭借[^，。]{{2,20}}?)?(?P<verb>获得"
         rf"|夺得)(?P<what>{_YEAR}{_HAN}{{2,14}}(?:奖|冠军))[，。]",
         sentence,
     )
@@ -299,13 +312,14 @@ def _winners(sentence: str) -> Iterator[Fact]:
 _MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are not unique
 
 
-def _quotations(sentence: str) -> Iterator[Fact]:
-    """Ask who said something."""
+def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
+    """Ask who said something that names its subject."""
     found = re.search(
-        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{_ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,6}}?)(?:博士|教授|先生|女士)?(?:在[\u4e00-\u9fff]{{2,12}})?说。$",
+        rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,
     )
-    if found and (is_person(found["who"]) or len(found["who"]) == 4):
+    is_named = found is not None and any(name in found["words"] for name in read.names if len(name) > 3)
+    if found and is_named and is_person(found["who"]) and read.full.count(found["who"]) > 1:
         yield Fact(f"谁说过“{found['words'].rstrip('，。')}”？", found["who"], sentence)
 
 

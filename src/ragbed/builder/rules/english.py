@@ -1,7 +1,7 @@
 """Find facts in English texts and write questions about them.
 
-A question keeps the words of its sentence. A sentence is used only if its subject is a name, or a noun such as "the
-bridge" with which exactly one name in the text ends.
+A question keeps the words of its sentence. A clause is used only if its subject is a name that is clear on its own, or
+if "the bridge" or "it" can refer to nothing but one such name. When in doubt, no question is written.
 """
 
 from __future__ import annotations
@@ -9,111 +9,62 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragbed.builder.rules.english_names import (
-    BODIES,
+from ragbed.builder.rules.english_clauses import Clause, find_clauses
+from ragbed.builder.rules.english_names import Names, strip
+from ragbed.builder.rules.english_people import find_own_roles, find_quotations, find_roles, find_superlatives
+from ragbed.builder.rules.english_values import MONEY, find_counts, find_measures, fits
+from ragbed.builder.rules.english_words import (
     CAP,
+    COMPANIES,
     DAY,
     DEPENDENT,
-    END,
     MONTH,
     NAME,
-    NOT_NAMES,
-    NUMBER,
     ORGANISATION,
     PEOPLE,
     PERSON,
-    STOP,
     TITLES,
     UNSURE,
     WHEN,
     YEAR,
-    Sentences,
-    Subject,
-    find_subject,
-    relative_clauses,
+    is_distinctive,
 )
 from ragbed.builder.rules.facts import Fact
 
-# Past forms and the base forms that questions with "did" need; verbs that are not listed are not used.
-_BASE = {
-    "opened": "open", "closed": "close", "began": "begin", "died": "die", "started": "start", "entered": "enter",
-    "erupted": "erupt", "sank": "sink", "collapsed": "collapse", "produced": "produce", "sold": "sell",
-    "carried": "carry", "had": "have", "won": "win", "received": "receive", "employed": "employ",
-    "published": "publish",
-    "founded": "found", "moved": "move", "reached": "reach", "joined": "join", "left": "leave", "handled": "handle",
-    "paid": "pay", "lent": "lend", "launched": "launch", "bought": "buy", "acquired": "acquire", "became": "become",
-    "patented": "patent", "signed": "sign", "raised": "raise", "retired": "retire", "married": "marry",
-    "introduced": "introduce", "visited": "visit", "scored": "score", "delivered": "deliver", "presented": "present",
-    "appeared": "appear", "completed": "complete", "invented": "invent", "discovered": "discover",
-    "transported": "transport", "exported": "export", "built": "build", "recorded": "record", "earned": "earn",
-}  # fmt: skip
-_PRESENT = {
-    "holds": "hold", "shows": "show", "produces": "produce", "reaches": "reach", "contains": "contain",
-    "carries": "carry", "serves": "serve", "sells": "sell", "seats": "seat", "treats": "treat",
-}  # fmt: skip
+# Events that happen to something only once, so that a question need not give the year.
+_ONCE = (
+    "founded|established|built|opened|completed|inaugurated|published|released|launched|designed|invented|discovered"
+    "|created|composed|painted|written|demolished|dissolved|electrified|born|patented|signed|consecrated"
+    "|constructed|set up|first described|first mentioned|first published|officially opened|shut down|abolished"
+    "|unveiled|reopened|closed|torn down"
+)
+_ONCE_ACTIVE = {"opened": "open", "closed": "close", "died": "die", "sank": "sink", "collapsed": "collapse"}
+_OBJECT = {"won": "win", "received": "receive", "acquired": "acquire", "bought": "buy", "founded": "found"}
+_PRIZES = re.compile(r"\b(?:Prize|Award|Medal|Cup|Trophy|Lion|Bear|Quill|Order)\b")
+# What may follow a complete statement.
+_END = (
+    r"(?=[,;.](?!\d)|$| (?:and|but|with|from|after|for|by|when|while|where|near|as|who|which|because|since|under"
+    r"|instead|during|at|following|in|on|to)\b(?! (?:in |on )?[12]\d{3}))"
+)
 
 
 def find_english_facts(title: str, text: str) -> Iterator[Fact]:
     """Yield the facts of a text, sentence by sentence."""
-    read = Sentences(title, text)
-    before, previous = "", None
-    for sentence in read.sentences:
-        yield from _own_roles(sentence, previous, read)
-        for find in (_quotations, _definitions, _roles, _superlatives):
-            yield from find(sentence, read, before)
-        subject = find_subject(sentence, read, before, previous)
-        for about in filter(None, (subject, *relative_clauses(sentence, read))):
-            for find_in in (_dates, _fronted, _agents, _measures, _counts, _places, _winners, _prices, _owners):
-                yield from (fact for fact in find_in(about, sentence) if _is_certain(fact, sentence))
-        before, previous = f"{before}{sentence} ", subject
+    names = Names(title, text)
+    for sentence, before, previous, clauses in find_clauses(names):
+        found = [*find_roles(sentence, names, before), *find_own_roles(sentence, previous)]
+        found += [*find_superlatives(sentence, names, before), *find_quotations(sentence, names)]
+        found += [fact for clause in clauses for find in _FINDERS for fact in find(clause, sentence, names)]
+        yield from (fact for fact in found if _is_certain(fact, sentence))
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:
     """Check that nothing before the end of the answer's clause makes the statement uncertain."""
     end = sentence.find(fact.answer) + len(fact.answer)
     clause = re.split(r"[,;](?! ?\d)", sentence[end:])[0]
-    return UNSURE.search(sentence[:end] + clause) is None and DEPENDENT.search(fact.question) is None
-
-
-def _dates(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask when something happened: "was opened on 1 June 2024", "opened in 2004"."""
-    passive = re.match(
-        rf" (?P<be>was|were) (?P<verb>(?:first |officially |last )?\w+(?:ed|en|t|n|d|ng))(?P<rest>(?: (?!on \d"
-        rf"|in [12]|in {MONTH})"
-        rf"[\w’'-]+){{0,6}}?) {WHEN}{END}",
-        subject.rest,
-    )
-    active = re.match(
-        rf" (?P<verb>(?!had\b)(?:{'|'.join(_BASE)})|took place)(?P<rest>(?: (?!on \d|in [12]"
-        rf"|in {MONTH})[\w’'-]+){{0,7}}?) {WHEN}{END}",
-        subject.rest,
-    )
-    for found in filter(None, (passive, active)):
-        asked, answer = _ask_when(found)
-        if subject.time or re.search(r"\b(?:and|which|who)\b", found["rest"]):
-            continue
-        if found["day"] and re.search(r"\b(?:take place|took place|held)$", found["verb"]):
-            asked += f" in {answer[-4:]}"  # the event may be repeated
-        if found is passive:
-            yield Fact(f"{asked} {found['be']} {subject.text} {found['verb']}{found['rest']}?", answer, sentence)
-        else:
-            base = "take place" if found["verb"] == "took place" else _BASE[found["verb"]]
-            yield Fact(f"{asked} did {subject.text} {base}{found['rest']}?", answer, sentence)
-
-
-def _fronted(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask for the time given at the start of a sentence: "In 2018 the barge was listed as a monument"."""
-    found = re.match(rf"(on|in) ({DAY}|{MONTH} {YEAR}|{YEAR})$", subject.time)
-    clause = re.split(r"[,;.]|(?: and| but| when| where| for| with| after| because) ", subject.rest)[0]
-    passive = re.fullmatch(r" (?P<be>was|were) (?P<rest>\w+(?:ed|en|t|n|d)(?: [\w’'-]+){1,9})", clause)
-    active = re.fullmatch(rf" (?P<verb>{'|'.join(_BASE)})(?P<rest>(?: [\w’'-]+){{1,9}})", clause)
-    if found is None or re.search(r"\d|^ had\b| to \w+$", clause) or UNSURE.search(clause):
-        return
-    asked = "On what date" if found[1] == "on" else "In what year" if found[2].isdigit() else "In which month and year"
-    if passive:
-        yield Fact(f"{asked} {passive['be']} {subject.text} {passive['rest']}?", found[2], sentence)
-    elif active:
-        yield Fact(f"{asked} did {subject.text} {_BASE[active['verb']]}{active['rest']}?", found[2], sentence)
+    asked = re.sub(r"“[^”]*”", "", fact.question)
+    stated = re.sub(r"[“\"][^”\"]*[”\"]", "", sentence[:end] + clause)
+    return UNSURE.search(stated) is None and DEPENDENT.search(asked) is None
 
 
 def _ask_when(found: re.Match[str]) -> tuple[str, str]:
@@ -124,242 +75,157 @@ def _ask_when(found: re.Match[str]) -> tuple[str, str]:
     return "In what year", found["year"]
 
 
-def _agents(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask who did something: "was designed by Ingrid Solberg"."""
-    found = re.match(
-        rf" (?P<be>is|was|were) (?P<verb>(?!not\b)\w{{2,}}(?:ed|en|t|n|d))(?P<rest>(?: [\w’'-]+){{0,4}}?) by "
-        rf"(?:the (?P<role>{PEOPLE}|{BODIES}) )?(?:{TITLES} )*(?P<the>the )?(?P<agent>{NAME}){STOP}",
-        subject.rest,
+def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
+    """Ask when something happened for the only time: "was opened by … on 1 June 2024", "died in 2004"."""
+    other = rf"(?!on \d|in [12]|in {MONTH}|by |who\b|which\b)"
+    between = rf"(?: (?:by|in|at|as|of|on the)(?: {other}[\w’'-]+){{1,7}}?)?"
+    passive = re.match(
+        rf" (?P<be>was|were) (?:finally |officially |formally |ceremonially )?(?P<verb>{_ONCE}){between} {WHEN}{_END}",
+        clause.rest,
     )
-    if found is None or re.match(rf" (?:and|&) (?:the )?{CAP}", subject.rest[found.end() :]):
+    active = re.match(rf" (?P<verb>{'|'.join(_ONCE_ACTIVE)}){between} {WHEN}{_END}", clause.rest)
+    found = passive or active
+    if found is None or clause.time or _repeats(found["verb"], clause, names):
         return
-    agent = found["agent"]
-    is_body = ORGANISATION.search(agent) or re.fullmatch(BODIES, found["role"] or "")
-    if not is_body and (" " not in agent or " of " in agent):
+    asked, answer = _ask_when(found)
+    is_life = found["verb"] in ("born", "died")
+    if is_life != clause.is_person or not (is_life or fits(clause, found["verb"])):
         return
-    asked = "By which organisation" if is_body else "By whom"
-    time = f" {subject.time}" if subject.time else ""
-    yield Fact(f"{asked} {found['be']} {subject.text} {found['verb']}{found['rest']}{time}?", agent, sentence)
+    if passive:
+        yield Fact(f"{asked} {passive['be']} {clause.subject} {passive['verb']}?", answer, sentence)
+    else:
+        yield Fact(f"{asked} did {clause.subject} {_ONCE_ACTIVE[found['verb']]}?", answer, sentence)
 
 
-_UNIT = (
-    r"(?:square |cubic )?(?:kilo|centi|milli)?(?:metres?|meters?|miles?|feet|hectares?|acres?|kilograms?|grams?|tonnes?"
-    r"|tons?|pounds?|litres?|hours?|minutes?|seconds?|degrees Celsius|percent|megawatts?|megahertz|hectares?"
-    r"|days|weeks)"
+def _repeats(verb: str, clause: Clause, names: Names) -> bool:
+    """Check whether the text gives another time of an event, e.g. of a second opening or a first building."""
+    stem = verb.rsplit(maxsplit=1)[-1].removeprefix("re")
+    same = re.findall(rf"\b(?:re-?)?{stem} (?:[\w’'-]+ ){{0,6}}?(?:in|on) (?:\d|{MONTH})", names.full)
+    own = [sentence for sentence in names.sentences if re.search(rf"\b(?:re-?|first ){stem}\b", sentence)]
+    again = verb in ("opened", "closed", "built", "published") and any(clause.name in sentence for sentence in own)
+    is_other = len(same) > 1 and verb in ("signed", "started", "described", "introduced", "released", "published")
+    return again or is_other
+
+
+def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
+    """Ask when somebody was born and died: "Beatrix Lowe (1861–1938) was"."""
+    found = re.search(rf"{re.escape(clause.name)} \(([12]\d{{3}})[–-]([12]\d{{3}})\)", sentence)
+    if found and clause.is_person and clause.is_first:
+        for asked, verb, year in (("was", "born", found[1]), ("did", "die", found[2])):
+            if not re.search(rf"\b(?:{verb}|died)\b[^.]*{year}", names.full.replace(found[0], "")):
+                yield Fact(f"In what year {asked} {clause.name} {verb}?", year, sentence)
+
+
+def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
+    """Ask for the time of an event with two names: "In 2022 Corvane Logistics received the Green Wheel Award"."""
+    verbs = "|".join(_OBJECT)
+    when = rf"on {DAY}|in {MONTH} {YEAR}|in {YEAR}"
+    found = re.match(rf" (?P<verb>{verbs}) (?P<what>[^,;]*?) (?P<when>{when}){_END}", clause.rest)
+    time = found["when"] if found else clause.time
+    found = found or re.match(rf" (?P<verb>{verbs}) (?P<what>[^,;.]+?)(?= for\b|[,;.]|$)", clause.rest)
+    if found is None or not time or not clause.is_first or not _is_clear_object(found["verb"], found["what"], names):
+        return
+    if (found.groupdict().get("when") and clause.time) or re.search(r"\btime\b", sentence):
+        return
+    asked = "In which month and year"
+    if re.fullmatch(f"on {DAY}|in {YEAR}", time):
+        asked = "On what date" if time.startswith("on ") else "In what year"
+    question = f"{asked} did {clause.subject} {_OBJECT[found['verb']]} {found['what']}?"
+    yield Fact(question, time.split(" ", 1)[1], sentence)
+
+
+def _is_clear_object(verb: str, what: str, names: Names) -> bool:
+    """Check that an object is a prize that is won, or a company or another named thing that is bought or founded."""
+    words = r"(?:(?!from|of|with|by|in|for|and|to)[A-Z]?[a-z]+ ){0,3}?"
+    found = re.fullmatch(rf"(?:the |an? )?{words}({NAME})", what)
+    if found is None or found[1] not in names.names or not is_distinctive(found[1]) or re.search(r"\d", what):
+        return False
+    if verb in ("won", "received"):
+        return _PRIZES.search(found[1]) is not None
+    return bool(names.kind_of(found[1])) or ORGANISATION.search(found[1]) is not None
+
+
+_MADE = (
+    "founded|established|built|designed|invented|discovered|created|composed|painted|written|directed|developed"
+    "|constructed|made|operated|published|headed|led|owned|managed|organised|run|chaired|first described|drafted"
+    "|inaugurated|donated|illustrated|produced|edited|carved|manufactured"
 )
-_MONEY = (
-    r"(?:[$€£¥] ?\d[\d,.]*(?: (?:million|billion))?|\d[\d,.]*(?: (?:thousand|million"
-    r"|billion))? (?:US )?(?:dollars|euros|pounds|crowns|francs|pesos"
-    r"|marks|rand|dinars|guilders|thalers|yuan|yen|rupees))"
-)
-_SIZES = "long|high|tall|wide|deep|thick"
-_SIZED = "diameter|depth|length|height|capacity|range|population|area|gradient"
-# Patterns for values, and the questions that ask for them; {S} is the subject.
-_MEASURES = (
-    (rf" is (?P<value>{NUMBER} {_UNIT}) (?P<kind>{_SIZES}|old)\b", "How {kind} is {S}"),
-    (rf" was (?P<value>{NUMBER} {_UNIT}) (?P<kind>{_SIZES})\b", "How {kind} was {S}"),
-    (rf" weighs (?P<value>{NUMBER} {_UNIT})", "How much does {S} weigh"),
-    (rf" covers (?:an area of )?(?P<value>{NUMBER} (?:square {_UNIT}|hectares|acres))", "What area does {S} cover"),
-    (
-        rf" has an? (?P<kind>(?:maximum |average |total )?(?:{_SIZED})) of (?P<value>{NUMBER}(?: {_UNIT})?)",
-        "What is the {kind} of {S}",
-    ),
-    (rf" lies (?P<value>{NUMBER} {_UNIT}) above sea level", "How high above sea level does {S} lie"),
-    (
-        rf" (?:stands|lies) at an? (?P<kind>altitude|depth|height) of (?P<value>{NUMBER} {_UNIT})",
-        "At what {kind} does {S} lie",
-    ),
-    (rf" lies (?P<value>{NUMBER} {_UNIT}) (?P<kind>off the coast of {NAME})", "How far {kind} does {S} lie"),
-    (rf" cost (?P<value>{_MONEY})(?=[.;,](?!\d)|$| and\b)", "How much did {S} cost"),
-    (rf" costs (?P<value>{_MONEY})(?=[.;](?!\d)|$)", "How much does {S} cost"),
-    (rf" is worth (?P<value>{_MONEY})", "How much is {S} worth"),
+
+
+_TIME = rf"(?:on {DAY}|in {MONTH} {YEAR}|in {YEAR})"
+_ORIGIN = r"(?:[A-Z][a-z]+(?:an|ish|ese|iss|ch|ic|sh) )?"
+_AGENT = (
+    rf" (?P<be>is|was|were) (?P<verb>{_MADE})(?: {_TIME})?(?: in {NAME})? by (?:the |an? )?"
+    rf"(?P<role>{_ORIGIN}(?:(?!and\b|or\b)[a-z-]+ ){{0,3}}?)(?:{TITLES} )*(?:the )?(?P<agent>{NAME})"
+    rf"(?=[.;]|$|,(?! (?:the |and )?{CAP}| and\b)| {_TIME}| (?:in order|at a cost|for|after|when|who|as|with)\b)"
 )
 
 
-def _measures(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask for a measurement of something."""
-    if subject.time:
+def _agents(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
+    """Ask who did something: "was designed in 1904 by the architect Ingrid Solberg"."""
+    found = re.match(_AGENT, clause.rest)
+    if found is None or clause.is_person or not fits(clause, found["verb"]):
         return
-    for pattern, ask in _MEASURES:
-        if found := re.search(rf"^(?:[^,;]*? and)?{pattern}", subject.rest):
-            kind = found.groupdict().get("kind", "")
-            question = ask.replace("{kind}", kind).replace("{S}", subject.text)
-            yield Fact(f"{question}?", found["value"], sentence)
+    if found["be"] == "was" and found["verb"] in ("headed", "led", "operated", "owned", "managed", "run", "chaired"):
+        return  # others may have led it at other times
+    if asked := _ask_agent(found["agent"], found["role"].strip(), names):
+        yield Fact(f"{asked} {found['be']} {clause.subject} {found['verb']}?", found["agent"], sentence)
 
 
-def _counts(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask how many things something has, has sold or has produced."""
-    has = re.search(
-        rf"^(?:[^,;]*? and)? (?P<verb>has"
-        rf"|employs)(?: now)? (?P<value>\d[\d,]*(?:\.\d+ million)?) (?P<what>[a-z]+(?: [a-z]+)?s|people"
-        rf"|inhabitants){END}",
-        subject.rest,
-    )
-    does = re.search(
-        rf"^(?:[^,;]*? and)? (?P<verb>{'|'.join(_PRESENT)}) (?P<value>\d[\d,]*(?:\.\d+ million)?)"
-        rf" (?P<what>[a-z]+(?: of [a-z]+)?)(?P<per> (?:a|per) (?:day|week|month|year))?{END}",
-        subject.rest,
-    )
-    did = re.match(
-        rf" (?P<verb>{'|'.join(_BASE)}) (?P<value>\d[\d,.]*(?: million"
-        rf"| billion)?) (?P<what>[a-z]+(?: of [a-z]+)?){END}",
-        subject.rest,
-    )
-    if has and not subject.time and not re.fullmatch(_UNIT, has["what"]):
-        base = "have" if has["verb"] == "has" else "employ"
-        yield Fact(f"How many {has['what']} does {subject.text} {base}?", has["value"], sentence)
-    if does and not subject.time and not re.fullmatch(_UNIT, does["what"]):
-        asked = f"How many {does['what']} does {subject.text} {_PRESENT[does['verb']]}{does['per'] or ''}?"
-        yield Fact(asked, does["value"], sentence)
-    if did is None:
-        return
-    time = subject.time
-    after = re.match(rf" in ({YEAR})", subject.rest[did.end() :])
-    if not time and after:
-        time = f"in {after[1]}"
-    if time:
-        asked = f"How many {did['what']} did {subject.text} {_BASE[did['verb']]} {time}?"
-        yield Fact(asked, did["value"], sentence)
+def _ask_agent(agent: str, role: str, names: Names) -> str:
+    """Return the question words for an agent; empty if it is unclear who or what the agent is."""
+    if agent != strip(agent) or agent not in names.names:
+        return ""
+    kinds = {*role.split()[-1:], *names.kind_of(agent).split()[-1:]}
+    is_person = agent in names.persons or re.fullmatch(PEOPLE, role.split(maxsplit=1)[-1] if role else "") is not None
+    if is_person and (" " not in agent or " of " in agent):
+        return ""
+    if agent not in names.persons and kinds and kinds <= COMPANIES:
+        return "By which company"
+    if is_person or (re.fullmatch(PERSON, agent) and not ORGANISATION.search(agent) and not role):
+        return "By whom"
+    return "By which organisation" if ORGANISATION.search(agent) and is_distinctive(agent) else ""
 
 
-def _places(subject: Subject, sentence: str) -> Iterator[Fact]:
+def _places(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:  # noqa: ARG001
     """Ask where something is, or where somebody was born."""
-    found = re.search(
-        rf"^(?:[^,;]*? and)? (?P<verb>is based|is headquartered|was born|is located) in (?P<place>{NAME}){END}",
-        subject.rest,
-    )
-    if found and not re.fullmatch(rf"{MONTH}.*", found["place"]):
-        be, verb = found["verb"].split()
-        yield Fact(f"Where {be} {subject.text} {verb}?", found["place"], sentence)
-
-
-def _winners(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask who acquired, discovered or won something that has a name."""
+    when = rf"(?: (?:on {DAY}|in {MONTH} {YEAR}|in {YEAR}))?"
     found = re.match(
-        r" (?:has |have )?(?P<verb>acquired|bought|discovered|founded|invented|patented|designed|won|headed"
-        r"|recalled|ordered)"
-        rf" (?P<what>(?:the |an? )?(?:[\d,]+ )?(?:[a-z]+ ){{0,3}}{NAME}(?: [a-z]+)?){END}",
-        subject.rest,
+        rf" (?P<verb>is based|is headquartered|was born){when} in (?:the (?:town|city|village) of )?"
+        rf"(?P<place>{CAP}(?: {CAP})*)(?!, [A-Z]){_END}",
+        clause.rest,
     )
-    if found is None or subject.time or not re.search(r"[A-Z]", found["what"]):
-        return
-    if found["verb"] == "won" and not re.search(YEAR, found["what"]):
-        return
-    name = subject.text.removeprefix("the ")
-    yield Fact(f"Who {found['verb']} {found['what']}?", name, sentence)
+    if found and not re.match(MONTH, found["place"]) and is_distinctive(found["place"]):
+        is_body = clause.is_thing or ORGANISATION.search(clause.name) is not None
+        if clause.is_person if found["verb"] == "was born" else is_body and not clause.is_person:
+            be, verb = found["verb"].split()
+            yield Fact(f"Where {be} {clause.subject} {verb}?", found["place"], sentence)
 
 
-def _prices(subject: Subject, sentence: str) -> Iterator[Fact]:
-    """Ask what something was bought or sold for, or since when it has been something."""
+def _deals(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
+    """Ask who won a prize in a given year, who acquired a company, and for how much."""
+    won = re.match(rf" won (?P<what>the {YEAR} {NAME})(?= for\b|[,;.]|$)", clause.rest)
+    if won and clause.is_person:
+        yield Fact(f"Who won {won['what']}?", clause.name, sentence)
     found = re.match(
-        rf" (?:has |have )?(?P<verb>acquired|bought|sold) (?P<what>(?:the )?{NAME}) for (?P<value>{_MONEY})",
-        subject.rest,
+        rf" (?:has )?(?P<verb>acquired|bought) (?P<what>(?:the )?(?:[A-Z]?[a-z-]+ ){{0,3}}(?P<name>{NAME}))"
+        rf"(?: (?:on|in) (?:{DAY}|{MONTH} {YEAR}|{YEAR}))? for (?P<value>{MONEY})(?=[,;.](?!\d)|$)",
+        clause.rest,
     )
-    if found and not subject.time:
-        asked = f"For how much did {subject.text} {_BASE[found['verb']]} {found['what']}?"
-        yield Fact(asked, found["value"], sentence)
+    if found and is_distinctive(found["name"]) and found["name"] in names.names:
+        base = {"acquired": "acquire", "bought": "buy"}[found["verb"]]
+        yield Fact(f"For how much did {clause.subject} {base} {found['what']}?", found["value"], sentence)
 
 
-def _owners(subject: Subject, sentence: str) -> Iterator[Fact]:
+def _owners(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     """Ask who owns something, or whom it is named after."""
-    owner = re.match(rf" belong(?:s|ed) to (?:the (?:[a-z]+ )?)?(?P<who>{NAME}){END}", subject.rest)
-    named = re.match(rf" (?P<be>is|was) named after (?:the {PEOPLE} )?(?P<who>{PERSON}){END}", subject.rest)
-    if owner and not subject.time:
-        verb = "does" if " belongs " in owner[0] else "did"
-        yield Fact(f"To whom {verb} {subject.text} belong?", owner["who"], sentence)
-    if named:
-        yield Fact(f"After whom {named['be']} {subject.text} named?", named["who"], sentence)
+    owner = re.match(rf" belongs to (?:the (?:[a-z]+ )?)?(?P<who>{NAME})(?=[,;.]|$)", clause.rest)
+    named = re.match(rf" (?P<be>is|was) named after (?:the {PEOPLE} )?(?P<who>{PERSON})(?=[,;.]|$)", clause.rest)
+    who = owner["who"] if owner and not clause.time and not clause.is_person else ""
+    if who and strip(who) == who and is_distinctive(who) and names.is_name(who):
+        yield Fact(f"To whom does {clause.subject} belong?", who, sentence)
+    if named and named["who"] in names.names and named["who"].rsplit(maxsplit=1)[-1] not in clause.subject:
+        yield Fact(f"After whom {named['be']} {clause.subject} named?", named["who"], sentence)
 
 
-_QUOTED = re.compile(
-    rf"[\"“](?P<words>[A-Z0-9][^\"“”()\[\]]+?),?[\"”],? said (?:{TITLES} )*"
-    rf"(?:(?:the |its |their |his |her )?(?:(?!for\b|of\b|at\b|from\b|to\b|in\b)[a-z-]+ ){{1,3}})?"
-    rf"(?P<who>{CAP}(?: (?:de |van |van der |von )?{CAP}){{1,2}})(?=,|\.$|\. |$| (?:at|on|in|of|who|after)\b)"
-)
-_RANK = re.compile(
-    r"\b(?:CEO|CFO|Member|President|Commissioner|Director|Chief|Officer|Secretary|Senator|Minister|Manager"
-    r"|Chairman|Jr|Sr"
-    r"|Spokes\w+|Representative|Governor|General|Head|Vice|Co|Coach|Captain|Justice|Attorney)\b|['’]s\b|\b[A-Z]\.?$"
-)
-_MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are not unique
-
-
-def _quotations(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask who said something."""
-    found = _QUOTED.search(sentence)
-    if found is None or len(found["words"].split()) < _MIN_WORDS:
-        return
-    who = re.sub(rf"^(?:{TITLES} )+", "", found["who"])
-    if " " in who and not _RANK.search(who):
-        words = " ".join(found["words"].split()).rstrip(",.")
-        yield Fact(f"Who said “{words}”?", who, sentence)
-
-
-def _definitions(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask for an abbreviation or a term that the text defines."""
-    if found := re.match(
-        r"The (?P<what>abbreviation|acronym) (?P<term>[A-Z]{2,6}) stands for (?P<long>[\w -]+)\.$", sentence
-    ):
-        yield Fact(f"What does the {found['what']} {found['term']} stand for?", found["long"], sentence)
-    found = re.match(
-        r"(?:An? )?(?P<term>[A-Z][a-z]+(?:[- ][a-z]+)?) is (?P<means>the [a-z]+(?: [a-z]+)? of [a-z -]+)\.$", sentence
-    )
-    is_term = found is not None and found["term"] not in NOT_NAMES and found["term"] not in read.names
-    if found and is_term and len(found["means"].split()) >= _MIN_WORDS:
-        yield Fact(f"What is the term for {found['means']}?", found["term"], sentence)
-
-
-_ROLE = r"(?:[a-z]+ ){0,2}[a-z]+"
-_ROLES = (
-    rf"^The (?P<role>{_ROLE}) of (?P<body>the [a-z]+"
-    rf"|(?:the )?{NAME}) is (?:the [a-z]+ )?(?:{TITLES} )*(?P<who>{PERSON}){END}",
-    rf"^The (?P<role>{_ROLE}) of (?P<body>(?:the )?{NAME}), (?P<who>{PERSON}),",
-    rf"^(?P<who>{PERSON}) is the (?P<role>{_ROLE}) of (?P<body>(?:the )?{NAME}){END}",
-    rf"(?:^|[\"”] said |[.] )(?P<who>{PERSON}), the (?P<role>{_ROLE}) of (?P<body>(?:the )?{NAME})[,.]",
-)
-_PERSON_ROLE = re.compile(
-    r"\b(?:director|president|chair\w*|executive|head|leader|manager|coach|mayor|author|conductor|editor"
-    r"|founder|officer"
-    r"|principal|captain|secretary|scientist|curator|owner|minister|designer|architect)$"
-)
-
-
-def _roles(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:
-    """Ask who has a role: "The director of the museum is …"."""
-    for pattern in _ROLES:
-        found = re.search(pattern, sentence)
-        if found is None or not _PERSON_ROLE.search(found["role"]):
-            continue
-        body = found["body"]
-        resolved = read.resolve(body[4:], before) if re.fullmatch("the [a-z]+", body) else body
-        fact = Fact(f"Who is the {found['role']} of {resolved}?", found["who"], sentence)
-        if resolved and DEPENDENT.search(fact.question) is None and not UNSURE.search(sentence[: found.end()]):
-            yield fact
-
-
-def _own_roles(sentence: str, previous: Subject | None, read: Sentences) -> Iterator[Fact]:
-    """Ask who has a role in the organisation of the previous sentence: "Its director, …"."""
-    found = re.match(rf"Its (?P<role>{_ROLE})(?:,| is)(?: {TITLES})? (?P<who>{PERSON}){END}", sentence)
-    if found is None or previous is None or read.is_person(previous.text) or " of " in previous.text:
-        return
-    if _PERSON_ROLE.search(found["role"]) and not UNSURE.search(found[0]):
-        yield Fact(f"Who is the {found['role']} of {previous.text}?", found["who"], sentence)
-
-
-_SUPERLATIVE = re.compile(
-    rf"^The (?P<what>(?:largest|oldest|tallest|longest|highest|deepest|biggest|smallest|first|main|worst|best"
-    rf"|steepest|most [a-z]+)"
-    rf"(?: [a-z]+){{1,3}}) (?P<where>in|on|of|over) (?P<body>the [a-z]+"
-    rf"|(?:the )?{NAME}) is (?:the )?(?:[a-z]+ ){{0,2}}(?P<name>{NAME}){END}"
-)
-
-
-def _superlatives(sentence: str, read: Sentences, before: str) -> Iterator[Fact]:
-    """Ask for the largest, oldest or first of its kind."""
-    found = _SUPERLATIVE.match(sentence)
-    if found is None:
-        return
-    body = found["body"]
-    resolved = read.resolve(body[4:], before) if re.fullmatch("the [a-z]+", body) else body
-    if resolved and not UNSURE.search(sentence[: found.end()]):
-        yield Fact(f"What is the {found['what']} {found['where']} {resolved}?", found["name"], sentence)
+_FINDERS = (_dates, _years_of_life, _fronted, _agents, find_measures, find_counts, _places, _deals, _owners)

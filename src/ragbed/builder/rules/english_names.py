@@ -1,220 +1,211 @@
-"""Find the names in an English text, and determine what the subject of a sentence refers to."""
+"""Find the names in an English text, and determine how a question can refer to each of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cached_property
 
+from ragbed.builder.rules.english_words import (
+    CAP,
+    COMPANIES,
+    KINDS,
+    LOWER_NAME_WORDS,
+    MODIFIERS,
+    NAME,
+    NOT_NAMES,
+    OF_KINDS,
+    ORGANISATION,
+    PEOPLE,
+    PERSON,
+    RANKS,
+    SEVERAL,
+    TITLES,
+    WITH_ARTICLE,
+    is_distinctive,
+)
 from ragbed.text import split_sentences
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-CAP = r"(?:[A-Z][\w’'-]*|[A-Z]\.)"
-NAME = rf"{CAP}(?:(?: (?:of|the|of the|de|del|la|le|van|van der|von|am|&))? (?:{CAP}|\d+(?![\d.,]*\d* ?[a-z%])))*"
-PERSON = rf"{CAP}(?: (?:de|van|van der|von|al-)?(?: ?{CAP}))+"
-MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-DAY = rf"(?:\d{{1,2}} {MONTH}|{MONTH} \d{{1,2}},?) \d{{4}}"
-YEAR = r"[12]\d{3}(?![\d.,]*\d)"
-WHEN = rf"(?P<when>on (?P<day>{DAY})|in (?P<month>{MONTH} {YEAR})|in (?P<year>{YEAR}))"
-NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
-END = (
-    r"(?=[,;.]|$| (?:and|but|with|from|after|for|by|when|while|where|on|in|between|at|near|as|until|according|among|who"
-    r"|which|that|because|since|to|under|over|instead|through|during)\b)(?! (?:and|or|to) (?:again )?(?:in )?[12]\d{3})"
+_KIND = "|".join(sorted(KINDS, key=len, reverse=True))
+_HEADS = "|".join(kind.capitalize() for kind in KINDS)
+# Words that can follow a complete noun phrase.
+_FOLLOWS = (
+    r"(?=[,.;:)]|$| (?:is|was|has|had|were|are|have|in|on|at|of|and|or|but|with|to|by|from|for|as|after|before|since"
+    r"|until|between|near|over|will|would|can|could|which|who|that|took|cost|began|won|belongs|covers|lies|holds"
+    r"|carries|employs|sank|became|received|runs|connects|crosses|remained|[a-z]+ed)\b)"
 )
-STOP = (
-    r"(?=[,;.](?! [A-Z])|$| (?:in|on|between|for|from) (?:the )?\w* ?\d| and (?:was|is|has|had|cost|opened|carries)\b)"
+_OF = "|".join(OF_KINDS)
+_MODIFIER = "|".join(MODIFIERS)
+_KIND_EVIDENCE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!under )(?<!after )(?<!before )(?<!during )(?<!Under )(?<!After )(?<!Before )(?<!During )"
+        rf"\b(?:[Tt]he|[Aa]n?|[Ii]ts) (?P<rest>(?:[\w-]+ ){{0,2}}?)"
+        rf"(?P<kind>(?:{_OF})(?= of )|(?:{_KIND})(?! of ))(?: of)? "
+        # A preposition after the name may belong to a title.
+        rf"(?P<name>{NAME})(?![\w’'-])(?! (?:at|on|in|under|of|and|with|from|by|to) (?:the )?[A-Z])",
+        rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) "
+        rf"(?P<rest>(?:[\w-]+,? ){{0,4}}?)(?P<kind>{_KIND})\b",
+        rf"(?P<name>{NAME}), (?:an?|the) (?P<rest>(?:[\w-]+ ){{0,3}}?)(?P<kind>{_KIND})\b",
+    )
 )
-
-# Words that make a statement a plan, a guess, hearsay or a denial.
-UNSURE = re.compile(
-    r"\b(?:will|would|may|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
-    r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
-    r"|almost|approximately|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
-    r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
-    r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
-    re.IGNORECASE,
+_PERSON_EVIDENCE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\bsaid (?:[a-z -]*)?(?:{TITLES} )?({PERSON})",
+        rf"\b({PERSON})(?:,? said| was born| died| \(\d| studied| married| retired|, who)\b",
+        rf"\b(?:{PEOPLE}|{TITLES}) ({PERSON})",
+        rf"\b({PERSON})(?:,| is| was) (?:an?|the) (?:[a-z]+ )?{PEOPLE}\b",
+        rf"\b(?:led|headed|chaired|founded|designed|written|directed) by ({PERSON})",
+        rf"\b(?:director|president|chair\w*|executive|head|leader|manager|coach|mayor)(?:,| is| was) ({PERSON})",
+    )
 )
-# Words whose meaning depends on the surrounding text.
-DEPENDENT = re.compile(
-    r"\b(?:he|she|it|they|we|i|you|his|her|its|their|our|my|him|them|us|this|that|these|those|there|here|then|now|today"
-    r"|yesterday|tomorrow|ago|last|next|later|earlier|previous|former|another|other|same|also|still|again|latter|one"
-    r"|ones|such|so far|already|recently|currently|current|present|second|third|half|each|every)\b",
-    re.IGNORECASE,
-)
-_LOWER_NAME_WORDS = frozenset({"of", "the", "and", "de", "la", "le", "van", "der", "von", "am"})
-NOT_NAMES = _words(
-    "The A An It He She They We In On At But And This That These Those Since Until After Before During For From"
-    " With Each Every All Both Some Most Many More Another Other Its His Her Their Our My There Here When While"
-    " If Up Under Between Among About According Construction Today Claims Requests Private Visitors Customers"
-    " Researchers Analysts Experts Admission Work Second First Last Next Nobody Only One Two Three Four Five Six"
-    " Seven Eight Nine Ten Eleven Because Although Though Once As Like Despite Following Now Then So Yet Not To"
-    " By Also Even Still Just Who What Where Twelve Half Earlier Later However Meanwhile Questions People"
-    " Children Parents"
-)
-
-TITLES = (
-    r"(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Dame|Lord|Lady|Mayor|President|Minister|Prime Minister|Judge|Captain"
-    r"|Count|King"
-    r"|Queen|Chancellor|General|Senator|Governor|Chief|Director|Inspector|Transport Minister)\.?"
-)
-ORGANISATION = re.compile(
-    r"\b(?:Company|Group|University|Institute|Foundation|Bank|Council|Ministry|Agency|Centre|Center|Museum|Academy"
-    r"|Society|Association|Club|School|Hospital|Corporation|Fund|Ltd|Inc|GmbH|Software|Logistics|Energy|Power|Rail"
-    r"|Airlines|Foods|Shipyard|Observatory|Office|Authority|Union|Party|Alliance|League|FC)\b"
-)
-# Nouns that precede a person's name, and how to ask for that person.
-PEOPLE = (
-    r"(?:[a-z-]+ )?(?:architect|engineer|surveyor|teacher|nurse|chemist|physicist|zoologist|astronomer|novelist|writer"
-    r"|author|poet|painter|sculptor|composer|critic|publisher|historian|jurist|lawyer|judge|banker|biologist|botanist"
-    r"|ornithologist|oceanographer|paediatrician|doctor|surgeon|weaver|brewer|puppeteer|ranger|artist|director|producer"
-    r"|photographer|designer|inventor|explorer|monk|priest|bishop|count|king|queen|mathematician|economist|geologist"
-    r"|journalist|politician|detective|scientist|philosopher|pianist|conductor|merchant|farmer|captain|pilot)"
-)
-BODIES = r"(?:company|manufacturer|firm|contractor|shipyard|institute|university|club|utility|bank|consortium)"
+_WEB_WORDS = {
+    "Read", "More", "Post", "Photo", "Image", "Getty", "Subscribe", "Watch", "Credit", "Share", "Video", "News",
+}  # fmt: skip
 
 
-class Subject(NamedTuple):
-    """The subject of a sentence."""
+class Names:
+    """The sentences of a text and the names in it.
 
-    text: str  # as written in a question
-    rest: str  # the sentence after the subject
-    time: str  # a time expression at the start of the sentence, e.g. "in 2019"
-
-
-class Sentences:
-    """The sentences of a text and the names in it."""
+    Args:
+        title: Title of the text.
+        text: The text.
+    """
 
     def __init__(self, title: str, text: str) -> None:
-        self.sentences = [text[start:end].strip() for start, end in split_sentences(text)]
-        self.full = f"{title}. {text}"
+        lines = (line.replace("**", "").lstrip("#*- \t") for line in text.splitlines() if not line.startswith("#"))
+        bare = "\n".join(re.sub(r"^\d{1,2}\. (?=[A-Z])", "", line) for line in lines)
+        self.title = title
+        self.sentences = [" ".join(bare[start:end].split()) for start, end in split_sentences(bare)]
+        self.full = " ".join(self.sentences)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The complete names: those inside sentences, and those of several words at their start."""
         inner = re.compile(rf"(?<=[a-z0-9,;:“\"(] )(?:the )?({NAME})|(?<=The )({NAME})")
-        found = (match[1] or match[2] for sentence in self.sentences for match in inner.finditer(sentence))
-        self.names = {_strip(name) for name in found}
+        found = {strip(match[1] or match[2]) for one in self.sentences for match in inner.finditer(one)}
         starts = (re.match(NAME, sentence) for sentence in self.sentences)
-        self.names |= {_strip(match[0]) for match in starts if match and " " in _strip(match[0])}
-        self.names.discard("")
+        found |= {strip(match[0]) for match in starts if match and " " in strip(match[0])}
+        # Names that end with a noun in lower case, e.g. "the Copperhill mine".
+        with_noun = re.finditer(rf"\b[Tt]he ({NAME} (?:(?:{_MODIFIER}) )?({_KIND})){_FOLLOWS}", self.full)
+        found |= {match[1] for match in with_noun if strip(match[1]) == match[1] and match[2] not in SEVERAL}
+        return frozenset(found - {""} - NOT_NAMES)
+
+    @cached_property
+    def persons(self) -> frozenset[str]:
+        """The names that the text treats as a person's name."""
+        found = {strip(match[match.lastindex or 0]) for one in _PERSON_EVIDENCE for match in one.finditer(self.full)}
+        return frozenset(name for name in found & self.names if _can_be_person(name))
 
     def is_name(self, text: str) -> bool:
-        """Check that a text is a complete name, not the start or end of a longer one."""
-        if text not in self.names or text in NOT_NAMES:
+        """Check that a text is a complete name, not a part of a longer one."""
+        if text not in self.names or not _WEB_WORDS.isdisjoint(text.split()):
             return False
-        longer = [name for name in self.names if name != text and name.split()[-len(text.split()) :] == text.split()]
-        return not (" " not in text and longer)
+        words = text.split()
+        longer = [name.split() for name in self.names if name != text]
+        if len(words) == 1:
+            longer = [name for name in longer if "of" not in name]
+            if any(name.split()[0] == text for name in self.persons):
+                return False
+        return not any(name[-len(words) :] == words for name in longer)
 
-    def resolve(self, noun: str, before: str) -> str | None:
-        """Return the only name that a noun such as "bridge" can refer to, given the preceding text."""
-        word = noun.rsplit(maxsplit=1)[-1]
-        last = re.escape(word)
-        ending = {name for name in self.names if name.lower().endswith(f" {word}")}
-        typed = set(re.findall(rf"\b[Tt]he {last} ({CAP}(?: {CAP})*)", self.full))
-        defined = set(re.findall(rf"(?:The )?({NAME}) (?:is|was) (?:an?|the) (?:[a-z-]+ )?{last}\b", self.full))
-        with_noun = {f"{name} {noun}" for name in re.findall(rf"\b[Tt]he ({NAME}) {last}\b", self.full)}
-        names = {_strip(name) for name in ending | typed | defined | with_noun} - {""}
-        names = {name for name in names if not any(name != other and name in other for other in names)}
-        others = rf"\b(?:an?|another|second|third|old|other|two|three|four|several|many) (?:[a-z-]+ )?{last}s?\b"
-        introduced = rf" (?:is|was) an? (?:[a-z-]+ )?{last}\b"
-        if len(names) != 1 or re.search(others, re.sub(introduced, "", before), re.IGNORECASE):
-            return None
-        return self.with_article(*names)
+    def kind_of(self, name: str) -> str:
+        """Return the kind of thing that the text calls a name, e.g. "paper mill"; empty if it is unknown."""
+        kinds = self._kinds.get(name, set())
+        if len({kind.rsplit(maxsplit=1)[-1] for kind in kinds}) == 1:
+            return max(kinds, key=len)
+        head = name.rsplit(maxsplit=1)[-1].lower()
+        return head if " " in name and head in KINDS else ""
 
-    def is_person(self, name: str) -> bool:
-        """Check whether the text treats a name as a person's name."""
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for match in (match for pattern in _KIND_EVIDENCE for match in pattern.finditer(self.full)):
+            words = [word for word in match["rest"].split()[-1:] if word in MODIFIERS]
+            found.setdefault(strip(match["name"]), set()).add(" ".join((*words, match["kind"])))
+        return found
+
+    def place_of(self, name: str) -> str:
+        """Return the place that a name is in, according to the text; empty if it is unknown."""
         own = re.escape(name)
-        evidence = (
-            rf"said (?:[a-z -]*)?(?:{TITLES} )?{own}\b|\b{own} (?:said|was born|died|\()|\b{own}, (?:who"
-            rf"|a daughter|a son)\b"
-            rf"|(?:{PEOPLE}|{TITLES}) {own}\b|\b(?:led|headed|chaired|founded|designed|written) by {own}\b"
-        )
-        is_two_words = re.fullmatch(PERSON, name) is not None and not ORGANISATION.search(name)
-        return is_two_words and re.search(evidence, self.full) is not None
+        end = r"(?=[,.;]| (?:is|was|has|that|which)\b)"
+        place = rf"(?:the (?:town|city|village|port|island) of )?({CAP}(?: {CAP}){{0,2}}){end}"
+        found = re.search(rf"{own},? (?:(?:is|was) )?(?:(?:an?|the) [^,.;]*? )?in {place}", self.full)
+        return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
+
+    def display(self, name: str) -> str:
+        """Return a name as written in a question, with its kind or place where needed; empty if it is unclear."""
+        if not self.is_name(name):
+            return ""
+        if name in self.persons:
+            return name
+        kind, is_single = self.kind_of(name), " " not in name
+        has_head = not is_single and name.rsplit(maxsplit=1)[-1].lower() in KINDS
+        if is_distinctive(name):
+            if is_single and not kind:
+                return ""
+            if kind and not has_head and not re.search(rf"^(?:{_HEADS})\b|{ORGANISATION.pattern}", name):
+                return f"the {kind} of {name}" if kind in OF_KINDS else f"the {kind} {name}"
+            return self.with_article(name)
+        place = self.place_of(name)
+        return f"{self.with_article(name)} in {place}" if kind and place and not is_single else ""
+
+    def is_thing(self, name: str) -> bool:
+        """Check that the text says what kind of thing a name denotes."""
+        return bool(self.kind_of(name)) or bool(re.match(r"(?:Lake|Mount|River|Cape|St|Castle|Hotel) ", name))
 
     def with_article(self, name: str) -> str:
-        """Write a name with its article if the text does so."""
-        if re.search(rf"(?:[a-z,“\"] |^)The {re.escape(name)}\b", self.full):
-            return f"The {name}"  # the article is part of a title
-        follows = r"(?=[,.;]| (?:is|was|has|were|are|in|on|at|and|with|to|by|from|will|had|cost|took|belongs|covers)\b)"
-        return f"the {name}" if re.search(rf"\b[Tt]he {re.escape(name)}{follows}", self.full) else name
+        """Write a name with its article if it has one."""
+        own = re.escape(name)
+        if re.search(rf"\b[Tt]he {own}{_FOLLOWS}", self.full):
+            return f"the {name}"
+        is_bare = re.search(rf"\b(?:of|in|at|by|to|from|for|near|with|and|that|when|where|while) {own}\b", self.full)
+        head = name.rsplit(maxsplit=1)[-1].lower()
+        return f"the {name}" if " " in name and head in WITH_ARTICLE and not is_bare else name
+
+    def resolve(self, noun: str, before: str) -> str:
+        """Return the only name in the preceding text that a noun such as "bridge" can refer to; empty if unclear."""
+        read = f"{self.title}. {before}"
+        own = {name for name in self.names if name in read}
+        found = {name for name in own if self.kind_of(name).split()[-1:] == [noun]}
+        if noun in COMPANIES:
+            found |= {name for name in own if self._may_be_company(name)}
+        found = {name for name in found if not any(name != other and name in other for other in found)}
+        article = r"(?:an?|another|second|third|old|new|other|two|three|four|five|several|many|[Ii]ts|older|first)"
+        others = rf"\b{article} (?:[\w-]+ ){{0,2}}?{noun}s?\b"
+        introduced = (
+            rf"(?: (?:is|was)|,) an? (?:[\w-]+ ){{0,4}}?{noun}\b|\b(?:a|an|the) (?:[\w-]+ ){{0,2}}?{noun} [A-Z]"
+        )
+        if len(found) != 1 or re.search(others, re.sub(introduced, "", before)):
+            return ""
+        name = found.pop()
+        recent = " ".join(before.split(" ")[-90:])
+        return name if re.search(rf"{re.escape(name)}|\b[Tt]he {noun}\b", recent) else ""
+
+    def _may_be_company(self, name: str) -> bool:
+        kind = self.kind_of(name).split()[-1:]
+        is_other = bool(kind) and kind[0] not in COMPANIES
+        return not is_other and name not in self.persons and (" " in name or bool(kind))
+
+    def full_person(self, last: str) -> str:
+        """Return the only person with a family name; empty if there are none or several."""
+        found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
+        return found.pop() if len(found) == 1 else ""
 
 
-def _strip(name: str) -> str:
+def _can_be_person(name: str) -> bool:
+    words = name.split()
+    is_word = ORGANISATION.search(name) is not None or words[-1].lower() in KINDS or not RANKS.isdisjoint(words)
+    is_short = len(words[-1]) == 1 or any(word.isupper() and len(word) > 1 for word in words)
+    return re.fullmatch(PERSON, name) is not None and not is_word and not is_short
+
+
+def strip(name: str) -> str:
     """Remove words at the start of a name that are capitalised only because they start a sentence."""
     words = name.split()
-    while words and (words[0] in NOT_NAMES or words[0] in _LOWER_NAME_WORDS):
+    while words and (words[0] in NOT_NAMES or words[0] in LOWER_NAME_WORDS):
         words.pop(0)
-    while words and words[-1] in _LOWER_NAME_WORDS:
+    while words and words[-1] in LOWER_NAME_WORDS:
         words.pop()
-    return re.sub(r"['’]s$", "", " ".join(words))
-
-
-_FRONT = re.compile(rf"(?:(?:In|On) (?:{DAY}|{MONTH} {YEAR}|{YEAR}),? )(?=\S)")
-
-
-def find_subject(sentence: str, read: Sentences, before: str, previous: Subject | None) -> Subject | None:
-    """Return the subject of a sentence as a full name, or None if it is unclear what it refers to."""
-    front = _FRONT.match(sentence)
-    time = "" if front is None else front[0][0].lower() + front[0][1:].strip().rstrip(",")
-    body = sentence[front.end() :] if front else sentence
-    if found := re.match(rf"(?:[Tt]he )?(?:{TITLES} )*({NAME})(?=,? )", body):
-        name = _strip(found[1])
-        if name == found[1].removeprefix("The ") and read.is_name(name) and _is_clear(name, body[found.end() :], read):
-            place = re.match(rf" (?:in|on|near) {NAME}(?= (?:is|was|has|were|are)\b)", body[found.end() :])
-            rest = body[found.end() + (place.end() if place else 0) :]
-            rest = re.sub(r"^, (?:which|who|the|a|an) [^,]*,", "", rest)
-            return Subject(read.with_article(name) + (place[0] if place else ""), rest, time)
-    if found := re.match(rf"[Tt]he ([a-z]+(?: [a-z]+)?) of (the )?({NAME})(?= (?:is|was|has|are|were)\b)", body):
-        return Subject(f"the {found[1]} of {found[2] or ''}{found[3]}", body[found.end() :], time)
-    if found := re.match(rf"[Tt]he ({NAME} [a-z]+)(?= (?:is|was|has|were|are|covers|belongs)\b)", body):
-        return Subject(f"the {found[1]}", body[found.end() :], time)
-    if found := re.match(r"[Tt]he ([a-z]+)(?= )", body):
-        known = read.resolve(found[1], before)
-        return None if known is None else Subject(known, body[found.end() :], time)
-    is_person = previous is not None and read.is_person(previous.text)
-    return _find_pronoun(body, previous, time, is_person=is_person)
-
-
-_ALONE = re.compile(
-    r"(?:,[^,]*,)? (?:was|is) (?:founded|established|released|launched|based|headquartered|opened|acquired"
-    r"|built|developed"
-    r"|created|introduced|an? |the |located)|(?:,[^,]*,)? has (?:acquired|recalled|ordered|\d)"
-    r"|(?:,[^,]*,)? (?:covers|lies|carries|is \d)"
-)
-_WEB_WORDS = _words("Read More Post Photo Image Getty Subscribe Watch Credit Advertisement Share Follow Video News")
-
-
-def _is_clear(name: str, rest: str, read: Sentences) -> bool:
-    """Check that a name is clear: it has no typical web-page words, and a single word must denote a thing."""
-    if not _WEB_WORDS.isdisjoint(name.split()):
-        return False
-    return " " in name or (_ALONE.match(rest) is not None and read.full.count(name) > 1) or name[0].isdigit()
-
-
-def _find_pronoun(body: str, previous: Subject | None, time: str, *, is_person: bool) -> Subject | None:
-    """Resolve "It" and "Its keep" to the subject of the previous sentence, and "She" only to a person."""
-    found = re.match(r"(It|He|She|it|he|she|Its|its)(?: ([a-z]+))? ", body)
-    if found is None or previous is None:
-        return None
-    name = previous.text
-    word = found[1].lower()
-    if is_person != (word in ("he", "she")) or " of " in name:
-        return None
-    if word == "its":
-        return Subject(f"the {found[2]} of {name}", body[found.end() - 1 :], time) if found[2] else None
-    return Subject(name, body[found.end(1) :], time)
-
-
-def relative_clauses(sentence: str, read: Sentences) -> Iterator[Subject]:
-    """Yield the names that a clause starting with "which" or "who" describes."""
-    for found in re.finditer(
-        rf"({NAME}), (?:which|who)(?P<rest> (?:was|has|opened) (?:[^,;.]|(?<=\d)[,.](?=\d))+)", sentence
-    ):
-        name = _strip(found[1])
-        if (
-            read.is_name(name)
-            and _is_clear(name, found["rest"], read)
-            and not re.search(r"\b(?:in|by|to) $", sentence[: found.start()])
-        ):
-            yield Subject(read.with_article(name), found["rest"], "")
+    bare = re.sub(rf"^(?:{TITLES} )+(?={CAP} {CAP})", "", " ".join(words))
+    return re.sub(r"['’]s?$", "", bare)

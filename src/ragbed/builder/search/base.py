@@ -73,9 +73,9 @@ class SearchContext:
             return ""
         value = self.environ.get(name, "").strip()
         if not value:
-            raise UsageError(f"{name} is not set; set this environment variable to the API key.")
+            raise UsageError(f"{name} is not set; set this environment variable to your API key.")
         if not (value.isascii() and value.isprintable()):
-            raise UsageError(f"{name} contains characters that are not valid in a key; copy the key again.")
+            raise UsageError(f"{name} contains characters that are not allowed in an API key; copy the key again.")
         return value
 
     def base_url(self, name: str, default: str) -> str:
@@ -97,7 +97,7 @@ class Query(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for day in (self.after, self.before):
             if day is not None and read_day(day) != day:
-                raise UsageError(f"{day!r} is not a date; write it as 2026-11-15.")
+                raise UsageError(f"{day!r} is not a valid date; use the form 2026-11-15.")
 
 
 class SearchEngine(Protocol):

@@ -26,7 +26,7 @@ class _ReplaySearchEngine:
             try:
                 hit = decoder.decode(line)
             except MALFORMED_JSON as error:
-                raise DataError(path, f"expected a hit: {error}", line=number) from error
+                raise DataError(path, f"expected a search hit: {error}", line=number) from error
             self._hits[questions.get(hit.question, hit.question)].append(hit)
 
     async def search(self, query: Query) -> list[Hit]:
@@ -35,7 +35,9 @@ class _ReplaySearchEngine:
                 self._noted.add(query)
                 with open(self._missing, "ab") as sink:
                     sink.write(msgspec.json.encode(query) + b"\n")
-            raise SearchFailed("missing", f"the query was not recorded; it was added to {self._missing}")
+            raise SearchFailed(
+                "missing", f"there are no recorded results for this query; the query was added to {self._missing}"
+            )
         recorded = sorted(self._hits[query.text], key=lambda hit: hit.rank)
         engines = {hit.url: hit.engine for hit in reversed(recorded)}
         results = [SearchResult(hit.url, hit.title, hit.snippet, hit.date) for hit in recorded]
@@ -46,5 +48,7 @@ class _ReplaySearchEngine:
 def open_replay(setting: SearchContext) -> SearchEngine:
     """Open the file of recorded hits given in the context."""
     if setting.recorded is None:
-        raise UsageError("The search engine replay needs a file of recorded hits; set search.recorded in the recipe.")
+        raise UsageError(
+            "The search engine replay requires a file of recorded hits; set search.recorded in the recipe."
+        )
     return _ReplaySearchEngine(setting.recorded, setting.questions)

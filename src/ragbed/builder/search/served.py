@@ -113,7 +113,7 @@ class HttpSearchEngine:
         size = len(str(ask.params.get("q") or (ask.body or {}).get("q") or query.text))
         if size > self._service.longest:
             raise SearchFailed(
-                "request", f"the query has {size} characters; {self.name} allows {self._service.longest}"
+                "request", f"the query has {size} characters, but {self.name} allows at most {self._service.longest}"
             )
         results = await self._call_with_retries(ask)
         self._keep.keep_answer(key, msgspec.json.encode(results))
@@ -133,14 +133,14 @@ class HttpSearchEngine:
     async def _call(self, ask: SearchRequest) -> list[SearchResult]:
         async with self._pace.turn(self.name):
             if not self._keep.count_call(self.name, self._quota):
-                raise SearchFailed("quota", f"the quota of {self._quota} calls of {self.name} is used up")
+                raise SearchFailed("quota", f"the quota of {self._quota} calls to {self.name} is used up")
             body = await self._send(ask)
         try:
             return self._service.read(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SearchFailed(
                 "protocol",
-                f"the response of {self.name} does not match its documentation; is the base URL correct?",
+                f"the response from {self.name} does not match its documentation; check the base URL",
                 passing=True,
             ) from error
 
@@ -169,12 +169,12 @@ class HttpSearchEngine:
 def _failure(name: str, error: Exception) -> SearchFailed:
     match error:
         case TimeoutError():
-            return SearchFailed("timeout", f"{name} did not answer in time", passing=True)
+            return SearchFailed("timeout", f"{name} did not respond in time", passing=True)
         case aiohttp.InvalidURL() | ValueError():
             return SearchFailed("connect", f"the base URL of {name} is not valid")
         case aiohttp.ClientConnectorError():
-            return SearchFailed("connect", f"no connection to {name}", passing=True)
-    return SearchFailed("protocol", f"the response of {name} is not valid HTTP", passing=True)
+            return SearchFailed("connect", f"cannot connect to {name}", passing=True)
+    return SearchFailed("protocol", f"the response from {name} is not valid HTTP", passing=True)
 
 
 def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
@@ -183,9 +183,9 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
         return
     reason = f"{name} answered {status}"
     if status in (401, 403):
-        raise SearchFailed("auth", f"{reason}: check the key and its permissions")
+        raise SearchFailed("auth", f"{reason}: check the API key and its permissions")
     if status in _SPENT:
-        raise SearchFailed("quota", f"{reason}: the quota of the account is used up")
+        raise SearchFailed("quota", f"{reason}: the account's quota is used up")
     if status == 429 or status >= 500 or status == 408:
         outcome: SearchOutcome = "rate" if status == 429 else "server"
         raise SearchFailed(outcome, reason, passing=True, pause_s=retry_after(response))

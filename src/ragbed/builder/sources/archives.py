@@ -38,7 +38,7 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
                 if found is not None:
                     yield found
             if record is None or archive.next_line:
-                raise ValueError("the archive ends in the header of a record")
+                raise ValueError("the archive ends inside a record header")
     except (ArchiveLoadFailed, AttributeError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         # warcio raises AttributeError for a response whose URL is missing because of a truncated header.
         yield reject(source.name, "broken", f"the archive cannot be read completely ({type(error).__name__})")
@@ -73,12 +73,12 @@ def _read(record: ArcWarcRecord) -> Found:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
     status = record.http_headers.get_statuscode() if record.http_headers else ""
     if status != "200":
-        return reject(url, "status", f"the status of the archived response is {status or 'missing'}")
+        return reject(url, "status", f"the archived response has the status {status or 'missing'}")
     content_type = record.http_headers.get_header("Content-Type") or ""
     body = record.content_stream().read(MAX_PAGE_BYTES + 1)
     if len(body) > MAX_PAGE_BYTES:
         return reject(url, "size", f"the document is larger than {MAX_PAGE_BYTES:,} bytes")
     kind = kind_of(content_type, body)
     if kind not in KINDS:
-        return reject(url, "type", f"documents of type {kind[:60]!r} are not read")
+        return reject(url, "type", f"documents of type {kind[:60]!r} are not supported")
     return RawDocument(url, body, kind, content_type)

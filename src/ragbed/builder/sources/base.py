@@ -16,7 +16,9 @@ from ragbed.schema import Reject
 from ragbed.text import storable_name
 
 STEP = "articles"  # name of the step that is recorded in rejects
-_STATUS = re.compile(r"\bthe server answered (\d{3})\b")  # matches messages about a page or its robots.txt
+_STATUS = re.compile(
+    r"\bthe server (?:answered|returned HTTP) (\d{3})\b"
+)  # matches messages about a page or its robots.txt
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,12 @@ async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> Asyn
             if not link.is_list:
                 yield link
             elif not link.url.startswith(_WEB):  # a list must not name local files
-                yield reject(link.url, "list", "a list in another one must be a web URL")
+                yield reject(link.url, "list", "a list inside another list must be a web URL")
             elif level < _MAX_LEVELS and link.url not in seen:
                 seen.add(link.url)
                 waiting.append((link.url, link.url, level + 1))
             else:
-                yield reject(link.url, "list", "this list is repeated, or nested too deeply in other lists")
+                yield reject(link.url, "list", "the list appears twice, or is nested too deeply in other lists")
 
 
 async def _open(place: str, name: str, documents: DocumentFetcher) -> tuple[Link, ...] | Reject:

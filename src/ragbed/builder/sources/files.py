@@ -20,7 +20,7 @@ async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> Asyn
     """Yield the documents in a folder and its subfolders, sorted by name; hidden files are skipped."""
     root = Path(source.place)
     if not root.is_dir():
-        raise UsageError(f"{root} is not a folder; give the folder with the documents.")
+        raise UsageError(f"{root} is not a folder; pass the folder with the documents.")
     for folder, inner, files in os.walk(root):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for path in (Path(folder) / name for name in sorted(files) if not name.startswith(".")):
@@ -31,13 +31,13 @@ def _open(root: Path, path: Path, name: Path) -> Found:
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         suffix = f"{path.suffix} files" if path.suffix else "files without a suffix"
-        return reject(name, "type", f"{suffix} are not read, only {', '.join(SUFFIXES)}")
+        return reject(name, "type", f"{suffix} are not supported, only {', '.join(SUFFIXES)}")
     if not path.resolve().is_relative_to(root.resolve()):
-        return reject(name, "outside", "it links to a file outside the folder")
+        return reject(name, "outside", "the link points to a file outside the folder")
     try:
         size = path.stat().st_size
         if not path.is_file() or size > MAX_PAGE_BYTES:
-            return reject(name, "size", f"it is not a file of at most {MAX_PAGE_BYTES:,} bytes")
+            return reject(name, "size", f"this is not a regular file of at most {MAX_PAGE_BYTES:,} bytes")
         return RawDocument(storable_name(str(path.relative_to(root))), path.read_bytes(), kind)
     except OSError as error:
         return reject(name, "unreadable", error.strerror or str(error))

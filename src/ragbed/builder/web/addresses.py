@@ -42,7 +42,9 @@ class ForbiddenAddress(OSError):
 
     def __init__(self) -> None:
         # The text is the same for every address, because errors for several addresses are merged by their text.
-        super().__init__(errno.EACCES, "it leads to an address that is not public, or to another port than 80 and 443")
+        super().__init__(
+            errno.EACCES, "the URL leads to an address that is not public, or to a port other than 80 and 443"
+        )
 
 
 @dataclass(frozen=True)

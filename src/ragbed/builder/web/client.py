@@ -31,8 +31,8 @@ _OUTCOMES: dict[type[Exception], FetchOutcome] = {
     aiohttp.ClientResponseError: "protocol",
 }
 _REASONS: dict[FetchOutcome, str] = {
-    "timeout": "the server did not answer in time",
-    "tls": "no trusted TLS connection",
+    "timeout": "the server did not respond in time",
+    "tls": "no trusted TLS connection could be established",
     "address": "the URL cannot be requested",
 }
 
@@ -135,7 +135,7 @@ def parse_page_url(text: str) -> URL:
     except RequestRefused as refusal:
         raise FetchFailed("address", str(refusal)) from refusal
     if url.user is not None or url.password is not None:
-        raise FetchFailed("address", "URLs with a user name or password are not followed")
+        raise FetchFailed("address", "URLs that contain a user name or password are not followed")
     return url.with_fragment(None)
 
 
@@ -152,7 +152,7 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
 def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
-        reason = f"the server answered {response.status} {response.reason or ''}".rstrip()
+        reason = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
         raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=retry_after(response))
 
 

@@ -29,7 +29,9 @@ async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Return the decoded body, or more than `limit` bytes of it; aiohttp's own decompression is disabled."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise FetchFailed("encoding", f"the response has the encoding {encoding[:40]!r}, which was not requested")
+        raise FetchFailed(
+            "encoding", f"the response has the content encoding {encoding[:40]!r}, which was not requested"
+        )
     decoder = None if encoding in ("", "identity") else _Decoder(limit)
     body = bytearray()
     async for piece in response.content.iter_any():

@@ -115,7 +115,7 @@ def _read_pdf(job: ReadJob) -> ExtractedText:
 
     reader = PdfReader(io.BytesIO(job.body))
     if reader.is_encrypted and not reader.decrypt(""):
-        raise Unreadable("encrypted", "the document needs a password")
+        raise Unreadable("encrypted", "the document is protected by a password")
     text = "\n\n".join(page.extract_text() for page in reader.pages)
     about = reader.metadata
     made = about.creation_date if about else None
@@ -148,7 +148,7 @@ READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {
 def _decode(job: ReadJob) -> str:
     decoded = decode_page(job.body, job.content_type)
     if decoded.broken > _UNREADABLE:
-        raise Unreadable("charset", f"unknown charset: {decoded.broken:.0%} is not valid {decoded.charset}")
+        raise Unreadable("charset", f"unknown charset: {decoded.broken:.0%} of the text is not valid {decoded.charset}")
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -88,7 +88,7 @@ class _Child:
             code = _KILLED
         if code in _TIME_IS_OVER:
             return ReadResult(outcome="time", reason=f"reading took more than {self._bounds.cpu_s} s of CPU time")
-        return ReadResult(outcome="crashed", reason=f"it crashed the reader (exit code {code})")
+        return ReadResult(outcome="crashed", reason=f"the document crashed the reader (exit code {code})")
 
     async def stop(self) -> None:
         if self._process is not None:

@@ -100,7 +100,7 @@ class Fetcher:
                 if target is None:
                     return await self._read(start, here, stored, response, kinds)
             here = target
-        raise FetchFailed("redirect", f"more than {self._manners.redirects} redirects")
+        raise FetchFailed("redirect", f"there were more than {self._manners.redirects} redirects")
 
     async def _read(
         self, start: URL, here: URL, stored: CachedPage | None, response: aiohttp.ClientResponse, kinds: frozenset[str]
@@ -134,4 +134,4 @@ def _conditions(stored: CachedPage | None, here: URL) -> dict[str, str]:
 
 def _refuse_kind(kind: str, kinds: frozenset[str]) -> None:
     if kind not in kinds:
-        raise FetchFailed("type", f"documents of type {kind[:60]!r} are not read")
+        raise FetchFailed("type", f"documents of type {kind[:60]!r} are not supported")

@@ -47,9 +47,9 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     elif b"<" not in head:
         found = list(_read_lines(decode_page(body, content_type).text))
     else:
-        raise ValueError("it is not a feed, a sitemap or a list of URLs")
+        raise ValueError("the file is not a feed, a sitemap or a list of URLs")
     if not found:
-        raise ValueError("it has no entries")
+        raise ValueError("the list has no entries")
     return found
 
 

@@ -62,7 +62,7 @@ def read(job: ReadJob) -> ReadResult:
             return ReadResult(outcome="broken", reason=str(error))
     reader = READERS.get(job.kind)
     if reader is None:
-        return ReadResult(outcome="type", reason=f"documents of type {job.kind[:60]!r} are not read")
+        return ReadResult(outcome="type", reason=f"documents of type {job.kind[:60]!r} are not supported")
     try:
         found = reader(job)
     except Unreadable as unreadable:
@@ -90,9 +90,9 @@ def _serve(source: BinaryIO, sink: BinaryIO, allow_time: Callable[[], None]) -> 
         try:
             answer = read(decoder.decode(frame))
         except MemoryError:
-            answer = ReadResult(outcome="memory", reason="reading needs too much memory")
+            answer = ReadResult(outcome="memory", reason="reading the document requires too much memory")
         except Exception as error:  # libraries may raise anything on hostile input
-            answer = ReadResult(outcome="broken", reason=f"it cannot be read ({type(error).__name__})")
+            answer = ReadResult(outcome="broken", reason=f"the document cannot be read ({type(error).__name__})")
         packed = encoder.encode(answer)
         sink.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
         sink.flush()

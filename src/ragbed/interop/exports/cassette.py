@@ -65,14 +65,14 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     if run.model is None:
         _write_attached(cassette, run)
     else:
-        written.notes.append("Runs of judges and labels are left out because they concern all models.")
+        written.notes.append("Judge runs and labels are omitted because they concern all models.")
     written.notes.append(f"Checksum: sha256 {cassette.close()}")
     return written
 
 
 def _refuse_busy(folder: Path) -> None:
     if (process := holder(folder)) is not None:
-        raise RagbedError(f"{folder} is being written by process {process}. Export it when that process has ended.")
+        raise RagbedError(f"{folder} is being written by process {process}. Export it when that process has finished.")
 
 
 def _write_attached(cassette: CassetteWriter, run: ExportedRun) -> None:
@@ -173,16 +173,16 @@ class _Reader:
         part = self._next_record()
         while part is not None:
             if isinstance(part, CassetteResult):
-                raise self._error("is a result without a run")
+                raise self._error("is a result that does not belong to a run")
             part = self._restore_run(part) if isinstance(part, RunPart) else self._restore_file(part)
         return self._replayed
 
     def _restore_run(self, part: RunPart) -> RunPart | FilePart | None:
         if self._replayed.runs == _MAX_RUNS:
-            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette has at most {_MAX_RUNS} runs")
+            raise self._error(f"starts run {_MAX_RUNS + 1}, but a cassette contains at most {_MAX_RUNS} runs")
         folder = self._folder / self._check_path(part.folder, _RUN_PATH) if part.folder else self._folder
         if (folder / NAME).exists():
-            raise self._error(f"{part.folder or 'the run'} is in the cassette twice")
+            raise self._error(f"{part.folder or 'the run'} appears in the cassette twice")
         folder.mkdir(parents=True, exist_ok=True)
         with open_store(folder, create=True) as store, store.transaction() as connection:
             cases: list[str] = []
@@ -196,7 +196,7 @@ class _Reader:
             record = self._next_record()
             while isinstance(record, CassetteResult):
                 if not (0 <= record.model < len(models) and 0 <= record.case < len(cases)):
-                    raise self._error("is a response of an unknown model or to an unknown case")
+                    raise self._error("is a response from an unknown model or to an unknown case")
                 call = CallKey(models[record.model], ids[cases[record.case]], record.repeat)
                 row = store.row(call, _SESSION, record.request, record.completion, record.cached)
                 connection.execute(RECORD, row)
@@ -211,7 +211,7 @@ class _Reader:
             try:
                 case = decoder.decode(self._next() or b"")
             except MALFORMED_JSON as error:
-                raise self._error(f"is not a case: {error}") from error
+                raise self._error(f"is not a valid case: {error}") from error
             names.append(case.case)
             self._replayed.cases += 1
             yield case
@@ -219,7 +219,7 @@ class _Reader:
     def _restore_file(self, part: FilePart) -> RunPart | FilePart | CassetteResult | None:
         target = self._folder / self._check_path(part.path, _FILE_PATH)
         if target.exists():
-            raise self._error(f"{part.path} is in the cassette twice")
+            raise self._error(f"{part.path} appears in the cassette twice")
         target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "xb") as sink:
             for _ in range(part.lines):
@@ -245,7 +245,7 @@ class _Reader:
         try:
             return None if line is None else self._decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise self._error(f"is not part of a cassette: {error}") from error
+            raise self._error(f"is not a valid part of a cassette: {error}") from error
 
     def _error(self, problem: str) -> DataError:
         return DataError(self._path, problem, line=self._number)

@@ -28,6 +28,7 @@ from ragbed.schema import Case, Lang, Record
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.feasibility import require_feasible
+from ragbed.testbeds.search.testbed import SearchTestbed
 from ragbed.testbeds.selection import generate_cases
 from ragbed.testbeds.settings import Settings
 
@@ -69,7 +70,7 @@ class Layout:
             UsageError: In one of the testbeds, the system under test searches a corpus.
         """
         for testbed in self.testbeds:
-            if isinstance(testbed, EndToEnd):
+            if isinstance(testbed, EndToEnd | SearchTestbed):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
                     "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."
@@ -239,7 +240,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"is not a case: {error}", line=number) from error
+            raise DataError(path, f"is not a valid case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
         raise DataError(path, f"does not match its sha256 in {MANIFEST}; export the testbed again")
 
@@ -257,7 +258,7 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     if frozen.scorers != scorers_hash():
         warnings.warn(
             f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "
-            f"scorers {scorers_hash()}. Compare only scores of the same scorers.",
+            f"scorers {scorers_hash()}. Only compare scores from the same scorers.",
             stacklevel=2,
         )
     return parts[name]

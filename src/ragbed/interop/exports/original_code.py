@@ -88,7 +88,7 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
     if skipped:
         written.count -= skipped
         written.notes.append(
-            f"{skipped:,} trials are left out because the original code does not have their conditions."
+            f"{skipped:,} trials were omitted because the original code does not support their conditions."
         )
     return written
 

@@ -14,6 +14,8 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.scoring.citations import CITATION_SCORES
+from ragbed.scoring.retrieval import RANK_SCORES
+from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.testbeds.prompts import prompt_hash
 
 _GROUP_ROWS = 1_000  # number of rows to hold in memory, about 10 MB of documents
@@ -106,7 +108,9 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
-            raise ValueError(f"no column for {', '.join(sorted(lost))} of {row.get('case', row.get('id'))}")
+            raise ValueError(
+                f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}"
+            )
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
@@ -126,10 +130,17 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys(CITATION_SCORES, number)
+    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
+    scores |= {"no_confidence": flag, "confidence_problem": text}
+    flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
+    scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
+    search = {"query": text, "k": arrow.int32(), "found": passages, "problem": text}
+    call = {"id": text, "name": text, "arguments": text}
+    step |= {"calls": arrow.list_(arrow.struct(list(call.items()))), "protocol": text}
+    step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
     fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number}
     fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}
@@ -145,6 +156,6 @@ def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow
     types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
     types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
     types |= {"noise": number, "noise_real": number, "k": whole, "correct": number, "arm": text, "rotation": whole}
-    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text}
+    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
     types |= {"dial": text, "twin": text, "rgb_answer": text}
     return list(types.items())

@@ -15,6 +15,7 @@ import msgspec
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written, reference_of
 from ragbed.schema import Case, Completion
+from ragbed.scoring.search import found_passages
 
 
 def write_ragas_cases(layout: Layout, sink: IO[bytes]) -> Written:
@@ -112,6 +113,10 @@ class _Contexts:
     def of(self, case: Case, completion: Completion) -> list[_Context]:
         if case.corpus is None:
             return _given_contexts(case)
+        if case.testbed == "search":
+            return list(
+                {passage.id: _Context(passage.id, passage.text) for passage in found_passages(completion)}.values()
+            )
         self.unreported += completion.retrieved is None
         retrieved = completion.retrieved or ()
         known = [_Context(passage.id, passage.text) for passage in retrieved if passage.stance is not None]
@@ -120,7 +125,7 @@ class _Contexts:
 
     def notes(self) -> list[str]:
         unreported = (
-            f"Trials whose system does not report what it retrieved: {self.unreported:,}. They have no contexts."
+            f"Trials whose system does not report the retrieved passages: {self.unreported:,}. They have no contexts."
         )
-        foreign = f"Retrieved passages that are not in the corpus: {self.foreign:,}. They are left out."
+        foreign = f"Retrieved passages that are not in the corpus: {self.foreign:,}. They were omitted."
         return [note for note, count in ((unreported, self.unreported), (foreign, self.foreign)) if count]

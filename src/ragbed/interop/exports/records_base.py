@@ -98,7 +98,9 @@ class ExportedRun:
         """
         if self.model is None and len(self.models) > 1:
             names = ", ".join(self.models)
-            raise UsageError(f"{to} has the responses of one model, and this run has several. Add `model`: {names}.")
+            raise UsageError(
+                f"{to} contains the responses of one model, but this run has several. Choose one with `model`: {names}."
+            )
 
 
 def reference_of(case: Case) -> str:

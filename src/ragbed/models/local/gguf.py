@@ -67,11 +67,15 @@ def read_weights(path: Path) -> Weights:
         raise UsageError(f"llamacpp/{path}: {problem}. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.")
     for part in _parts(path):
         if not part.is_file():
-            raise UsageError(f"{part} is missing; {path.name} is one of several parts, which must be in one folder.")
+            raise UsageError(
+                f"{part} is missing; {path.name} is one of several parts, which must all be in the same folder."
+            )
     try:
         with open(path, "rb") as file:
             if file.read(4) != _MAGIC:
-                raise UsageError(f"{path} is not a GGUF file. Choose a .gguf file; llama.cpp reads no other format.")
+                raise UsageError(
+                    f"{path} is not a GGUF file. Choose a .gguf file; llama.cpp does not read other formats."
+                )
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 metadata = _Reader(content).read()
     except (struct.error, UnicodeDecodeError, ValueError) as error:
@@ -93,10 +97,10 @@ def _parts(path: Path) -> list[Path]:
 def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
-        raise UsageError(f"{path} does not name its architecture; download it again.")
+        raise UsageError(f"{path} does not specify its architecture; download it again.")
     template = metadata.get("tokenizer.chat_template")
     if not isinstance(template, str) or not template.strip():
-        raise UsageError(f"{path} has no chat template, so it is a base model; use the file of an instruct model.")
+        raise UsageError(f"{path} has no chat template, so it is a base model; use a GGUF file of an instruct model.")
     context = metadata.get(f"{architecture}.context_length")
     if not isinstance(context, int) or context < 1:
         raise UsageError(f"{path} has no valid context length ({architecture}.context_length).")
@@ -145,7 +149,7 @@ class _Reader:
 
     def _take(self, size: int) -> bytes:
         if size > len(self._content) - self._at:
-            raise ValueError("it ends inside its metadata")
+            raise ValueError("the file ends inside the metadata")
         self._at += size
         return self._content[self._at - size : self._at]
 

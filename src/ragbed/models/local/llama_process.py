@@ -76,7 +76,7 @@ class LlamaProcess:
             LlamaProcessFailed: llama.cpp cannot load the file.
         """
         if importlib.util.find_spec("xllamacpp") is None:
-            raise UsageError("GGUF models need xllamacpp, which is not installed: pip install 'ragbed[llamacpp]'")
+            raise UsageError("GGUF models require xllamacpp, which is not installed: pip install 'ragbed[llamacpp]'")
         # Some modules in the script's folder have the same names as libraries, so -P keeps the folder off the import
         # path.
         command = [sys.executable, "-P", str(Path(__file__).with_name("llama_child.py"))]
@@ -132,10 +132,10 @@ class LlamaProcess:
         message = _LOG_PREFIX.sub("", (errors or lines or [""])[0]).strip()
         code = self._process.poll()
         if code is None or code >= 0:
-            return message or "it printed no message"
+            return message or "no error message was printed"
         name = signal.Signals(-code).name
-        memory = ", probably because the memory was full" if name == "SIGKILL" else ""
-        return f"it was ended by {name}{memory}" + (f": {message}" if message else "")
+        memory = ", probably because the machine ran out of memory" if name == "SIGKILL" else ""
+        return f"the process was killed by {name}{memory}" + (f": {message}" if message else "")
 
     def stop(self) -> None:
         """Kill the process immediately."""

@@ -83,6 +83,8 @@ class LlamaModel:
             body["chat_template_kwargs"] = {"enable_thinking": sampling.thinking is not False}
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
+        if sampling.logprobs:
+            body["logprobs"] = True
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
@@ -131,10 +133,14 @@ class LlamaModel:
         if count + most > context:
             limit = f"the context of {context:,} tokens"
             if context < self.weights.context:
-                limit += f" that this machine has memory for (the model supports {self.weights.context:,})"
-            raise Failure("too-long", f"{count:,} tokens and {most:,} for the response do not fit into {limit}")
+                limit += (
+                    f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
+                )
+            raise Failure(
+                "too-long", f"the prompt of {count:,} tokens and the response of up to {most:,} do not fit into {limit}"
+            )
         content = await self._post("v1/chat/completions", body)
-        completion = parse_chat(content)
+        completion = parse_chat(content, logprobs=self._config.sampling.logprobs)
         timings = msgspec.json.decode(content, type=dict[str, Any]).get("timings", {})
         self._failures = 0
         return msgspec.structs.replace(
@@ -176,7 +182,7 @@ class LlamaModel:
             self._failures += 1
             if self._failures >= _MAX_RESTARTS:
                 raise RagbedError(
-                    f"llama.cpp ended {self._failures} times without a response: {self._engine.last_words()}. "
+                    f"llama.cpp crashed {self._failures} times without a response: {self._engine.last_words()}. "
                     f"{self.advice} All responses are stored; rerun the same command to resume."
                 )
             self._engine.stop()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -14,7 +16,8 @@ from ragbed.models.providers.batches import AnthropicBatches
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.usage import read_usage
-from ragbed.schema import Case, Completion, Served
+from ragbed.schema import Case, Completion, Message, Served, ToolCall
+from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _VERSION = "2023-06-01"
@@ -33,6 +36,9 @@ class _Block(msgspec.Struct):
     type: Any = None
     text: Any = None
     thinking: Any = None
+    id: Any = None
+    name: Any = None
+    input: Any = None
 
 
 class _Message(msgspec.Struct):
@@ -69,6 +75,10 @@ class AnthropicModel(HttpModel):
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
+        if case.tools:
+            tool = {"name": TOOL, "description": read_texts(case.lang)["tool"]}
+            body["tools"] = [tool | {"input_schema": tool_parameters(case.lang)}]
+            body["messages"] = _write_messages(case.messages)
         if sampling.top_p != 1:  # newer models accept only one of the two
             body["top_p"] = sampling.top_p
         return body | self._fields
@@ -85,12 +95,60 @@ class AnthropicModel(HttpModel):
         """Return the provider's batch service; see `Batching`."""
         return AnthropicBatches(self.batch_client())
 
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
-        return parse_message
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be used; a thinking model would need its signed thoughts back. See `ToolCalling`."""
+        return self._service.sampling.thinking in (None, False)
+
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        return partial(parse_message, with_tools=True) if case.tools else parse_message
 
 
-def parse_message(content: bytes) -> Completion:
+def _write_messages(messages: Sequence[Message]) -> list[dict[str, object]]:
+    """Return the messages of a conversation with tools; the results of one turn's calls form one message."""
+    written: list[dict[str, object]] = []
+    for is_result, group in groupby(messages, lambda message: message.role == "tool"):
+        if is_result:
+            results = [
+                {"type": "tool_result", "tool_use_id": message.call, "content": message.content} for message in group
+            ]
+            written.append({"role": "user", "content": results})
+            continue
+        written += [
+            {"role": message.role, "content": _blocks(message) if message.calls else message.content}
+            for message in group
+            if message.role != "system"
+        ]
+    return written
+
+
+def _blocks(message: Message) -> list[dict[str, object]]:
+    text = [{"type": "text", "text": message.content}] if message.content.strip() else []
+    uses = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": msgspec.json.decode(call.arguments)}
+        for call in message.calls
+    ]
+    return [*text, *uses]
+
+
+def _read_calls(blocks: Sequence[_Block]) -> tuple[ToolCall, ...]:
+    uses = [block for block in blocks if block.type == "tool_use"]
+    return tuple(
+        ToolCall(
+            id=storable(block.id) if isinstance(block.id, str) and block.id else f"call-{number}",
+            name=storable(block.name) if isinstance(block.name, str) else "",
+            arguments=storable(msgspec.json.encode(block.input).decode()),
+        )
+        for number, block in enumerate(uses)
+    )
+
+
+def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
     """Return the outcome for a message.
+
+    Args:
+        content: The body of the response.
+        with_tools: Whether the request offers a tool, so that the response may call it.
 
     Raises:
         Failure: It is not a message, has no text, or was filtered.
@@ -102,19 +160,21 @@ def parse_message(content: bytes) -> Completion:
         raise Failure("filter", "stop_reason is refusal", usage=usage)
     texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
+        raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
     is_redacted = any(block.type == "redacted_thinking" for block in message.content)
     # A turn that ends with neither text nor thoughts is an empty response; one that ends during thinking is truncated.
-    if not texts and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
-        problem = f"the response has no text (stop_reason {stop})"
+    calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
+    if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
+        problem = f"the response contains no text (stop_reason {stop})"
         raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     thought = "\n".join(thought for thought in thoughts if isinstance(thought, str)) or None
     names = {"model": message.model, "id": message.id}
     served = {name: storable(value)[:_MAX_NAME] for name, value in names.items() if isinstance(value, str) and value}
-    return completed(
+    done = completed(
         "".join(texts), _FINISH.get(stop or "", stop), usage, thought, Served(**served) if served else None
     )
+    return msgspec.structs.replace(done, calls=calls) if calls else done
 
 
 def _fields(service: ServiceConfig) -> dict[str, Any]:
@@ -125,14 +185,16 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """
     sampling, fields = service.sampling, dict[str, Any]()
     if sampling.seed is not None:
-        raise UsageError(f"`seed_model` is not supported by {service.name}: the API has no seed. Leave it out.")
+        raise UsageError(f"`seed_model` is not supported by {service.name}, because its API has no seed. Remove it.")
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:
         fields["thinking"] = {"type": "adaptive"}
     elif sampling.thinking is not None:
         if sampling.thinking < _MIN_BUDGET:
-            raise UsageError(f"thinking=budget={sampling.thinking}: {service.name} needs at least {_MIN_BUDGET:,}.")
+            raise UsageError(
+                f"thinking=budget={sampling.thinking} is too small: {service.name} requires at least {_MIN_BUDGET:,}."
+            )
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
     if sampling.reasoning_effort is not None:
         fields["output_config"] = {"effort": sampling.reasoning_effort}

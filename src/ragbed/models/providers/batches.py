@@ -336,7 +336,11 @@ def _openai_line(row: dict[str, Any]) -> LineResult:
             row["custom_id"], None, from_status(status if isinstance(status, int) else 500, body.decode())
         )
     code = error.get("code") if isinstance(error, dict) else None
-    failure = Failure("server", f"the batch has no response: {msgspec.json.encode(error).decode()[:300]}", again=True)
+    failure = Failure(
+        "server",
+        f"the batch contains no response for this case: {msgspec.json.encode(error).decode()[:300]}",
+        again=True,
+    )
     return LineResult(row["custom_id"], None, failure, is_expired=code in ("batch_expired", "batch_cancelled"))
 
 
@@ -362,13 +366,13 @@ def _decode(content: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(content, type=dict[str, Any])
     except MALFORMED_JSON as error:
-        raise Failure("protocol", f"the response about a batch is not a JSON object ({error})", again=True) from None
+        raise Failure("protocol", f"the batch status response is not a JSON object ({error})", again=True) from None
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not re.fullmatch(r"[\w.:-]{1,200}", value):
-        raise Failure("protocol", f"the response about a batch has no valid {name!r}")
+        raise Failure("protocol", f"the batch status response has no valid {name!r}")
     return value
 
 

@@ -132,8 +132,8 @@ def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
 def _no_thinking(name: str, thinking: bool | int) -> str:
     option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
     return (
-        f"thinking={option} has no known parameter for {name}. Use `reasoning_effort`, or write the parameter of the "
-        """server in `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}."""
+        f"thinking={option} has no known equivalent for {name}. Use `reasoning_effort`, or set the server's own "
+        'parameter with `extra_body`, e.g. {"chat_template_kwargs": {"enable_thinking": false}}.'
     )
 
 
@@ -217,5 +217,5 @@ def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[
         return urls
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or ""
     if "{AWS_REGION}" in provider.url and not region:
-        raise UsageError("AWS_REGION is not set. Set it to the region of the model, e.g. us-east-1.")
+        raise UsageError("AWS_REGION is not set. Set it to the region where the model is hosted, e.g. us-east-1.")
     return [provider.url.replace("{AWS_REGION}", region)]

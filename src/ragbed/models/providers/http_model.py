@@ -79,7 +79,7 @@ class HttpModel(ABC):
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
-        self.advice = f"Check {service.to_check}, the model's name ({service.remote}), the URL ({urls}) and {way}."
+        self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
@@ -227,7 +227,7 @@ def _read_url(text: str, model: str) -> URL:
     if url is None or url.scheme not in ("http", "https"):
         # The message omits the URL, because it may contain a password.
         raise UsageError(
-            f"the URL of {model} is not valid: http:// or https:// or the host is missing. Correct the model string "
-            "or the variable with the base URL, e.g. http://host:8000/v1."
+            f"the URL of {model} is not valid because it lacks a host or does not start with http:// or https://. "
+            "Correct the model string or the base URL variable, e.g. http://host:8000/v1."
         )
     return url

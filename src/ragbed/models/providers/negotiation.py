@@ -129,5 +129,5 @@ def _is_unsupported(failure: Failure) -> bool:
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:
     if change is None:
-        return f"{name} is left out"
+        return f"{name} is omitted"
     return f"{name} is sent as {change['as']}" if "as" in change else f"{name} is set to {change['set']}"

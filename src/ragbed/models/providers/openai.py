@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import canonical, completed
 from ragbed.models.failures import Failure, from_status
+from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
 from ragbed.models.providers.dialects import CompatibleProvider
@@ -19,10 +22,11 @@ from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.usage import read_usage
-from ragbed.schema import Case, Completion, Served
+from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
+from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
-_HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"
+_HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
 _MAX_NAME = 200  # maximum characters of a served model's name, its provider, fingerprint or response ID
 # Values of finish_reason that indicate a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
@@ -44,6 +48,7 @@ class _Choice(msgspec.Struct):
     text: str | None = None
     finish_reason: Any = None
     error: Any = None
+    logprobs: Any = None
 
 
 class _ChatCompletion(msgspec.Struct):
@@ -98,10 +103,14 @@ class OpenAIModel(HttpModel):
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
+        if case.tools:
+            body |= {"messages": [_write_message(message) for message in case.messages], "tools": [_tool(case.lang)]}
         if not self._official or sampling.top_p != 1:  # without it, vLLM would use the model's default
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
+        if sampling.logprobs:
+            body["logprobs"] = True if self.path == "chat/completions" else 1
         return body | self._fields
 
     async def identity(self) -> str:
@@ -127,8 +136,51 @@ class OpenAIModel(HttpModel):
         """Return the server's batch service; see `Batching`."""
         return OpenAIBatches(self.batch_client())
 
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
-        return parse_chat
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the server gets chat messages, which may call tools; see `ToolCalling`."""
+        return self._preset is None
+
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        return partial(parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools)
+
+
+def _tool(lang: Lang) -> dict[str, object]:
+    function = {"name": TOOL, "description": read_texts(lang)["tool"], "parameters": tool_parameters(lang)}
+    return {"type": "function", "function": function}
+
+
+def _write_message(message: Message) -> dict[str, object]:
+    """Return a message of a conversation with tools."""
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call, "content": message.content}
+    written: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.calls:
+        written["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            | (call.extra or {})
+            for call in message.calls
+        ]
+    return written
+
+
+def _read_calls(calls: object) -> tuple[ToolCall, ...]:
+    """Return the tool calls in a response; what cannot be read becomes a call of an unnamed tool."""
+    found = []
+    for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else []):
+        fields = call if isinstance(call, dict) else {}
+        function = fields.get("function")
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        if not isinstance(arguments, str):  # some servers send an object
+            arguments = msgspec.json.encode(arguments).decode()
+        extra = {name: value for name, value in fields.items() if name not in ("id", "type", "function", "index")}
+        name = _text(function.get("name")) or ""
+        identifier = _text(fields.get("id")) or f"call-{number}"
+        found.append(
+            ToolCall(id=storable(identifier), name=storable(name), arguments=storable(arguments), extra=extra or None)
+        )
+    return tuple(found)
 
 
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
@@ -140,8 +192,13 @@ def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> 
         return {}
 
 
-def parse_chat(content: bytes) -> Completion:
+def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = False) -> Completion:
     """Return the outcome for a chat completion.
+
+    Args:
+        content: The response body.
+        logprobs: Whether log-probabilities were requested, from which the confidence is computed.
+        with_tools: Whether the request offers a tool, so that the response may call it.
 
     Raises:
         Failure: It is not a chat completion, has no text, or was filtered.
@@ -157,17 +214,22 @@ def parse_chat(content: bytes) -> Completion:
     if choice.error or finish == "error":
         raise _with_usage(_from_error(choice.error or completion.error), usage)
     if choice.message is None and choice.text is None:
-        raise Failure("protocol", "the response has neither message nor text", again=True)
+        raise Failure("protocol", "the response contains neither a message nor text", again=True)
     message = choice.message or _Message(choice.text)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
     finish = "length" if (finish or "").lower() in _LENGTH else finish
     text, thought = _answer_of(message)
+    if with_tools and message.tool_calls and finish != "length":
+        done = completed(text or "", finish, usage, thought, _served(completion))
+        return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message.tool_calls))
     if not text and not (finish == "length" or (text == "" and not thought)):
         raise Failure("empty", _why_empty(message, thought, finish), again=not message.tool_calls, usage=usage)
     done = completed(text or "", finish, usage, thought, _served(completion))
     if done.outcome == "ok" and not done.reply and (text or thought):
         raise Failure("empty", _why_empty(message, done.reasoning or "", finish), again=True, usage=usage)
+    if logprobs:
+        return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
 
 
@@ -181,8 +243,8 @@ def _answer_of(message: _Message) -> tuple[str | None, str | None]:
 
 def _why_empty(message: _Message, thought: str | None, finish: str | None) -> str:
     if message.tool_calls:
-        return "the response calls tools"
-    return f"the response has {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
+        return "the response contains tool calls"
+    return f"the response contains {'a thought, but ' if thought else ''}no text (finish_reason {finish})"
 
 
 def _served(completion: _ChatCompletion) -> Served | None:
@@ -198,7 +260,7 @@ def _served(completion: _ChatCompletion) -> Served | None:
 
 def _without_choices(completion: _ChatCompletion) -> Failure:
     if not completion.error:
-        return Failure("protocol", f"the response has no choices; {_HINT}", again=True)
+        return Failure("protocol", f"the response contains no choices; {_HINT}", again=True)
     return _from_error(completion.error)
 
 

@@ -48,7 +48,7 @@ def join_events(content: bytes) -> bytes:
                 message.setdefault(name, []).append(delta[name])
     is_over = is_done or "finish_reason" in choice
     if (is_damaged or not is_over) and not (whole.get("error") or choice.get("error")):
-        problem = "has a damaged event" if is_damaged else "ended without finish_reason and [DONE]"
+        problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
         raise Failure("network", f"the streamed response {problem}", again=True)
     if message or choice:
         whole["choices"] = [choice | {"message": {name: "".join(pieces) for name, pieces in message.items()}}]

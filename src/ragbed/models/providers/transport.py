@@ -175,10 +175,11 @@ class Transport:
             return pause
         if failure.wait_s:
             failure.detail += (
-                f"; the server asks to wait {failure.wait_s:,.6g} s, but a case times out after {policy.item_s:,.6g} s"
+                f"; the server asks for a delay of {failure.wait_s:,.6g} s, but a case times out after "
+                f"{policy.item_s:,.6g} s"
             )
         else:
-            failure.detail += f"; case timed out after {policy.item_s:,.6g} s"
+            failure.detail += f"; the case timed out after {policy.item_s:,.6g} s"
         return None
 
     async def _wait(self, pause: float) -> None:
@@ -198,7 +199,7 @@ class Transport:
     ) -> Completion:  # fmt: skip
         try:
             if left_s <= 0:
-                raise Failure("timeout", f"case timed out after {self._policy.item_s:,.6g} s")
+                raise Failure("timeout", f"the case timed out after {self._policy.item_s:,.6g} s")
             content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
             completion = self.without_keys(parse(content))
             lane.responded(self._pacer.clock())

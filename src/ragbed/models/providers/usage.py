@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-# The fields for each count, in the order in which they are tried, with the object that contains them, if any.
-_FIELDS: dict[str, tuple[tuple[str | None, str], ...]] = {
-    "in": ((None, "prompt_tokens"), (None, "input_tokens")),
-    "out": ((None, "completion_tokens"), (None, "output_tokens")),
-    "reasoning": (("completion_tokens_details", "reasoning_tokens"), (None, "reasoning_tokens")),
+_Path: TypeAlias = tuple[str, str | None]  # a field, and the field in it if it is an object
+# The fields for each count, in the order in which they are tried.
+_FIELDS: dict[str, tuple[_Path, ...]] = {
+    "in": (("prompt_tokens", None), ("input_tokens", None)),
+    "out": (("completion_tokens", None), ("output_tokens", None)),
+    "reasoning": (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens", None)),
     "cached": (
         ("prompt_tokens_details", "cached_tokens"),
-        (None, "prompt_cache_hit_tokens"),
-        (None, "cache_read_input_tokens"),
-        (None, "cached_tokens"),
+        ("prompt_cache_hit_tokens", None),
+        ("cache_read_input_tokens", None),
+        ("cached_tokens", None),
     ),
-    "written": ((None, "cache_creation_input_tokens"),),
+    "written": (("cache_creation_input_tokens", None),),
     "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
+_COST: tuple[_Path, ...] = (("cost", None), ("cost", "total_cost"))
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
@@ -31,34 +33,33 @@ def read_usage(usage: object) -> dict[str, int] | None:
     """
     if not isinstance(usage, dict):
         return None
-    counts = {}
-    for name, fields in _FIELDS.items():
-        count = _first_count(usage, fields)
+    counts: dict[str, int] = {}
+    for name, paths in _FIELDS.items():
+        count = next(filter(_is_count, _values(usage, paths)), None)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count
     if "in" in counts and _is_count(usage.get("input_tokens")) and not _is_count(usage.get("prompt_tokens")):
         counts["in"] += counts.get("cached", 0) + counts.get("written", 0)
-    total = usage["total_tokens"] if _is_count(usage.get("total_tokens")) else 0
-    if "in" in counts and "out" in counts and total > counts["in"] + counts["out"]:
+    total = usage.get("total_tokens")
+    if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    cost = usage.get("cost")
-    units = _read_cost(cost.get("total_cost") if isinstance(cost, dict) else cost)
-    if units is not None:
-        counts["cost"] = units
-    return counts or None
+    costs = map(_read_cost, _values(usage, _COST)) if "cost" in usage else ()
+    cost = next((units for units in costs if units is not None), None)
+    return counts | ({} if cost is None else {"cost": cost}) or None
 
 
-def _first_count(usage: dict[str, Any], fields: tuple[tuple[str | None, str], ...]) -> int | None:
-    for parent, name in fields:
-        inner = usage if parent is None else usage.get(parent)
-        value = inner.get(name) if isinstance(inner, dict) else None
-        if type(value) is int and _is_count(value):
-            return value
-    return None
+def _values(usage: dict[str, Any], paths: tuple[_Path, ...]) -> list[Any]:
+    """Return the values of the fields that exist."""
+    found = []
+    for name, inner in paths:
+        value = usage.get(name)
+        if value is not None:
+            found.append(value if inner is None else value.get(inner) if isinstance(value, dict) else None)
+    return found
 
 
-def _is_count(value: object) -> bool:
+def _is_count(value: object) -> TypeGuard[int]:
     """Return whether a value is a count; booleans are excluded, although they are ints in Python."""
     return type(value) is int and 0 <= value < 1 << 40
 

@@ -22,5 +22,7 @@ def _library() -> ModuleType:
     try:
         import vl_convert  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError("PNG and PDF need a library: pip install 'ragbed[figures]'. SVG works without it.") from None
+        raise UsageError(
+            "PNG and PDF figures require an extra: pip install 'ragbed[figures]'. SVG works without it."
+        ) from None
     return vl_convert

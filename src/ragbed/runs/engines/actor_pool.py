@@ -67,7 +67,7 @@ class _Member:
             self.ends = 0
         if update.held is not None:
             for number in {number for number in self.jobs if number <= given} - update.held:
-                self._finish(number, None, WorkerLost("it never arrived"))
+                self._finish(number, None, WorkerLost("the job did not reach the worker"))
         for number, result, error in update.ended:
             self._finish(number, result, error)
 
@@ -157,7 +157,7 @@ class ActorPool:
                 return await self._do_once(job)
             except WorkerLost as error:
                 last = error
-        raise RagbedError(f"{self._tries} workers ended during one job; the last: {last}")
+        raise RagbedError(f"{self._tries} workers exited during one job; the last error: {last}")
 
     async def _do_once(self, job: object) -> Any:
         if not self._tasks:
@@ -201,9 +201,9 @@ class ActorPool:
                     member.lose(WorkerLost(_brief(error)))
                     self._notify()
             raise RagbedError(
-                f"a worker ended {_MAX_ENDS} times without a finished job: {_brief(last)}. The usual cause is too "
-                "little memory: use fewer `replicas`, a smaller model or larger nodes. All results are stored; rerun "
-                "the same command to resume."
+                f"a worker exited {_MAX_ENDS} times without completing a job: {_brief(last)}. The usual cause is "
+                "too little memory: use fewer `replicas`, a smaller model or larger nodes. All results so far "
+                "are stored; rerun the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
@@ -219,16 +219,21 @@ class ActorPool:
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
         if isinstance(ready, RagbedError):
-            raise RagbedError(f"on a worker: {ready}")
+            raise RagbedError(f"error on a worker: {ready}")
         check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
-            raise RagbedError(f"workers differ: one has {ready.what}, another {self._what}. Give all the same model.")
+            raise RagbedError(
+                f"the workers have different models: one has {ready.what}, another {self._what}. Use the same "
+                "model on all nodes."
+            )
         member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
         self._notify()
         return int(ready.opened)
 
     async def _find_node(self, member: _Member) -> None:
-        message = "a worker waits for a free node of the cluster: all nodes are busy, or one has gone."
+        message = (
+            "a worker is waiting for a free node in the cluster: all nodes are busy, or a node has left the cluster."
+        )
         timer = asyncio.get_running_loop().call_later(_WARN_AFTER_S, self._tell, message)
         try:
             while True:
@@ -247,7 +252,7 @@ class ActorPool:
         self._ray.kill(member.actor)
         member.lose(WorkerLost(str(why)))
         if self._members:
-            self._tell(f"{why} The other {len(self._members)} continue.")
+            self._tell(f"{why} The other {len(self._members)} workers continue.")
         else:
             self._broken = why
         self._notify()
@@ -275,7 +280,7 @@ def check_version(worker: str, driver: str) -> None:
     """
     if worker != driver:
         raise RagbedError(
-            f"a worker has ragbed {worker}, this is {driver}; install the same version everywhere: "
+            f"a worker has ragbed {worker}, but this machine has {driver}; install the same version everywhere: "
             f"pip install 'ragbed[ray]=={driver}'"
         )
 
@@ -288,13 +293,16 @@ def lacks_ragbed(error: Exception) -> bool:
 def explain_start_failure(error: Exception) -> str:
     """Explain why a worker could not start, and how to fix it."""
     if lacks_ragbed(error):
-        return f"the workers have no ragbed; install it on every node: pip install 'ragbed[ray]=={__version__}'"
-    return f"a worker cannot start: {_brief(error)}. All results are stored; rerun the same command to resume."
+        return (
+            "ragbed is not installed on the workers; install it on every node: pip install "
+            f"'ragbed[ray]=={__version__}'"
+        )
+    return f"a worker cannot start: {_brief(error)}. All results so far are stored; rerun the same command to resume."
 
 
 def _brief(error: Exception) -> str:
     """Shorten Ray's message to one line; for a killed process, Ray reports only a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
-        return "its process was ended, or its node is gone"
+        return "its process was killed, or its node has left the cluster"
     return message[:_MAX_MESSAGE]

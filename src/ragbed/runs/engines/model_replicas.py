@@ -102,6 +102,7 @@ class ReplicatedModel:
         self.make_room: Callable[[], object] = lambda: None
         pool.changed = self._fit
         self.raised_limits: tuple[int, ...] = getattr(model, "raised_limits", ())
+        self.calls_tools: bool = getattr(model, "calls_tools", False)
         for flag in _FLAGS:
             if hasattr(model, flag):
                 setattr(self, flag, True)

@@ -123,7 +123,10 @@ class RayEngine:
             self._ray.shutdown()  # Ray may have joined before the failure.
             reason, fix = f"cannot be joined: {_line(error)}", ""
             if "Version mismatch" in str(error):
-                reason, fix = f"has other versions: {_line(error)}", " Install the cluster's versions here."
+                reason, fix = (
+                    f"has different versions: {_line(error)}",
+                    " Install the cluster's versions on this machine.",
+                )
             raise UsageError(f"the cluster at {address} {reason}{fix}") from None
 
     def _start(self, quiet: dict[str, Any]) -> None:
@@ -146,8 +149,9 @@ class RayEngine:
         if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
             has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
             raise UsageError(
-                f"a replica of the model needs {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no node of the "
-                f"cluster has these ({has}); lower `cpus_per_replica` and `gpus_per_replica`, or add a node."
+                f"a replica of the model requires {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no node "
+                f"in the cluster has that many ({has}); lower `cpus_per_replica` and `gpus_per_replica`, or add a "
+                "node."
             )
 
     def _result(self, reference: Any) -> Any:
@@ -170,7 +174,7 @@ def _import_ray() -> Any:
         import ray
         import ray.exceptions
     except ModuleNotFoundError:
-        raise UsageError(f"engine=ray needs the library ray, which is not installed: {INSTALL}") from None
+        raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None
     # Ray prints messages about dead workers to stdout, where they would break --json; ragbed reports them itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
@@ -214,16 +218,16 @@ def _find_running(ray: Any) -> str:
     address = ray._private.utils.read_ray_address()
     if not address:
         raise UsageError(
-            "cluster=auto: no Ray cluster was started on this machine. Start one with `ray start --head`, or leave "
-            "`cluster` out to use a cluster that ends with the command."
+            "cluster=auto: no Ray cluster is running on this machine. Start one with `ray start --head`, or omit "
+            "`cluster` to use a temporary local cluster."
         )
     user = psutil.Process().username()
     for process in psutil.process_iter(["cmdline", "username"]):
         if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
             return str(address)
     raise UsageError(
-        f"cluster=auto: the Ray cluster at {address} has ended or belongs to another user, who could read your API "
-        f"keys there. To join it nevertheless, use cluster={address}."
+        f"cluster=auto: the Ray cluster at {address} is no longer running or belongs to another user, who could "
+        f"read your API keys. To join it anyway, use cluster={address}."
     )
 
 
@@ -232,8 +236,8 @@ def _check_address(address: str, own_ip: str) -> str:
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
-            f"cluster={address} is not the address of a head node, e.g. 10.0.0.1:6379. Run the command on a machine "
-            "of the cluster, e.g. with `ray job submit`."
+            f"cluster={address} is not the address of a head node, e.g. 10.0.0.1:6379. Run the command on a "
+            "machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
         host = own_ip  # Ray does the same, because a head node listens on this address
@@ -273,8 +277,8 @@ def _check_token(ray: Any, address: str, listens_at: str) -> None:
         if "AuthToken" not in str(error):
             return  # ray.init gives a better message
         raise UsageError(
-            f"the cluster at {address} needs a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to the output of "
-            "`ray get-auth-token` on its head node."
+            f"the cluster at {address} requires a token: set RAY_AUTH_MODE=token, and set RAY_AUTH_TOKEN to the "
+            "output of `ray get-auth-token` on its head node."
         ) from None
 
 

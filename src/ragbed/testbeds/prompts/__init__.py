@@ -96,8 +96,15 @@ class Instructions:
 
 def prompt_hash(messages: Sequence[Message]) -> str:
     """Return a short hash of messages, which identifies a prompt in other harnesses' logs."""
-    text = "\0".join(f"{message.role}\0{message.content}" for message in messages)
+    text = "\0".join(f"{message.role}\0{message.content}{_calls_of(message)}" for message in messages)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _calls_of(message: Message) -> str:
+    """Return the tool calls of a message as text; empty for most messages."""
+    return "".join(f"\0{call.id}\0{call.name}\0{call.arguments}" for call in message.calls) + (
+        "" if message.call is None else f"\0{message.call}"
+    )
 
 
 @cache
@@ -115,8 +122,8 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
         raise UsageError(
-            f"prompt={folder}: the folder does not contain instructions. Create at least one of "
-            f"{', '.join(f'en/{name}' for name in _FILES)}, or the same for zh."
+            f"prompt={folder}: the folder contains no instructions. Create at least one of "
+            f"{', '.join(f'en/{name}' for name in _FILES)}, or the same files for zh."
         )
     return texts
 
@@ -126,11 +133,11 @@ def _read_own_text(path: Path) -> str:
         with report_errors(path, "read"):
             text = read_regular(path).decode().removesuffix("\n")
     except UnicodeDecodeError:
-        raise RagbedError(f"{path} is not UTF-8.") from None
+        raise RagbedError(f"{path} is not encoded as UTF-8.") from None
     needed = _NEEDED.get(path.name, ())
     for placeholder in needed:
         if placeholder not in text:
-            raise UsageError(f"{path} has no {placeholder}, so the model would not see it.")
+            raise UsageError(f"{path} does not contain {placeholder}, so the model would not see it.")
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
-        raise UsageError(f"{path} has {placeholder}, which is filled only in user.md.")
+        raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md.")
     return text

@@ -138,4 +138,4 @@ async def _read_body(request: Request, kind: type[_Body]) -> _Body:
     try:
         return msgspec.json.decode(await request.body(), type=kind)
     except MALFORMED_JSON as error:
-        raise UsageError(f"the request cannot be read: {error}.") from None
+        raise UsageError(f"the request is not valid: {error}.") from None

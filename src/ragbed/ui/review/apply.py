@@ -93,7 +93,9 @@ def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
     item, reviewed = state.queue.read(key), state.of(key)
     if reviewed.state == "disagreed":
         counts["unsettled"] += 1
-        reason = f"two raters differ on {', '.join(reviewed.differing)}, and the disagreement is not settled"
+        reason = (
+            f"the two raters disagree on {', '.join(reviewed.differing)}, and the disagreement has not been resolved"
+        )
         return Fixed(None, gone=[("", reason)], why="unsettled")
     if reviewed.state in ("open", "begun", "waiting"):
         counts["unreviewed"] += 1

@@ -93,7 +93,9 @@ def _fix_passages(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -
         original = made[passage.edit_of] if passage and passage.edit_of is not None else passage
         if passage is not None and (original is None or (is_edit(passage) and original.stance != "supports")):
             cause = "was removed" if original is None else "no longer supports the answer"
-            done.gone.append((f"passages[{index}]", f"passages[{passage.edit_of}], which it falsifies, {cause}"))
+            done.gone.append(
+                (f"passages[{index}]", f"passages[{passage.edit_of}], the original of this edited passage, {cause}")
+            )
             made[index] = None
     kept = {index: passage for index, passage in made.items() if passage is not None}
     new_index = {old: new for new, old in enumerate(kept)}
@@ -158,11 +160,11 @@ def _find_problem(before: Item, after: Item) -> str | None:
     """Return why an item can no longer be used, or None if it can."""
     stances = [passage.stance for passage in after.passages]
     if "supports" not in stances:
-        return "no supporting passage is left"
+        return "no supporting passage remains"
     if kind_of(before) == "integration":
         parts = {passage.part for passage in after.passages if passage.stance == "supports"}
         if missing := [part for part in range(len(after.answer)) if part not in parts]:
-            return f"no passage is left that supports part {missing[0]}"
+            return f"no remaining passage supports part {missing[0]}"
     if kind_of(before) == "counterfactual" and "contradicts" not in stances:
-        return "no passage is left that gives the false answer"
+        return "no remaining passage gives the false answer"
     return None

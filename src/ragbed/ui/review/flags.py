@@ -86,7 +86,9 @@ def flag_item(item: Item) -> Iterator[Flag]:
         elif passage.stance != "contradicts":
             found = label_again(item, passage, "support")
             if STANCES[found.label] != passage.stance:
-                yield Flag("label", where, f"the rules say {found.label}, not {passage.stance}: {found.reason}")
+                yield Flag(
+                    "label", where, f"the rules assign the label {found.label}, not {passage.stance}: {found.reason}"
+                )
 
 
 def _read(path: Path) -> _CachedFlags | None:

@@ -88,7 +88,7 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
     try:
         return _DECODER.decode(packed)
     except MALFORMED_JSON as error:
-        problem = f"is not a line of a review ({error}); fix it, or move the file away"
+        problem = f"is not a valid line of a review log ({error}); fix the line, or move the file away"
         raise DataError(path, problem, line=number) from error
 
 

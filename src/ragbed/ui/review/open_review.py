@@ -56,8 +56,9 @@ def open_review(
         before = session.state.settings
         if raters not in (None, before.raters) and session.state.has_decisions():
             raise UsageError(
-                f"raters={raters}: {log.path} has decisions made with raters={before.raters}, which cannot be "
-                f"combined. Continue with raters={before.raters}, or start again in a copy of the data without it."
+                f"raters={raters}: {log.path} contains decisions made with raters={before.raters}, and the two "
+                f"cannot be combined. Continue with raters={before.raters}, or start again in a copy of the data "
+                "without this log."
             )
         settings = replace(before, data=queue.data, raters=raters or before.raters, target=target or before.target)
         if before is default or settings != before:

@@ -96,37 +96,41 @@ def check_decisions(item: Item, decisions: Iterable[PointDecision]) -> None:
 
 def _find_problem(item: Item, point: ReviewPoint, decision: PointDecision) -> str | None:
     if len(decision.reason) > LONGEST_REASON:
-        return f"a reason has at most {LONGEST_REASON} characters; this one has {len(decision.reason)}"
+        return f"a reason can have at most {LONGEST_REASON} characters; this one has {len(decision.reason)}"
     if decision.verdict == "reject" and not decision.reason.strip():
-        return "a rejection needs a reason"
+        return "a rejection requires a reason"
     if (decision.verdict == "fix") != (decision.fix is not None):
-        return "a fix, and only a fix, has a new value"
+        return "a new value is required for a fix, and allowed only for a fix"
     return _wrong_fix(item, point, decision) if decision.verdict == "fix" else None
 
 
 def _wrong_fix(item: Item, point: ReviewPoint, decision: PointDecision) -> str | None:
     if point.kind in ("searchable", "known"):
-        return "this cannot be fixed; accept or reject it"
+        return "this point cannot be fixed; accept or reject it"
     values = decision.fix if isinstance(decision.fix, tuple) else (decision.fix or "",)
     if not values or not all(value.strip() for value in values):
         return "the fix is empty; reject the point to remove it"
     if sum(map(len, values)) > LONGEST_FIX:
         return f"the fix is longer than {LONGEST_FIX} characters"
     if (point.kind in ("answer", "fake")) != isinstance(decision.fix, tuple):
-        return "answers are fixed by a list of aliases, everything else by a text"
+        return "an answer must be fixed with a list of aliases, and anything else with a text"
     if point.kind == "stance":
         return _wrong_stance(item, values[0], decision.part)
-    return None if decision.part is None else "only a relevance label has a part"
+    return None if decision.part is None else "only a relevance label can have a part"
 
 
 def _wrong_stance(item: Item, stance: str, part: int | None) -> str | None:
     if stance not in _STANCES:
         return f"{stance!r} is not a relevance label; choose one of {', '.join(_STANCES)}"
     if stance == "contradicts" and item.fake is None:
-        return "only items with a false answer have passages that contradict"
+        return "a passage can contradict the answer only if the item has a false answer"
     has_parts = stance == "supports" and kind_of(item) == "integration"
     if has_parts != (part is not None):
-        return "name the part of the answer that it supports" if has_parts else "only a supporting passage has a part"
+        return (
+            "specify which part of the answer the passage supports"
+            if has_parts
+            else "only a supporting passage can have a part"
+        )
     if part is not None and not 0 <= part < len(item.answer):
         return f"part {part} does not exist; parts are numbered from 0 to {len(item.answer) - 1}"
     return None

@@ -54,7 +54,7 @@ class ReviewQueue:
         for key, item in items:
             if len(self.entries) >= MOST_ITEMS:
                 raise UsageError(
-                    f"the data has more than {MOST_ITEMS:,} items; review a part of them (`head -n 1000`)."
+                    f"the dataset has more than {MOST_ITEMS:,} items; review only part of it (e.g. `head -n 1000`)."
                 )
             line = to_line(item)
             self._lines[key] = line
@@ -105,8 +105,8 @@ def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
     if path.is_file():
         return [Dataset(storable_name(path.stem), path)], place_inside(path.parent, f"{path.stem}.review")
     if not path.is_dir():
-        raise UsageError(f"{path} does not exist. Choose the folder of a build, or a dataset (*.jsonl).")
+        raise UsageError(f"{path} does not exist. Choose a build folder or a dataset (*.jsonl).")
     files = sorted(path.glob("*.jsonl"))
     if not files:
-        raise UsageError(f"{path} contains no dataset (*.jsonl). Choose the folder of a build, or a dataset.")
+        raise UsageError(f"{path} contains no dataset (*.jsonl). Choose a build folder or a dataset.")
     return [Dataset(storable_name(file.stem), file) for file in files], place_inside(path, "review")

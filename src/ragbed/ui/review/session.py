@@ -50,7 +50,7 @@ class Seats:
         holder, seen = self._taken.get(name, (window, 0.0))
         if holder != window and self.clock() - seen < SILENCE_S:
             raise UsageError(
-                f"{name} is in use in another window; choose another name, or close that window and wait "
+                f"the name {name} is in use in another window; choose another name, or close that window and wait "
                 f"{SILENCE_S:.0f} s."
             )
 
@@ -62,7 +62,7 @@ def check_name(name: str) -> None:
         UsageError: The name is not valid.
     """
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(f"{name!r} is not a valid name: give 1 to {LONGEST_NAME} visible characters.")
+        raise UsageError(f"{name!r} is not a valid name: use 1 to {LONGEST_NAME} visible characters.")
 
 
 class ReviewSession:
@@ -125,7 +125,7 @@ class ReviewSession:
         if last is None:
             raise UsageError(f"{rater} has no decision to undo.")
         if not last.final and self.state.of(last.item).both_done:
-            raise UsageError(f"both raters have decided {last.item}; settle it in the list of disagreements.")
+            raise UsageError(f"both raters have decided on {last.item}; resolve it in the list of disagreements.")
         self._store([Undone(act=secrets.token_hex(8), at=now(), rater=rater, undoes=last.act)])
         return last.item
 
@@ -158,18 +158,23 @@ class ReviewSession:
         if raters != ours:
             raise DataError(
                 path,
-                f"was made with raters={raters}, but this review uses raters={ours}; nothing was imported. Import "
-                f"it with raters={raters}, into a copy of the data if this review has decisions",
+                (
+                    f"was created with raters={raters}, but this review uses raters={ours}; nothing was imported. "
+                    f"Import it with raters={raters}; if this review already contains decisions, import it into a "
+                    "copy of the data"
+                ),
             )
         new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
         names = list(dict.fromkeys([*self.state.raters, *new]))
         if ours == 2 and len(names) > 2:
-            raise DataError(path, f"would make {len(names)} raters ({', '.join(names)}) in a review by two")
+            raise DataError(
+                path, f"would bring the number of raters to {len(names)} ({', '.join(names)}), but this review has two"
+            )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
         """Return why an imported line does not fit, or None if it does."""
         if not _TIME.fullmatch(line.at):
-            return f"{line.at!r} is not a time of the form 2026-11-15T12:00:00.000+00:00"
+            return f"{line.at!r} is not a valid time, e.g. 2026-11-15T12:00:00.000+00:00"
         try:
             check_name(line.rater)
             if isinstance(line, Decided):
@@ -177,7 +182,7 @@ class ReviewSession:
         except UsageError as error:
             return str(error).rstrip(".")
         is_known = line.undoes in acts or self.state.has(line.undoes)
-        return None if is_known else f"undoes {line.undoes}, which does not exist"
+        return None if is_known else f"undoes decision {line.undoes}, which does not exist"
 
     def _find_problem_of_decision(self, line: Decided) -> str | None:
         entry = self.queue.entries.get(line.item)
@@ -195,16 +200,16 @@ class ReviewSession:
         """With two raters, let each decide an item once; after that, only their disagreements can be settled."""
         if self.state.settings.raters == 1:
             if final:
-                raise UsageError("a review with one rater has nothing to settle.")
+                raise UsageError("a review with one rater has no disagreements to resolve.")
         elif final:
             unsettled = self.state.of(key).differing
             if any(decision.point not in unsettled for decision in decisions):
-                raise UsageError("only points on which two raters differ can be settled.")
+                raise UsageError("only points on which the two raters disagree can be resolved.")
         elif self.state.is_third(rater):
             names = " and ".join(self.state.raters)
-            raise UsageError(f"this review has two raters, {names}; {rater} can only settle their differences.")
+            raise UsageError(f"this review has two raters, {names}; {rater} can only resolve their disagreements.")
         elif self.state.of(key).both_done:
-            raise UsageError(f"both raters have decided {key}; settle it in the list of disagreements.")
+            raise UsageError(f"both raters have decided on {key}; resolve it in the list of disagreements.")
 
     def _store(self, lines: Sequence[Line]) -> None:
         self._log.add([*self._unsaved, *lines])
@@ -227,5 +232,8 @@ def _refuse_other_data(queue: ReviewQueue, path: Path, lines: Sequence[Line]) ->
         here = ", ".join(f"{name} {digest[:12]}" for name, digest in queue.data.items())
         raise DataError(
             path,
-            f"is the log of other data ({was}), not of {here}. Move it away to start again, or review its own data",
+            (
+                f"is the review log of other data ({was}), not of {here}. Move it away to start again, or review "
+                "the data that it belongs to"
+            ),
         )

@@ -54,7 +54,7 @@ def make_app(opened: OpenRuns, rater: str) -> Starlette:
 async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: Request) -> bytes:
     track = request.query_params.get("track", "robust")
     if track not in TRACKS:
-        raise UsageError(f"track {track!r} does not exist; choose one of {', '.join(TRACKS)}.")
+        raise UsageError(f"unknown track {track!r}; choose one of {', '.join(TRACKS)}.")
     opened.look()
     rows, count = queries.overview(track)
     head = {"track": track, "count": count, "rater": rater, "runs": _runs(opened), "names": queries.names()}
@@ -80,7 +80,7 @@ async def _trials(queries: RunQueries, request: Request) -> bytes:
     given = request.query_params
     label = given.get("label", "")
     if label not in _LABEL_STATES:
-        raise UsageError(f"label={label!r} is neither wanted nor done.")
+        raise UsageError(f"label={label!r} is neither 'wanted' nor 'done'.")
     wanted = CellFilter({name: frozenset(given.getlist(name)) for name in FACETS if name in given})
     query = TrialQuery(
         runs=frozenset(given.getlist("run")), wanted=wanted, query=given.get("q", "")[:1_000], label=label
@@ -96,7 +96,7 @@ async def _case(queries: RunQueries, rater: str, request: Request) -> bytes:
         try:
             run, model, repeat = msgspec.json.decode(text, type=tuple[str, str, _Repeat])
         except msgspec.MsgspecError:
-            raise UsageError(f"with={text!r} does not name a response: give [run, model, repeat].") from None
+            raise UsageError(f"with={text!r} does not identify a response; use [run, model, repeat].") from None
         beside.append(ShownCall(run, call.case, model, repeat))
     return make_page(queries, call, beside, rater)
 
@@ -105,7 +105,7 @@ async def _label(queries: RunQueries, rater: str, request: Request) -> bytes:
     try:
         sent = msgspec.json.decode(await request.body(), type=LabelRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"the request is not a label: {error}.") from None
+        raise UsageError(f"the request is not a valid label: {error}.") from None
     reader, stored = find_trial(queries, ShownCall(sent.run, sent.case, sent.model, sent.repeat))
     put_label(reader.folder, stored, sent.criterion, sent.label, rater)
     return b"{}"

@@ -153,7 +153,20 @@ def _cut(page: CasePage, budget: int) -> CasePage:
         votes = [change(vote, said=short(vote.said, len(page.trials) * len(one.judged))) for vote in one.judged]
         found = one.retrieved and tuple(change(it, text=short(it.text, len(one.retrieved))) for it in one.retrieved)
         # The prompts of individual steps repeat the documents, so they are omitted from a page that is too large.
-        steps = tuple(change(step, messages=(), reply=short(step.reply, len(one.steps))) for step in one.steps)
+        passages = sum(len(search.found) for step in one.steps for search in step.searches)
+        steps = tuple(
+            change(
+                step,
+                messages=(),
+                reply=short(step.reply, len(one.steps)),
+                calls=(),
+                searches=tuple(
+                    change(search, found=tuple(change(it, text=short(it.text, passages)) for it in search.found))
+                    for search in step.searches
+                ),
+            )
+            for step in one.steps
+        )
         trials.append(change(one, judged=votes, spans=one.spans[:200], retrieved=found, steps=steps, **texts))
     facts = change(shown, documents=documents, messages=messages, question=short(shown.question, 1))
     return change(page, shown=facts, trials=trials, is_cut=True, others=page.others[:20], beside=page.beside[:20])

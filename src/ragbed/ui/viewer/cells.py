@@ -17,7 +17,9 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import kind_of_error
 from ragbed.scoring import score_outcome
+from ragbed.scoring.confidence import score_confidence
 from ragbed.scoring.disagreements import SCORES
+from ragbed.scoring.value import Value
 from ragbed.testbeds import TESTBEDS
 
 # Scores that every response has. A cell stores them as bits.
@@ -41,6 +43,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
     verdict: str | None = None
     bits: int = 0
     types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
+    confidence: str | None = None  # Tenths, e.g. "0.8–0.9", or why the confidence is unknown.
 
     @property
     def condition(self) -> tuple[Any, ...]:
@@ -61,7 +64,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
         """Return the sort key: model, data, testbed and noise, with failures first."""
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
-        return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types)
+        return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types, self.confidence or "")
 
 
 def cell_of(stored: StoredResult) -> TrialCell:
@@ -72,7 +75,17 @@ def cell_of(stored: StoredResult) -> TrialCell:
     if values is None:
         return TrialCell(**condition, outcome=completion.outcome, error=kind_of_error(completion))
     bits = sum(mask for name, mask in _MASK.items() if values[name])
-    return TrialCell(**condition, outcome=completion.outcome, verdict=str(values["verdict"]), bits=bits)
+    confidence = _show_confidence(score_confidence(case, completion, refused=values["refused"] is True))
+    verdict = str(values["verdict"])
+    return TrialCell(**condition, outcome=completion.outcome, verdict=verdict, bits=bits, confidence=confidence)
+
+
+def _show_confidence(values: Mapping[str, Value]) -> str | None:
+    if "confidence" not in values:
+        problem = values.get("confidence_problem")
+        return None if problem is None else str(problem)
+    tenth = min(9, int(10 * float(str(values["confidence"]))))
+    return f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}"
 
 
 @cache
@@ -94,6 +107,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "outcome": lambda cell: (cell.outcome,),
     "error": lambda cell: () if cell.error is None else (cell.error,),
     "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
+    "confidence": lambda cell: () if cell.confidence is None else (cell.confidence,),
     "misled": lambda cell: ("misled",) if cell.has("misled") else (),
     "type": lambda cell: cell.types,
     "differs": lambda cell: cell.differs,

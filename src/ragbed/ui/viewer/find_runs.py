@@ -12,7 +12,7 @@ from ragbed.runs.database import NAME
 from ragbed.text import storable_name
 
 _DEPTH = 3  # Maximum depth of subfolders to search.
-_NAME_A_RUN = "name a run (`ragbed run … --out RUN`) or a folder of runs."
+_NAME_A_RUN = "choose a run (`ragbed run … --out RUN`) or a folder of runs."
 
 
 def check_paths(paths: Sequence[Path]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
-_VERSION = 4
+_VERSION = 5
 # `passages` and `shown` record which cases show a document, so that each text is indexed only once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -45,7 +45,9 @@ def read_all(run: Path) -> list[Label]:
     try:
         return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
     except MALFORMED_JSON as error:
-        raise UsageError(f"{path} has a line that is not a label ({error}); fix it, or move the file away.") from None
+        raise UsageError(
+            f"{path} contains a line that is not a valid label ({error}); fix the line, or move the file away."
+        ) from None
 
 
 def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:
@@ -70,7 +72,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
     on disk when this returns, whatever other viewers of the run write in the meantime.
     """
     if criterion not in CRITERIA:
-        raise UsageError(f"criterion {criterion!r} does not exist.")
+        raise UsageError(f"unknown criterion {criterion!r}.")
     with _locked(run):
         kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
         with write_whole(run / NAME) as sink:

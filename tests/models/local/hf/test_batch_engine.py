@@ -93,7 +93,7 @@ def test_a_sequence_that_never_fits_fails_alone() -> None:
     limit_memory(network, 50)
     prompts[3] = [1] * 70
     done = answer_all(network, prompts)
-    assert str(done[3].failure) == "too-long: 94 tokens need more memory than there is"
+    assert str(done[3].failure) == "too-long: 94 tokens require more memory than is available"
     assert all(len(sequence.written) == 24 for sequence in done if sequence is not done[3])
 
 

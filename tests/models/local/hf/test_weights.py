@@ -56,7 +56,7 @@ def test_a_missing_repository_or_revision_is_named(tmp_path: Path) -> None:
             from_hub(hub, tmp_path / "cache", WeightSource("org/other"))
         with pytest.raises(RagbedError, match="has no revision ffff"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/model", "f" * 40))
-    with pytest.raises(RagbedError, match=r"cannot be downloaded.*use a folder: hf/./folder"):
+    with pytest.raises(RagbedError, match=r"cannot be downloaded.*use a local folder: hf/./folder"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model"))
 
 
@@ -78,11 +78,11 @@ def test_a_fingerprint_depends_on_weights_and_template_and_not_on_the_folder(tmp
     ("text", "trusts_code", "complaint"),
     [
         ("./nowhere", False, "the folder ./nowhere does not exist"),
-        ("org/model@main", False, "a revision must be the 40 hexadecimal digits of a commit, not 'main'"),
-        ("org/model", True, "pin it: hf/org/model@<40 digits of a commit>"),
-        ("/", True, "`trust_remote_code` needs a pinned revision"),
-        ("a/b/c", False, "not a folder or a repository"),
-        ("org/mo del", False, "not a folder or a repository"),
+        ("org/model@main", False, "the revision must be a commit hash of 40 hexadecimal digits, not 'main'"),
+        ("org/model", True, "must be pinned: hf/org/model@<40-digit commit hash>"),
+        ("/", True, "`trust_remote_code` requires a repository with a pinned revision"),
+        ("a/b/c", False, "is neither a folder nor a repository"),
+        ("org/mo del", False, "is neither a folder nor a repository"),
     ],
 )
 def test_bad_names_are_refused_before_anything_is_loaded(text: str, trusts_code: bool, complaint: str) -> None:
@@ -100,5 +100,5 @@ def test_code_from_another_repository_is_never_run(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "made")
     config = folder / "config.json"
     config.write_text(config.read_text().replace("{", '{"auto_map": {"AutoConfig": "evil/code--config.Config"},', 1))
-    with serve(folder) as hub, pytest.raises(RagbedError, match="takes its code from another repository"):
+    with serve(folder) as hub, pytest.raises(RagbedError, match="loads its code from another repository"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model", REVISION, trusts_code=True))

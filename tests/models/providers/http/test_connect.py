@@ -223,12 +223,12 @@ def test_the_proxy_comes_from_the_environment(url: str, environ: dict[str, str],
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret-password@p:1", "https://p:1", "socks5h://p"])
 def test_a_proxy_with_another_scheme_is_a_usage_error_that_names_the_variable(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^HTTPS_PROXY has a .* only http:// proxies are supported") as expected:
+    with pytest.raises(UsageError, match=r"^HTTPS_PROXY is set to a .* only http:// proxies are supported") as expected:
         proxy_for(URL("https://a.test/v1"), {"HTTPS_PROXY": proxy})
     assert "secret" not in str(expected.value)
 
 
 @pytest.mark.parametrize("proxy", ["http://", "http://p:port"])
 def test_an_invalid_proxy_url_is_a_usage_error(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^http_proxy is not the URL of a proxy"):
+    with pytest.raises(UsageError, match=r"^http_proxy is not a valid proxy URL"):
         proxy_for(URL("http://a.test/v1"), {"http_proxy": proxy})

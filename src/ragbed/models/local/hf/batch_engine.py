@@ -98,9 +98,13 @@ class BatchEngine:
     def _step(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:
         """Run a batch and return whether there was enough memory."""
         try:
-            tokens = choose(run(batch), self._sampling, [sequence.random_number() for sequence in batch])
+            logits = run(batch)
+            tokens = choose(logits, self._sampling, [sequence.random_number() for sequence in batch])
+            logprobs = log_probabilities(logits, tokens) if self._sampling.logprobs else []
         except torch.OutOfMemoryError:
             return False
+        for sequence, value in zip(batch, logprobs, strict=False):
+            sequence.logprobs.append(value)
         pairs = zip(batch, tokens, strict=True)
         ended = dict.fromkeys(sequence for sequence, token in pairs if sequence.add(token, self._stop))
         self._running = [sequence for sequence in dict.fromkeys([*self._running, *batch]) if sequence not in ended]
@@ -120,7 +124,8 @@ class BatchEngine:
             torch.cuda.empty_cache()
         if len(affected) == 1:
             self._fail(
-                affected[0], Failure("too-long", f"{affected[0].max_length} tokens need more memory than there is")
+                affected[0],
+                Failure("too-long", f"{affected[0].max_length} tokens require more memory than is available"),
             )
             return
         self._waiting += affected
@@ -159,6 +164,13 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
     is_finite = logits.gather(-1, chosen).isfinite()
     tokens: list[int] = torch.where(is_finite, chosen, NOT_A_NUMBER)[:, 0].tolist()
     return tokens
+
+
+def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]:
+    """Return the log-probability of a token in each row, at temperature 1; that of `NOT_A_NUMBER` is meaningless."""
+    chosen = torch.tensor(tokens, device=logits.device).clamp(min=0)[:, None]
+    values: list[float] = logits.float().log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
+    return values
 
 
 def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:

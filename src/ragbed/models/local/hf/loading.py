@@ -60,7 +60,10 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
     known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
     kinds = list(config.architectures or [])
     if kinds and not known.intersection(kinds) and not source.trusts_code:
-        raise RagbedError(f"{source.name} ({kinds[0]}) is not a causal language model; use one named …ForCausalLM.")
+        raise RagbedError(
+            f"{source.name} ({kinds[0]}) is not a causal language model; use a model whose architecture ends in "
+            "ForCausalLM."
+        )
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
     if not tokenizer("a", add_special_tokens=False)[
         "input_ids"
@@ -91,9 +94,7 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
     try:
         return choose_runner(model.to(device()).eval(), batching)
     except torch.OutOfMemoryError:
-        raise RagbedError(
-            f"{source.name} does not fit into the memory of the GPU; use a smaller model, or a server."
-        ) from None
+        raise RagbedError(f"{source.name} does not fit into GPU memory; use a smaller model, or a server.") from None
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_left
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.prompt import PromptEncoder
 from ragbed.models.local.hf.sequence import Sequence, StopCondition
 from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder
+from ragbed.models.logprobs import mean_probability
 from ragbed.models.presets import Preset
 from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.models.token_limit import TokenLimit
@@ -44,7 +46,7 @@ class HFModel:
         window: Concurrent cases.
     """
 
-    advice = "Check the folder or repository of the model; `ragbed doctor` lists the installed packages."
+    advice = "Check the model's folder or repository; `ragbed doctor` lists the installed packages."
 
     def __init__(
         self,
@@ -72,7 +74,8 @@ class HFModel:
         stop = () if self._preset is None else self._preset.stop
         sampling = {name: getattr(self._sampling, name) for name in ("temperature", "top_p", "max_tokens", "choices")}
         seed = {} if self._sampling.seed is None else {"seed": self._sampling.seed}
-        return canonical(body | {"sampling": sampling | seed, "stop": stop})
+        logprobs = {"logprobs": True} if self._sampling.logprobs else {}
+        return canonical(body | {"sampling": sampling | seed | logprobs, "stop": stop})
 
     async def identity(self) -> str:
         """Return the hash or revision of the files, the precision and the library versions."""
@@ -102,7 +105,7 @@ class HFModel:
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
         context = self._tokenizer.context
         if context is not None and len(tokens) + max_tokens > context:
-            both = f"{len(tokens):,} tokens and {max_tokens:,} for the response"
+            both = f"the prompt of {len(tokens):,} tokens and the response of up to {max_tokens:,}"
             return failed(Failure("too-long", f"{both} do not fit into the context of {context:,} tokens"))
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         random = Random(sha256(seed).digest())
@@ -150,9 +153,16 @@ class HFModel:
         if sequence.finish is None:
             if isinstance(engine.broken, RagbedError):
                 raise engine.broken
-            raise RagbedError(f"{self.name} stopped: {engine.broken or 'it was closed'}.") from engine.broken
+            raise RagbedError(f"{self.name} stopped: {engine.broken or 'the engine was closed'}.") from engine.broken
         text = self._encoder.decode(sequence.written)
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
         usage = {"in": len(sequence.prompt), "out": len(sequence.written)}
         done = completed(text[: min(stops)] if stops else text, sequence.finish, usage)
-        return structs.replace(done, latency_s=round(seconds, 4))
+        confidence = self._confidence(sequence, done.reply or "") if self._sampling.logprobs else None
+        return structs.replace(done, latency_s=round(seconds, 4), confidence=confidence)
+
+    def _confidence(self, sequence: Sequence, reply: str) -> float | str:
+        """Return the mean probability of the answer's tokens, which follow those of a thought."""
+        written = sequence.written
+        start = bisect_left(range(len(written)), True, key=lambda at: reply not in self._encoder.decode(written[at:]))
+        return mean_probability(sequence.logprobs[max(0, start - 1) : len(written)])

@@ -36,8 +36,9 @@ class PromptEncoder:
         """
         if not self._tokenizer.chat_template:
             raise RagbedError(
-                f"{self._name} has no chat template: it may be a base model, or older than chat templates. Choose its "
-                "prompt format with `preset` (`ragbed doctor` lists them), or add a chat_template.jinja to its folder."
+                f"{self._name} has no chat template: it is either a base model or older than chat templates. "
+                "Choose its prompt format with `preset` (`ragbed doctor` lists the presets), or add a "
+                "chat_template.jinja to its folder."
             )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
@@ -64,7 +65,9 @@ class PromptEncoder:
             return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
         except TemplateError as error:
             if turns[0]["role"] != "system":
-                raise RagbedError(f"the chat template of {self._name} does not accept a user turn: {error}.") from error
+                raise RagbedError(
+                    f"the chat template of {self._name} does not accept a user message: {error}."
+                ) from error
             system, user, *others = turns
             merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
             return self._render([merged, *others])

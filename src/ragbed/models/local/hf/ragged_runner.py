@@ -53,7 +53,9 @@ class RaggedRunner:
             start = self._slots.take(sequence.max_length)
             if start is None:
                 if not admitted and not running:
-                    problem = f"{sequence.max_length} tokens, but there is memory for {self._slots.count}"
+                    problem = (
+                        f"the case needs {sequence.max_length} tokens, but there is only memory for {self._slots.count}"
+                    )
                     raise Failure("too-long", problem)
                 break
             self._starts[sequence] = start

@@ -46,6 +46,7 @@ class Sequence:
         rng: Its own random number generator, so that samples do not depend on the rest of the batch.
         done: Called when it is complete, has failed, or was abandoned.
         written: New tokens, without the one that ends the response.
+        logprobs: Log-probability of every new token, if requested.
         finish: Why the response ended.
         failure: Why there is no response.
     """
@@ -55,6 +56,7 @@ class Sequence:
     rng: Random
     done: Callable[[Sequence], None] = lambda _sequence: None
     written: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
     finish: Literal["stop", "length"] | None = None
     failure: Failure | None = None
     _number: int | None = None
@@ -83,7 +85,7 @@ class Sequence:
     def add(self, token: int, stop: StopCondition) -> bool:
         """Add a token and return whether the sequence is finished."""
         if token == NOT_A_NUMBER:
-            self.failure = Failure("protocol", "the logits are not numbers; the weights may be damaged")
+            self.failure = Failure("protocol", "the logits are not finite numbers; the weights may be damaged")
             return True
         self.written.append(token)
         self._number = None

@@ -45,22 +45,25 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
     if not at or Path(text).is_dir():
         name, revision = text, ""
     elif not _REVISION.fullmatch(revision):
-        raise UsageError(f"hf/{text}: a revision must be the 40 hexadecimal digits of a commit, not {revision!r}.")
+        raise UsageError(f"hf/{text}: the revision must be a commit hash of 40 hexadecimal digits, not {revision!r}.")
     source = WeightSource(name, revision or None, trusts_code)
     if source.is_folder:
         if not Path(name).expanduser().is_dir():
             raise UsageError(
-                f"hf/{text}: the folder {name} does not exist. Choose a folder, or a repository: hf/org/model."
+                f"hf/{text}: the folder {name} does not exist. Choose an existing folder, or a repository: "
+                "hf/org/model."
             )
         if trusts_code:
             raise UsageError(
-                f"hf/{text}: `trust_remote_code` needs a pinned revision of a repository: hf/org/model@<40 digits>."
+                f"hf/{text}: `trust_remote_code` requires a repository with a pinned revision: "
+                "hf/org/model@<40 digits>."
             )
     elif not _REPOSITORY.fullmatch(name):
-        raise UsageError(f"hf/{text}: not a folder or a repository; write hf/./folder or hf/org/model.")
+        raise UsageError(f"hf/{text} is neither a folder nor a repository; use hf/./folder or hf/org/model.")
     elif trusts_code and not source.revision:
         raise UsageError(
-            f"hf/{text}: `trust_remote_code` runs the repository's own code; pin it: hf/{name}@<40 digits of a commit>."
+            f"hf/{text}: `trust_remote_code` runs code from the repository, so its revision must be pinned: "
+            f"hf/{name}@<40-digit commit hash>."
         )
     return source
 
@@ -73,19 +76,19 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
     """
     folder = Path(source.name).expanduser() if source.is_folder else _download(source, environ)
     if not (folder / "config.json").is_file():
-        raise RagbedError(
-            f"{folder} has no config.json. Choose a folder that was written by save_pretrained of transformers."
-        )
+        raise RagbedError(f"{folder} has no config.json. Choose a folder written by transformers' save_pretrained().")
     if not weight_files(folder):
         raise RagbedError(
-            f"{source.name} has no weights that are safe to load: *.safetensors, or {_PICKLED} in a folder or at a "
-            f"revision, as hf/org/model@<40 digits>. For a GGUF file use llamacpp/<file.gguf>."
+            f"{source.name} has no weights that are safe to load. Safe weights are *.safetensors, or {_PICKLED} "
+            "in a folder or at a pinned revision (hf/org/model@<40 digits>). For a GGUF file, use "
+            "llamacpp/<file.gguf>."
         )
     auto_map = read_config(folder).get("auto_map")
     modules = auto_map.values() if isinstance(auto_map, dict) else ()
     if source.trusts_code and any("--" in str(module) for module in modules):
         raise RagbedError(
-            f"{source.name} takes its code from another repository, which its revision does not pin; it is not run."
+            f"{source.name} loads its code from another repository, which its revision does not pin; this "
+            "code is not run."
         )
     return folder
 
@@ -139,14 +142,14 @@ def _fetch(source: WeightSource, patterns: list[str], environ: Mapping[str, str]
             endpoint=environ.get("HF_ENDPOINT"), token=environ.get("HF_TOKEN"), cache_dir=environ.get("HF_HUB_CACHE"),
         )  # fmt: skip
     except errors.GatedRepoError:
-        problem = "is gated: accept its terms on its page and set HF_TOKEN to your token"
+        problem = "is gated: accept its terms on its Hugging Face page and set HF_TOKEN to your token"
     except errors.RevisionNotFoundError:
-        problem = f"has no revision {source.revision}; check its page"
+        problem = f"has no revision {source.revision}; check the repository's page"
     except errors.RepositoryNotFoundError:
         problem = "is not a folder or a public repository; check the name, or set HF_TOKEN"
     except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError) as error:
         brief = " ".join(str(error).split())[:200]
-        problem = f"cannot be downloaded ({brief}); check the network, or use a folder: hf/./folder"
+        problem = f"cannot be downloaded ({brief}); check the network connection, or use a local folder: hf/./folder"
     else:
         return Path(folder)
     raise RagbedError(f"hf/{source.name} {problem}.")

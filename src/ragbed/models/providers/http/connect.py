@@ -57,11 +57,11 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
         return None
     proxy = valid_url(proxy_text if "://" in proxy_text else f"http://{proxy_text}")
     if proxy is None:
-        raise UsageError(f"{variable} is not the URL of a proxy; write it as http://host:port.")
+        raise UsageError(f"{variable} is not a valid proxy URL; use the form http://host:port.")
     if proxy.scheme != "http":
         raise UsageError(
-            f"{variable} has a {proxy.scheme}:// proxy, but only http:// proxies are supported. "
-            "Set one (it carries https too), or add the server to no_proxy."
+            f"{variable} is set to a {proxy.scheme}:// proxy, but only http:// proxies are supported. Use an "
+            "http:// proxy (https requests work through it too), or add the server to no_proxy."
         )
     return proxy
 
@@ -94,17 +94,17 @@ class _Connector:
             async with asyncio.timeout(within_s):
                 return await self._connect()
         except TimeoutError:
-            raise Failure("connect", f"no connection to {server} in time", again=True) from None
+            raise Failure("connect", f"timed out connecting to {server}", again=True) from None
         except ssl.SSLCertVerificationError as error:
             problem = f"the certificate of {server} is not valid: {error.verify_message}"
-            raise Failure("tls", f"{problem}; set SSL_CERT_FILE to use your own authority") from None
+            raise Failure("tls", f"{problem}; to use your own certificate authority, set SSL_CERT_FILE") from None
         except ssl.SSLError as error:
             raise Failure("tls", f"the TLS handshake with {server} failed ({error.reason or error})") from None
         except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some names
             self._addresses = None  # the server may have moved
             number = getattr(error, "errno", None) or 0
             reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
-            raise Failure("connect", f"no connection to {server} ({reason})", again=True) from None
+            raise Failure("connect", f"cannot connect to {server} ({reason})", again=True) from None
 
     async def _connect(self) -> Connection:
         near = self._proxy or self._origin
@@ -141,7 +141,7 @@ class _Connector:
                 break
             answer += piece
         if not _TUNNEL_OPEN.match(answer):
-            line, *_ = answer[:60].decode("latin-1").splitlines() or ["it sent nothing"]
+            line, *_ = answer[:60].decode("latin-1").splitlines() or ["no response"]
             raise Failure("connect", f"the proxy {without_secrets(proxy)} refused the connection: {line}")
 
     @cached_property

@@ -161,7 +161,7 @@ class Connection(asyncio.BufferedProtocol):
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if error is None and self._in_body and not has_length:
             self._finish()
-        self._fail("network", f"the connection broke ({error or 'closed by the server'})")
+        self._fail("network", f"the connection was lost ({error or 'closed by the server'})")
 
     # The following methods are called by the parser.
 
@@ -224,12 +224,14 @@ def read_body(response: HttpResponse, limit: int) -> bytes:
     if coding in ("identity", ""):
         return response.body
     if coding not in ("gzip", "x-gzip", "deflate"):
-        raise Failure("protocol", f"the response has the encoding {coding!r}, which was not requested", again=True)
+        raise Failure(
+            "protocol", f"the response has the content encoding {coding!r}, which was not requested", again=True
+        )
     unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         content = unpacker.decompress(response.body, limit + 1)
     except zlib.error as error:
-        raise Failure("protocol", f"the response cannot be uncompressed ({error})", again=True) from None
+        raise Failure("protocol", f"the response cannot be decompressed ({error})", again=True) from None
     if len(content) > limit:
         raise Failure("protocol", f"the response is larger than {limit >> 10:,} KiB")
     if not unpacker.eof:

@@ -14,6 +14,10 @@ const TONE = {
 };
 const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
 const SCORES = ["correct", "refused", "flagged"];
+const SEARCH_ERRORS = {
+  poor_query: "Poor query", found_but_ignored: "Found but ignored", trusted_false: "Trusted a false passage",
+  stopped_early: "Stopped early", searched_too_long: "Searched too long",
+};
 const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the documents" };
 
 const TYPE_TITLES = {
@@ -94,7 +98,7 @@ export function drawTrial(trial, shown) {
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Thought")), quote(shown.lang, [trial.reasoning])) : null,
     trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
-    trial.steps?.length ? drawSteps(trial.steps, shown) : null,
+    trial.steps?.length ? (trial.steps[0].protocol ? drawEpisode(trial, shown) : drawSteps(trial.steps, shown)) : null,
     trial.types?.length ? drawTypes(trial) : null,
     trial.scores ? drawScores(trial) : null,
     trial.judged?.length ? drawJudges(trial.judged) : null,
@@ -123,6 +127,26 @@ function drawSteps(steps, shown) {
       el("header", {}, el("strong", {}, String(place + 1)), one.cached ? tag("cached") : null),
       one.messages.map((message) => quote(shown.lang, [message.content], "mono small")),
       quote(shown.lang, [one.reply ?? ""], "reply"))));
+}
+
+/** Draw the turns of an episode: what the model wrote, what it searched for, and what each passage really is. */
+function drawEpisode(trial, shown) {
+  const errors = (trial.search_errors ?? []).map((name) => tag(SEARCH_ERRORS[name], "bad"));
+  return el("details", { open: true },
+    el("summary", {}, say("Turns: {0}", trial.steps.length), " ", ...errors, trial.outcome === "truncated" ? tag(trial.finish, "warn") : null),
+    trial.steps.map((turn, place) => el("section", { class: "card" },
+      el("header", {}, el("strong", {}, String(place + 1)), turn.cached ? tag("cached") : null),
+      turn.reply ? quote(shown.lang, [turn.reply], "reply") : null,
+      (turn.searches ?? []).map((search) => drawSearch(search, shown)))));
+}
+
+function drawSearch(search, shown) {
+  const found = search.found ?? [];
+  return el("details", { open: true }, el("summary", {}, say("Search"), " ", el("code", {}, search.query), " ",
+    search.problem ? tag(search.problem, "bad") : null),
+    found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
+      el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
+      one.text ? quote(shown.lang, [one.text]) : null)));
 }
 
 function drawLegend(shown, trial) {

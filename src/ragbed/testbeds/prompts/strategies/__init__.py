@@ -17,11 +17,13 @@ from typing import TypeAlias
 
 from ragbed.schema import Case, Lang, Message
 from ragbed.testbeds.prompts.citation_marks import strip_citations
+from ragbed.testbeds.prompts.stated_confidence import strip_confidence
 
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
 
 MARK = "+"  # separates profile and strategy in a case's profile
+STATED = "stated"  # the strategy of `confidence="stated"`
 _MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
 # Summaries of a document that has no answer; `each.md` requests the first and the third form.
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
@@ -87,12 +89,19 @@ def cite(given: StrategyInput) -> Flow:
     return strip_citations(reply) or reply
 
 
+def stated(given: StrategyInput) -> Flow:
+    """Request the probability that the answer is correct; the answer is the response without that line."""
+    reply = yield given.plain
+    return strip_confidence(reply) or reply
+
+
 # The strategies that do more than change texts.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "quote": quote,
     "decompose": decompose,
     "isolate": isolate,
     "cite": cite,
+    STATED: stated,
 }
 STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 

@@ -34,6 +34,7 @@ export const ZH = {
   "Noise": "噪声",
   "Distractors": "干扰文档",
   "True documents": "真实文档占比",
+  "Confidence": "置信度",
   "Outcome": "结果",
   "Error type": "错误类型",
   "Verdict": "判定",

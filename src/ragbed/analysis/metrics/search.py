@@ -1,0 +1,94 @@
+"""Metrics for the testbed `search`: answers, recall of the searches, wasted searches, and tokens per correct answer.
+
+Each condition is compared with the given-documents testbed of the same run, paired by question: `noise` and
+`integration` without noise, `rejection`, and `counterfactual` with the same share of true documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
+from ragbed.analysis.statistics.binomial import Floats
+from ragbed.scoring.search import RATES
+from ragbed.testbeds import headline_score
+
+_PER_CORRECT = {"tokens_per_correct": "search_tokens", "dollars_per_correct": "search_cost"}
+
+
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of every condition."""
+    trials = builder.trials
+    for testbed, arm in trials.kinds:
+        if testbed == "search":
+            mask = trials.of(testbed, arm)
+            yield from _measure_condition(builder.at(arm=arm), mask, arm)
+
+
+def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[Cell]:
+    trials, wanted = builder.trials, headline_score("search", arm)
+    right = builder.score(wanted)
+    yield builder.rate("refusal" if wanted == "refused" else "accuracy", mask, right)
+    if arm.startswith("false="):
+        yield builder.rate("error_detection", mask, builder.score("flagged"))
+        if trials.has("misled", builder.track):
+            yield builder.rate("misled_at_all", mask, builder.score("misled"))
+    elif wanted == "correct":
+        yield builder.rate("false_refusal", mask, builder.score("refused"))
+    for name in RATES:
+        values = _values(trials, name)
+        if np.isfinite(values[mask]).any():
+            yield builder.rate(name, mask, values)
+    yield from _per_question(builder, mask)
+    for metric, name in _PER_CORRECT.items():
+        yield from _per_correct(builder, metric, mask, _values(trials, name), right)
+    yield from _against_given(builder, mask, arm, right)
+
+
+def _per_question(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    calls = _values(builder.trials, "search_calls")
+    if np.isfinite(calls[mask]).any():
+        yield from builder.resampled(["searches"], [(mask, calls)], _ratio)
+
+
+def _per_correct(builder: CellBuilder, metric: str, mask: Mask, spent: Floats, right: Floats) -> Iterator[Cell]:
+    """Yield what was spent on all questions, divided by the number of right answers."""
+    known = mask & np.isfinite(spent)
+    if known.any() and (right[known] > 0).any():
+        parts = [(known, spent), (known, right)]
+        yield from builder.resampled([metric], parts, _ratio)
+
+
+def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> Iterator[Cell]:
+    trials, given = builder.trials, _given(builder.trials, own, arm)
+    both = np.isfinite(trials.per_item(own, right)) & np.isfinite(trials.per_item(given, right))
+    own, given = own & both[trials.item], given & both[trials.item]
+    if given.any():
+        yield builder.rate("given_rate", given, right)
+        yield builder.difference("search_gap", given, own, right)
+
+
+def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
+    """Return the trials with given documents that a condition is compared with."""
+    clean = np.asarray(trials.noise == 0)
+    if arm == "withheld":
+        return trials.of("rejection")
+    if arm == "spread":
+        return np.asarray(trials.of("integration") & clean)
+    if arm.startswith("false="):
+        shares = trials.correct[own]
+        is_same = np.isclose(trials.correct, shares[0]) if len(shares) else np.zeros(len(trials.item), bool)
+        return np.asarray(trials.of("counterfactual") & clean & is_same)
+    return np.asarray(trials.of("noise") & clean)
+
+
+def _values(trials: TrialColumns, name: str) -> Floats:
+    # These values do not depend on the track.
+    return trials.scores.get(name, np.full(len(trials.item), np.nan))
+
+
+def _ratio(totals: Floats) -> Floats:
+    return np.stack([totals[..., 0] / totals[..., 1]], axis=-1)

@@ -1,0 +1,100 @@
+"""Open what the testbed `search` needs: the corpora with their indexes, and the factory of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ragbed.errors import UsageError
+from ragbed.schema import Lang
+from ragbed.testbeds.search.settings import parse_search
+
+if TYPE_CHECKING:
+    from ragbed.api.spec import RunSpec
+    from ragbed.data import Dataset
+    from ragbed.models.base import Model
+    from ragbed.testbeds.search.corpora import Index, SearchCorpus
+    from ragbed.testbeds.settings import Settings
+
+# The generated news from which large corpora are filled up. Another seed gives other corpora under the same name.
+_SEED = 20_231_218
+_ITEMS = 1_000
+
+
+def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
+    """Return the settings with those given by `search`.
+
+    Raises:
+        UsageError: A setting is invalid, or the testbed is not run.
+    """
+    if spec.search is not None and "search" not in (names or ()):
+        raise UsageError(f"search={spec.search} has no effect without the testbed. Add testbeds=search.")
+    return replace(settings, search=parse_search(spec.search))
+
+
+def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
+    """Return the corpora of the testbed by ID; their indexes are built when they are first searched."""
+    from ragbed.testbeds.search.corpora import corpora_of
+
+    corpora = corpora_of(datasets, settings)
+    make_index = _make_dense if settings.search.index == "dense" else _make_lexical
+    for corpus in corpora.values():
+        corpus.open(make_index, generated_sentences, settings.search.calls)
+    return corpora
+
+
+def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settings) -> None:
+    """Check that all models can search.
+
+    Raises:
+        UsageError: A model cannot be evaluated with the testbed.
+    """
+    from ragbed.models.base import ToolCalling
+    from ragbed.runs.episodes import is_system
+
+    if spec.batch:
+        raise UsageError("`batch` is for single calls; testbeds=search takes several turns per case.")
+    for model in models:
+        script = model.name.removeprefix("scripted/")
+        if model.name.startswith(("http/", "baseline/")) or (script != model.name and not script.startswith("search-")):
+            raise UsageError(
+                f"{model.name} cannot call the search tool. Use a language model, a python/… system, ragbed.system, or "
+                "scripted/search-once."
+            )
+        if is_system(model) and spec.engine != "local":
+            raise UsageError(f"{model.name} searches in this process, so testbeds=search needs engine=local.")
+        calls_tools = isinstance(model, ToolCalling) and model.calls_tools
+        if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
+            raise UsageError(f"{model.name} does not support tool calls here. Use search=protocol=text.")
+
+
+def _make_lexical(texts: Iterable[str]) -> Index:
+    from ragbed.retrieval.passage_index import LexicalIndex
+
+    return LexicalIndex(texts)
+
+
+def _make_dense(texts: Iterable[str]) -> Index:
+    from ragbed.retrieval import DEFAULT, open_encoder
+    from ragbed.retrieval.passage_index import DenseIndex
+
+    return DenseIndex(texts, open_encoder(DEFAULT))
+
+
+@cache
+def generated_sentences(lang: Lang) -> Sequence[str]:
+    """Return the sentences of generated news, which belong to no dataset."""
+    from ragbed.synth import SynthSpec, make_items
+    from ragbed.text import split_sentences
+
+    spec = SynthSpec(seed=_SEED, lang=lang, supports=5, distractors=5)
+    texts = (passage.text for item in make_items(spec, "base", 0, _ITEMS) for passage in item.passages)
+    found = (text[start:end].strip() for text in texts for start, end in split_sentences(text))
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def own_corpora(spec: RunSpec, corpora: Mapping[str, SearchCorpus]) -> Mapping[str, SearchCorpus]:
+    """Return the corpora that systems in this process may search; workers of a cluster get none."""
+    return corpora if spec.engine == "local" else {}

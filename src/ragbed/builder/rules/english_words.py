@@ -1,0 +1,134 @@
+"""Words and patterns for reading English texts."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CAP = r"(?:[A-ZÀ-ÖØ-Þ](?:[\w-]|['’](?!s?\b))*(?<!-))"
+_LINK = r"(?:of the|of|de la|de|del|la|le|van der|van|von|am|&)"
+NAME = (
+    rf"{CAP}(?:['’]s?(?= [A-Z]))?(?:(?: {_LINK})? (?:{CAP}(?:['’]s?(?= [A-Z]))?"
+    r"|\d{1,3}(?![\d.,]*\d|[ -](?!is|was|has|weighs)[a-z%])))*"
+)
+PERSON = rf"{CAP}(?: (?:de |van der |van |von |al-)?{CAP}){{1,3}}"
+MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+DAY = rf"(?:\d{{1,2}} {MONTH}|{MONTH} \d{{1,2}},?) \d{{4}}"
+YEAR = r"[12]\d{3}(?![\d.,]*\d)"
+WHEN = rf"(?P<when>on (?P<day>{DAY})|in (?P<month>{MONTH} {YEAR})|in (?P<year>{YEAR}))"
+NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
+# Words that make a statement a plan, a guess, hearsay or a denial.
+UNSURE = re.compile(
+    r"\b(?:will|would|(?-i:may)|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
+    r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
+    r"|almost|approximately|over|more than|at least|up to|fewer than|less than|legend|rumou?r\w*|allegedly|reportedly"
+    r"|said to|if|unless|whether|not|never|nobody|no|none|nothing|without|hopes?|hoped|wants?|intends?|aims?|due to be"
+    r"|is to|are to|provisional\w*|preliminary|proposed|under discussion|claim(?:s|ed)?)\b",
+    re.IGNORECASE,
+)
+# Words whose meaning depends on the surrounding text.
+DEPENDENT = re.compile(
+    r"\b(?:he|she|it|they|we|i|you|his|her|its|their|our|my|him|them|us|this|that|these|those|there|here|then|now|today"
+    r"|yesterday|tomorrow|ago|last|next|later|earlier|previous|former|another|other|same|also|still|again|latter|one"
+    r"|ones|such|so far|already|recently|currently|current|present|second|third|half|each|every)\b",
+    re.IGNORECASE,
+)
+LOWER_NAME_WORDS = frozenset({"of", "the", "and", "de", "la", "le", "van", "der", "von", "am", "del", "&"})
+NOT_NAMES = _words(
+    "The A An It He She They We In On At But And This That These Those Since Until After Before During For From With"
+    " Each Every All Both Some Most Many More Another Other Its His Her Their Our My There Here When While If Up Under"
+    " Between Among About According Construction Today Claims Requests Private Visitors Customers Researchers Analysts"
+    " Experts Admission Work Second First Last Next Nobody Only One Two Three Four Five Six Seven Eight Nine Ten Eleven"
+    " Because Although Though Once As Like Despite Following Now Then So Yet Not To By Also Even Still Just Who What"
+    " Where Twelve Half Earlier Later However Meanwhile Questions People Children Parents January February March April"
+    " May June July August September October November December Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+    " Until Unlike Never Today Our Your Within Without Outside Inside Around Over Near Through Against"
+)
+TITLES = (
+    r"(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Dame|Mayor|President|Minister|Prime Minister|Judge|Captain|Chancellor|General"
+    r"|Senator|Governor|Chief|Director|Inspector|Transport Minister|Councillor|Coach|Goalkeeper|Engineer)\.?"
+)
+ORGANISATION = re.compile(
+    r"\b(?:Company|Group|University|Institute|Foundation|Bank|Council|Ministry|Agency|Centre|Center|Museum|Academy"
+    r"|Society|Association|Club|School|Hospital|Corporation|Fund|Ltd|Inc|GmbH|Software|Logistics|Energy|Power|Rail"
+    r"|Airlines|Foods|Shipyard|Observatory|Office|Authority|Union|Party|Alliance|League|FC|Trust|Lines|Press"
+    r"|Instruments|Bakeries|Brewery|Cooperative|Works|Industries|Systems|Technologies|Pharma\w*|Motors|Robotics"
+    r"|Therapeutics|Airways|Holdings|Partners|Brothers|Sons|Federation|Committee|Commission|Board|Department|Army"
+    r"|Navy|College|Service|Services|Network|Consortium|Laborator\w+|Orchestra|Choir|Theatre|Library|Ironworks)\b"
+)
+# Words in front of a person's name, or after it, that are not part of it.
+RANKS = _words(
+    "CEO CFO Member President Commissioner Director Chief Officer Secretary Senator Minister Manager Chairman Jr Sr"
+    " Representative Governor General Head Vice Co Coach Captain Justice Attorney Republican Democrat Chancellor Mayor"
+    " Princess Prince King Queen Count Countess Duke Duchess Lord Lady Saint St Pope Bishop Emperor Judge Councillor"
+)
+# Nouns that precede a person's name.
+PEOPLE = (
+    r"(?:[a-z-]+ )?(?:architect|engineer|surveyor|teacher|nurse|chemist|physicist|zoologist|astronomer|novelist|writer"
+    r"|author|poet|painter|sculptor|composer|critic|publisher|historian|jurist|lawyer|judge|banker|biologist|botanist"
+    r"|ornithologist|oceanographer|paediatrician|doctor|surgeon|weaver|brewer|puppeteer|ranger|artist|director|producer"
+    r"|photographer|designer|inventor|explorer|monk|priest|bishop|mathematician|economist|geologist|captain|pilot|coach"
+    r"|journalist|politician|detective|scientist|philosopher|pianist|conductor|merchant|farmer|archaeologist|clockmaker"
+    r"|naturalist|craftsman|builder|carpenter|blacksmith|industrialist|entrepreneur|businessman|businesswoman|baker"
+    r"|mayor|president|chairman|chairwoman|professor|pharmacist|physician|veterinarian|linguist|sociologist|player"
+    r"|striker|goalkeeper|cyclist|runner|swimmer|singer|actor|actress|dancer|filmmaker|curator|librarian|gardener"
+    r"|fisherman|sailor|officer|admiral|general|missionary|pastor|sister|brother|widow|daughter|son|guide|student"
+    r"|programmer|developer|manager|goldsmith|potter|glassmaker|mason|watchmaker|instrument maker|cartographer)"
+)
+# Nouns for things with names: they end names, and they can refer to a name.
+KINDS = _words(
+    "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill factory"
+    " newspaper magazine agency cooperative association foundation club party union organisation charity institute"
+    " university college school academy museum library theatre orchestra choir band festival prize award hotel"
+    " restaurant hospital clinic prison church cathedral chapel abbey monastery castle palace fortress tower bridge"
+    " footbridge viaduct aqueduct tunnel canal dam reservoir lock harbour port airport station railway tramway metro"
+    " ferry ship steamship steamer vessel lifeboat barge yacht submarine locomotive aircraft rocket satellite probe"
+    " telescope observatory lighthouse kiln mine quarry lake river mountain volcano glacier island peninsula bay valley"
+    " forest park reserve garden town city village municipality stadium arena barrier regatta marathon tournament"
+    " treaty journal monument memorial fountain gallery archive laboratory cooperative consortium trust society"
+    " federation fund distillery winery vineyard farm waterfall cave reef market school pipeline dictionary"
+    " film novel album program windmill watermill theatre cinema zoo aquarium cemetery synagogue mosque temple pier"
+    " funicular cable-car"
+)
+WORKS = _words("newspaper magazine journal dictionary film novel book album opera symphony game program")
+OF_KINDS = _words("town city village island municipality port monastery")
+COMPANIES = _words(
+    "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
+)
+# Kinds of which a place has several, so that "the Skarness station" is not clear; "Skarness Station" is a name.
+SEVERAL = _words(
+    "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
+    " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"
+    " theatre cinema bakery college academy team"
+)
+# Kinds whose names have an article, unless the text writes them without one.
+WITH_ARTICLE = _words(
+    "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
+    " bridge footbridge viaduct kiln barrier orchestra observatory treaty regatta marathon tournament reservoir mine"
+    " telescope theatre stadium group academy society union party trust fund federation consortium archive gallery"
+    " funicular"
+)
+MODIFIERS = _words(
+    "bus ferry paper software cement construction shipping research sailing steam pharmaceutical insurance publishing"
+    " food"
+    " oil gas mining energy transport logistics football rowing chess public botanical national nature concert opera"
+    " wind power textile chemical furniture glass toy clothing engineering packaging travel space weather fishing cargo"
+    " passenger medieval volcanic railway road market mountain private technology biotechnology robotics"
+)
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    return _words((files("ragbed.builder.rules") / "common_words.txt").read_text("utf-8"))
+
+
+def is_distinctive(name: str) -> bool:
+    """Check that a name has a word other than common words such as "house", which name many things."""
+    words = (re.sub(r"['’]s?$", "", word).lower() for word in name.split() if word[0].isupper())
+    return any(word not in _common_words() for word in words)

@@ -1,0 +1,69 @@
+"""Read a response's confidence from the log-probabilities of its tokens.
+
+It is the geometric mean of the probabilities of the answer's tokens, so that long answers are comparable to short ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+NO_LOGPROBS, OTHER_TOKENS, INVALID = "no-logprobs", "other-tokens", "invalid-logprobs"
+
+
+def mean_probability(logprobs: Sequence[float]) -> float | str:
+    """Return the geometric mean of probabilities, or the problem with them."""
+    if not logprobs:
+        return NO_LOGPROBS
+    if not all(math.isfinite(value) and value <= 1e-6 for value in logprobs):
+        return INVALID
+    return min(1.0, math.exp(sum(logprobs) / len(logprobs)))
+
+
+def read_confidence(logprobs: object, reply: str) -> float | str:
+    """Return the confidence of a response from OpenAI's `logprobs`, or the problem with them.
+
+    Only the tokens of the answer count, not those of thoughts before it.
+
+    Args:
+        logprobs: The field of a chat completion or of a text completion.
+        reply: The answer.
+    """
+    tokens = list(_tokens(logprobs))
+    if not tokens:
+        return NO_LOGPROBS
+    written, wanted = b"".join(text for text, _ in tokens), reply.encode("utf-8", "surrogatepass")
+    start = written.rfind(wanted)
+    if start < 0 or not wanted:
+        return OTHER_TOKENS
+    kept, at = [], 0
+    for text, value in tokens:
+        if at < start + len(wanted) and at + len(text) > start:
+            kept.append(value)
+        at += len(text)
+    return mean_probability(kept)
+
+
+def _tokens(logprobs: object) -> Iterator[tuple[bytes, float]]:
+    """Yield the bytes and the log-probability of every token; nothing if the field has another form."""
+    fields: dict[str, Any] = logprobs if isinstance(logprobs, dict) else {}
+    content, tokens, values = (fields.get(name) for name in ("content", "tokens", "token_logprobs"))
+    if isinstance(content, list):
+        entries = [
+            (one.get("bytes") or one.get("token"), one.get("logprob")) for one in content if isinstance(one, dict)
+        ]
+    elif isinstance(tokens, list) and isinstance(values, list):
+        entries = list(zip(tokens, values, strict=False))
+    else:
+        entries = []
+    for text, value in entries:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        yield _to_bytes(text), number
+
+
+def _to_bytes(text: object) -> bytes:
+    """Return the bytes of a token, which may be a text or a list of byte values."""
+    if isinstance(text, list) and all(isinstance(value, int) and 0 <= value < 256 for value in text):
+        return bytes(text)
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""

@@ -1,0 +1,83 @@
+"""The search tool as a function, for RAG systems written in Python that search in the testbed `search`."""
+
+from __future__ import annotations
+
+import threading
+from typing import TypedDict
+
+from msgspec import structs
+
+from ragbed.models.failures import Failure
+from ragbed.schema import Case, Completion, Search, Step
+from ragbed.testbeds.search.corpora import SearchCorpus
+from ragbed.testbeds.search.protocol import check_search, read_texts
+from ragbed.testbeds.search.settings import DEFAULT_K
+
+
+class FoundPassage(TypedDict):
+    """A passage that a search returns."""
+
+    id: str
+    text: str
+
+
+class SearchLimitReached(RuntimeError):
+    """The system has made as many searches as the run allows."""
+
+
+class SearchTool:
+    """Searches the corpus of a case and records what was searched for.
+
+    Args:
+        case: The case.
+        corpus: Its corpus.
+    """
+
+    def __init__(self, case: Case, corpus: SearchCorpus) -> None:
+        self._case, self._corpus, self._lock = case, corpus, threading.Lock()
+        self._searches: list[Search] = []
+        self._is_over = False
+
+    def __call__(self, query: str, k: int = DEFAULT_K) -> list[FoundPassage]:
+        """Return the passages that best match a query, best first.
+
+        Raises:
+            ValueError: The query is empty or too long, or k is out of range.
+            SearchLimitReached: The limit of the run is reached; the outcome of the case is `truncated`.
+        """
+        search = check_search(query, k)
+        with self._lock:
+            executed = sum(known.problem is None for known in self._searches)
+            if search.problem is None and executed >= self._corpus.max_calls:
+                self._is_over = True
+                raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches is reached")
+            if search.problem is None:
+                search = structs.replace(search, found=tuple(self._corpus.search(self._case, search.query, search.k)))
+            if len(self._searches) < 2 * self._corpus.max_calls:  # a system may repeat a wrong call without end
+                self._searches.append(search)
+        if search.problem is not None:
+            raise ValueError(read_texts("en")["problems"][search.problem].removeprefix("Error: "))
+        return [FoundPassage(id=passage.id, text=passage.text) for passage in search.found]
+
+    def add_to(self, completion: Completion) -> Completion:
+        """Return the result of a case with the searches."""
+        with self._lock:
+            step = Step(messages=(), reply=completion.reply, searches=tuple(self._searches), protocol="function")
+            completion = structs.replace(completion, steps=(step,))
+            if not self._is_over:
+                return completion
+            return structs.replace(completion, outcome="truncated", finish="call-limit", error=None)
+
+
+def open_tool(case: Case, corpora: object) -> SearchTool | None:
+    """Return the tool for a case of the testbed `search`; None for other cases.
+
+    Raises:
+        Failure: The corpus is not available.
+    """
+    if case.testbed != "search":
+        return None
+    corpus = corpora.get(case.corpus) if isinstance(corpora, dict) else None
+    if not isinstance(corpus, SearchCorpus):
+        raise Failure("request", f"the corpus {case.corpus} of this case is not available")
+    return SearchTool(case, corpus)

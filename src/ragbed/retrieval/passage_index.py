@@ -1,0 +1,183 @@
+"""Search a fixed list of passages in memory: by words with BM25, or by the cosine of vectors.
+
+The same passages and query always give the same result. `LocalIndex` in SQLite can be changed and filtered, but among
+a million passages its queries take seconds (`python -m benches search_index`).
+"""
+
+from __future__ import annotations
+
+import heapq
+import tempfile
+import threading
+import weakref
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice
+from math import log
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from ragbed.retrieval.bm25 import LENGTH_SHARE, SATURATION
+from ragbed.retrieval.terms import words_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ragbed.retrieval.base import Encoder, TokenEncoder
+
+_CHUNK = 50_000  # passages that are sorted together; this bounds the memory that building needs
+_MAX_TERMS = 64  # maximum number of a query's words to use
+# A query's words are used from the rarest on, until their lists of passages have this total length. Common words have
+# little weight but long lists. With up to about 10,000 passages, all words are used.
+_MAX_POSTINGS = 100_000
+
+
+class PassageIndex(Protocol):
+    """A searchable list of passages."""
+
+    def search(self, query: str, k: int) -> list[int]:
+        """Return the numbers of the best passages, best first; the earlier passage wins a tie."""
+
+    def text(self, number: int) -> str:
+        """Return a passage."""
+
+
+class _TextFile:
+    """Passages in a temporary file, because a million of them would take most of the memory."""
+
+    def __init__(self) -> None:
+        self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
+        self._lock = threading.Lock()  # RAG systems search in several threads
+        weakref.finalize(self, self._file.close)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, texts: Iterable[str]) -> Iterator[str]:
+        """Store texts and yield them."""
+        end = self._ends[-1]
+        for text in texts:
+            end += self._file.write(text.encode("utf-8", "surrogatepass"))
+            self._ends.append(end)
+            yield text
+
+    def read(self, number: int) -> str:
+        """Return a text."""
+        start, end = self._ends[number], self._ends[number + 1]
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(end - start).decode("utf-8", "surrogatepass")
+
+
+class _Postings(NamedTuple):
+    """The words of a chunk of passages, sorted by word: for each word the passages and how often they contain it."""
+
+    terms: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    passages: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+
+
+class LexicalIndex:
+    """An index for BM25.
+
+    Args:
+        texts: The passages.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts, self._numbers = _TextFile(), dict[str, int]()
+        self._chunks: list[_Postings] = []
+        lengths, frequency, remaining = array("f"), Counter[int](), iter(self._texts.add(texts))
+        while chunk := list(islice(remaining, _CHUNK)):
+            postings = self._sort(chunk, len(lengths), lengths)
+            self._chunks.append(postings)
+            sizes = np.diff(postings.starts)
+            frequency.update(dict(zip(postings.terms.tolist(), sizes.tolist(), strict=True)))
+        self._frequency = frequency
+        of = np.array(lengths, np.float32)
+        mean = float(of.mean()) if len(of) and of.any() else 1.0
+        self._damp = (SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * of / mean)).astype(np.float32)
+
+    def _sort(self, texts: list[str], first: int, lengths: array[float]) -> _Postings:
+        terms, passages, counts = array("i"), array("i"), array("B")
+        numbers = self._numbers
+        for place, text in enumerate(texts, first):
+            found = Counter(words_of(text))
+            lengths.append(found.total())
+            terms.extend([numbers.setdefault(word, len(numbers)) for word in found])
+            passages.extend([place] * len(found))
+            counts.extend([min(times, 255) for times in found.values()])
+        columns = np.array(terms, np.int32), np.array(passages, np.int32), np.array(counts, np.uint8)
+        order = np.argsort(columns[0], kind="stable")
+        used, starts = np.unique(columns[0][order], return_index=True)
+        return _Postings(used, np.append(starts, len(order)), columns[1][order], columns[2][order])
+
+    def text(self, number: int) -> str:
+        """Return a passage."""
+        return self._texts.read(number)
+
+    def search(self, query: str, k: int) -> list[int]:
+        """Return the best passages that share a word with the query; see `PassageIndex`."""
+        total, scores = len(self._texts), np.zeros(len(self._texts), np.float32)
+        for term in self._choose_terms(query):
+            weight = log(1 + (total - self._frequency[term] + 0.5) / (self._frequency[term] + 0.5))
+            for chunk in self._chunks:
+                at = int(np.searchsorted(chunk.terms, term))
+                if at < len(chunk.terms) and chunk.terms[at] == term:
+                    part = slice(int(chunk.starts[at]), int(chunk.starts[at + 1]))
+                    passages, times = chunk.passages[part], chunk.counts[part].astype(np.float32)
+                    scores[passages] += weight * times * (SATURATION + 1) / (times + self._damp[passages])
+        return best_places(scores, k)
+
+    def _choose_terms(self, query: str) -> list[int]:
+        """Return the words of a query that are used, rarest first."""
+        words = list(dict.fromkeys(words_of(query)))[:_MAX_TERMS]
+        known = [number for word in words if (number := self._numbers.get(word)) is not None]
+        known.sort(key=lambda term: (self._frequency[term], term))
+        totals = accumulate(self._frequency[term] for term in known)
+        return [
+            term
+            for place, (term, total) in enumerate(zip(known, totals, strict=True))
+            if not place or total <= _MAX_POSTINGS
+        ]
+
+
+def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
+    """Return the places of the highest positive scores, best first; the earlier place wins a tie."""
+    places = np.flatnonzero(scores)
+    found = scores[places]
+    if len(found) > k:
+        places = places[found >= np.partition(found, len(found) - k)[len(found) - k]]
+    return heapq.nsmallest(k, places.tolist(), key=lambda place: (-scores[place], place))
+
+
+class DenseIndex:
+    """An index of vectors.
+
+    Args:
+        texts: The passages.
+        encoder: Encodes passages and queries.
+    """
+
+    def __init__(self, texts: Iterable[str], encoder: Encoder | TokenEncoder) -> None:
+        from ragbed.errors import UsageError  # noqa: PLC0415 - only for this error
+        from ragbed.retrieval.base import TokenEncoder  # noqa: PLC0415 - loaded with an encoder
+
+        if isinstance(encoder, TokenEncoder):
+            raise UsageError("index=dense needs an encoder of complete texts, not of single tokens.")
+        self._encoder, self._passages = encoder, list(texts)
+        self._vectors = encoder.encode(self._passages, "passage").vectors
+
+    def text(self, number: int) -> str:
+        """Return a passage."""
+        return self._passages[number]
+
+    def search(self, query: str, k: int) -> list[int]:
+        """Return the most similar passages; see `PassageIndex`."""
+        if not self._passages:
+            return []
+        scores = self._vectors @ self._encoder.encode([query], "question").vectors[0]
+        return best_places((scores + 2).astype(np.float32), k)  # cosines may be negative, and every passage counts

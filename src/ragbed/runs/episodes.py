@@ -1,0 +1,98 @@
+"""Run the episodes of the testbed `search`, in which a case takes several turns.
+
+A turn is an ordinary call: it is cached, paced, retried, budgeted and has an intent. Its response is stored before the
+next turn is sent, so an interrupted episode continues with the turn that was in flight. The result of the case contains
+all turns and replaces the stored ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec import structs
+
+from ragbed.models.base import AnsweringAfresh, Model, ToolCalling
+from ragbed.runs.multi_call import Called, sum_latency, sum_usage
+from ragbed.schema import Case, Completion
+from ragbed.testbeds.search.corpora import SearchCorpus
+from ragbed.testbeds.search.episode import Episode
+from ragbed.testbeds.search.settings import SearchSettings
+
+
+@dataclass(frozen=True)
+class EpisodeFactory:
+    """Starts the episodes of a run.
+
+    Attributes:
+        corpora: The corpora by ID.
+        limits: The limits of every episode.
+    """
+
+    corpora: Mapping[str, SearchCorpus]
+    limits: SearchSettings
+
+    async def start(self, case: Case, model: Model) -> Episode | None:
+        """Return a new episode, or None if the case is an ordinary call or the model is a system that searches."""
+        corpus = self.corpora.get(case.corpus or "")
+        if corpus is None or is_system(model):
+            return None
+        await asyncio.to_thread(corpus.prepare)  # building an index may take minutes
+        protocol = self.limits.protocol
+        if protocol == "auto":
+            protocol = "tools" if isinstance(model, ToolCalling) and model.calls_tools else "text"
+        return Episode(case, protocol, self.limits, partial(corpus.search, case))
+
+
+def is_system(model: Model) -> bool:
+    """Return whether a model is a RAG system, which builds its own prompts."""
+    return isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
+
+
+async def run_episode(
+    episode: Episode,
+    call: Callable[[Case], Awaitable[Called]],
+    earlier: Sequence[Called] = (),
+    keep: Callable[[int, Called], Awaitable[None]] | None = None,
+) -> Called:
+    """Run an episode to its end; if a call fails, its failure is the outcome of the case.
+
+    Args:
+        episode: A new episode.
+        call: Makes one call.
+        earlier: The stored turns of an interrupted episode.
+        keep: Stores a turn, given its number, before the next one is sent.
+    """
+    turns = list[Called]()
+    while True:
+        number = len(turns)
+        called = earlier[number] if number < len(earlier) else await call(episode.request())
+        turns.append(called)
+        if called.completion.outcome != "ok":
+            episode.fail(called.completion, cached=called.cached)
+            return _end(episode, turns)
+        episode.take(called.completion, cached=called.cached)
+        if episode.ended is not None:
+            return _end(episode, turns)
+        if number >= len(earlier) and keep is not None:
+            await keep(number, called)
+
+
+def _end(episode: Episode, turns: Sequence[Called]) -> Called:
+    """Return the result of a case: its last response, with the answer, the totals and the turns."""
+    last, steps = turns[-1].completion, tuple(episode.steps)
+    changes: dict[str, object] = {
+        "usage": sum_usage(turn.completion for turn in turns),
+        "latency_s": sum_latency(turn.completion for turn in turns),
+        "attempts": sum(turn.completion.attempts for turn in turns),
+        "calls": (),
+        "steps": steps,
+    }
+    if episode.ended == "answered":
+        changes |= {"reply": episode.answer}
+    elif episode.ended is not None:
+        changes |= {"outcome": "truncated", "finish": episode.ended}
+    result: Completion = structs.replace(last, **changes)
+    return Called(result, turns[-1].key, all(turn.cached for turn in turns))

@@ -1,0 +1,46 @@
+"""Score the confidence of a response: its log-probabilities, the agreement of its repeats, or what it states.
+
+The values belong to no track. A response whose confidence is unknown has the name of the problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragbed.schema import Case, Completion
+from ragbed.scoring.value import Value
+from ragbed.testbeds.prompts.stated_confidence import parse_confidence
+from ragbed.testbeds.prompts.strategies import MARK, STATED
+from ragbed.text import to_terms
+
+
+def score_confidence(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
+    """Return the confidence of an answer, or nothing if none was requested and for refusals, which need none."""
+    found: float | str | None = completion.confidence
+    if case.profile.endswith(MARK + STATED) and completion.outcome == "ok" and completion.steps:
+        found = parse_confidence(completion.steps[-1].reply or "")
+    return {} if refused or found is None else confidence_scores(found)
+
+
+def confidence_scores(found: float | str) -> dict[str, Value]:
+    """Return the scores for a confidence, or for the problem if there is none."""
+    if isinstance(found, str) or not 0 <= found <= 1:
+        return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
+    return {"no_confidence": False, "confidence": float(found)}
+
+
+def measure_agreement(replies: Sequence[str]) -> list[float]:
+    """Return, for each response, the share of the other responses that give the same answer.
+
+    Two answers are the same if their words are, or if the words of one contain those of the other in a row.
+    """
+    texts = [f" {' '.join(to_terms(reply))} " for reply in replies]
+    others = len(texts) - 1
+    return [
+        sum(_is_same(text, other) for place, other in enumerate(texts) if place != number) / others
+        for number, text in enumerate(texts)
+    ]
+
+
+def _is_same(first: str, second: str) -> bool:
+    return first == second or (bool(first.strip() and second.strip()) and (first in second or second in first))

@@ -1,0 +1,121 @@
+"""Score the searches of an episode in the testbed `search`, independently of the answer.
+
+These values belong to no track. They are defined in docs/reference/metrics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ragbed.schema import Case, Completion, Retrieved, Search
+from ragbed.scoring.value import Value
+from ragbed.text import squeezed
+
+# What went wrong in an episode, besides stopping early or searching too long; each is False for a right answer.
+SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
+HOPS = 3  # recall is reported after each of the first searches
+RATES = (
+    "search_recall",
+    *(f"search_recall_{hop}" for hop in range(1, HOPS + 1)),
+    "search_repeated",
+    "search_useless",
+    "search_invalid",
+    "never_searched",
+    "searched_too_long",
+    "stopped_early",
+    "fair_refusal",
+    "search_limit",
+    *SEARCH_ERRORS,
+)
+TOTALS = ("search_calls", "search_tokens")
+SEARCH_SCORES = (*RATES, *TOTALS)
+
+
+def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values by name, for a response with the given scores; nothing for cases of other testbeds."""
+    if case.testbed != "search" or completion.outcome not in ("ok", "truncated"):
+        return {}
+    attempts = [search for step in completion.steps for search in step.searches]
+    searches = [search for search in attempts if search.problem is None]
+    values: dict[str, Value] = {
+        "search_calls": float(len(searches)),
+        "never_searched": not searches,
+        "search_limit": completion.outcome == "truncated",
+    }
+    if completion.usage is not None:
+        values["search_tokens"] = float(completion.usage.get("in", 0) + completion.usage.get("out", 0))
+    if attempts:
+        values["search_invalid"] = 1 - len(searches) / len(attempts)
+    if searches:
+        queries = [squeezed(search.query) for search in searches]
+        values["search_repeated"] = 1 - len(set(queries)) / len(queries)
+    if case.expect == "refuse":
+        return values | {"fair_refusal": tracked.get("refused") is True and bool(searches)}
+    values |= _score_recall(case, completion, searches) if has_support(case) else {}
+    return values | _find_errors(searches, values, tracked)
+
+
+def found_passages(completion: Completion) -> Iterator[Retrieved]:
+    """Yield the passages that the searches of an episode found, in order; some may be found twice."""
+    for step in completion.steps:
+        for search in step.searches:
+            yield from search.found
+
+
+def _find_errors(
+    searches: Sequence[Search], values: Mapping[str, Value], tracked: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Return the errors of an episode.
+
+    A query is poor if no search finds any support. Evidence is ignored if it was found for all parts, but the answer is
+    wrong. A false passage is trusted if it was found and its answer is given.
+    """
+    found = {passage.stance for search in searches for passage in search.found}
+    is_wrong, recall = tracked.get("correct") is not True, values.get("search_recall")
+    return {
+        "poor_query": is_wrong and bool(searches) and recall == 0,
+        "found_but_ignored": is_wrong and recall == 1,
+        "trusted_false": tracked.get("misled") is True and "contradicts" in found,
+    }
+
+
+def has_support(case: Case) -> bool:
+    """Return whether the corpus contains passages that support the answer: not if all of them are false."""
+    return case.expect != "correct" or case.correct > 0
+
+
+def _score_recall(case: Case, completion: Completion, searches: Sequence[Search]) -> dict[str, Value]:
+    recalls = cumulative_recall(case, searches)
+    final = recalls[-1] if recalls else 0.0
+    values: dict[str, Value] = {"search_recall": final}
+    for hop in range(1, HOPS + 1):
+        values[f"search_recall_{hop}"] = recalls[min(hop, len(recalls)) - 1] if recalls else 0.0
+    complete_after = next((number for number, recall in enumerate(recalls, 1) if recall == 1), None)
+    is_late = complete_after is not None and len(searches) > complete_after
+    values["searched_too_long"] = is_late
+    values["stopped_early"] = final < 1 and completion.outcome == "ok"
+    if searches:
+        values["search_useless"] = sum(not news for news in _brings_support(searches)) / len(searches)
+    return values
+
+
+def cumulative_recall(case: Case, searches: Sequence[Search]) -> list[float]:
+    """Return the share of the answer's parts that the passages support, after each search."""
+    parts: set[int | None] = set()
+    recalls = []
+    for search in searches:
+        parts |= {passage.part for passage in search.found if passage.stance == "supports"}
+        is_all = len(case.answer) <= 1 or None in parts
+        recalls.append(float(bool(parts)) if is_all else len(parts) / len(case.answer))
+    return recalls
+
+
+def _brings_support(searches: Sequence[Search]) -> list[bool]:
+    """Return for each search whether it found a supporting passage that was not found before."""
+    seen: set[str] = set()
+    news = []
+    for search in searches:
+        supporting = {passage.id for passage in search.found if passage.stance == "supports"}
+        news.append(bool(supporting - seen))
+        seen |= supporting
+    return news

@@ -1,0 +1,34 @@
+"""Parse the confidence that a response states on its last line, e.g. `Confidence: 85%`.
+
+The parser is strict: any other form is a named problem and never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_LINE = re.compile(
+    r"(?:^|\n)[ \t*_#>-]*(?:confidence|置信度|信心)[ \t*_]*[:：][ \t*_]*(?P<value>[^\n]*?)[ \t*_.。]*\Z", re.IGNORECASE
+)
+_PERCENT = re.compile(r"(?P<sign>[-+−]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)[ \t]*%", re.ASCII)
+
+
+def strip_confidence(reply: str) -> str:
+    """Return a response without the line that states its confidence."""
+    return _LINE.sub("", reply.rstrip()).rstrip()
+
+
+def parse_confidence(reply: str) -> float | str:
+    """Return the stated confidence from 0 to 1, or the name of the problem.
+
+    The problems are `missing` (no such line), `not-a-percentage` (e.g. "very sure") and `out-of-range` (e.g. 110 %).
+    """
+    line = _LINE.search(reply.rstrip())
+    if line is None:
+        return "missing"
+    stated = _PERCENT.fullmatch(unicodedata.normalize("NFKC", line["value"]).strip())
+    if stated is None:
+        return "not-a-percentage"
+    percent = float(stated["number"])
+    return percent / 100 if stated["sign"] in ("", "+") and percent <= 100 else "out-of-range"

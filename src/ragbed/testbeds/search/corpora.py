@@ -1,0 +1,194 @@
+"""The corpora of the testbed `search`: which passages each condition includes, and how they are searched."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import islice
+from typing import Protocol, TypeAlias
+
+from ragbed.data import Dataset, kind_of
+from ragbed.data.corpus import Corpus, Named, passage_id
+from ragbed.schema import Case, Expectation, Item, Kind, Lang, Passage, Retrieved
+from ragbed.testbeds.search.settings import SearchSettings
+from ragbed.testbeds.settings import Settings, show_ratio
+
+SENTENCES_PER_FILLER = 4
+_MASK = 2**64 - 1
+
+
+class Index(Protocol):
+    """A searchable list of passages; `ragbed.retrieval.passage_index` implements it."""
+
+    def search(self, query: str, k: int, /) -> list[int]:
+        """Return the numbers of the best passages, best first."""
+
+    def text(self, number: int, /) -> str:
+        """Return a passage."""
+
+
+# Makes an index from passages.
+MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
+# Returns sentences in a language, from which passages that belong to no question are made.
+Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class SearchCondition:
+    """A condition of the testbed.
+
+    Attributes:
+        name: Its name in case names and tables, e.g. `withheld`, `false=0.5` or `size=10000`.
+        kind: The kind of items that it applies to.
+        expect: The expected behaviour.
+        withheld: Whether the passages that contain an answer are left out.
+        false: The share of edited passages among the evidence of counterfactual items.
+        size: The number of passages; None for all passages of the dataset.
+    """
+
+    name: str
+    kind: Kind
+    expect: Expectation = "answer"
+    withheld: bool = False
+    false: Fraction | None = None
+    size: int | None = None
+
+    def choose(self, item: Item) -> list[Passage]:
+        """Return the passages of an item that the corpus includes.
+
+        Of each pair of a true passage and its edited version, only one is included. If the share of the pairs is not
+        a whole number, the last pairs are left out.
+        """
+        edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
+        if self.false is None or not edited:
+            return list(item.passages)
+        usable = len(edited) - len(edited) % self.false.denominator
+        false = int(self.false * usable)
+        dropped = {item.passages[place].edit_of for place in (*edited[:false], *edited[usable:])}
+        dropped |= set(edited[false:])
+        return [passage for place, passage in enumerate(item.passages) if place not in dropped]
+
+
+def conditions(settings: SearchSettings) -> list[SearchCondition]:
+    """Return the conditions of the settings."""
+    return [
+        SearchCondition("complete", "base"),
+        SearchCondition("withheld", "base", "refuse", withheld=True),
+        *(SearchCondition(f"size={size}", "base", size=size) for size in settings.sizes),
+        SearchCondition("spread", "integration"),
+        *(
+            SearchCondition(f"false={show_ratio(share)}", "counterfactual", "correct", false=share)
+            for share in settings.false
+        ),
+    ]
+
+
+class SearchCorpus(Corpus):
+    """The passages of a condition, with an index that is built when it is first needed.
+
+    Args:
+        dataset: The dataset of the passages.
+        condition: The condition.
+        limit: Number of items that are evaluated; None for all.
+    """
+
+    def __init__(self, dataset: Dataset, condition: SearchCondition, limit: int | None = None) -> None:
+        super().__init__(dataset, "withheld-corpus" if condition.withheld else "corpus", condition.choose)
+        self.condition = condition
+        self._langs = dict.fromkeys(item.lang for item in dataset.items())
+        self._needed: set[str] = set()
+        if condition.size is not None:
+            self._needed = {
+                passage_id(passage.text)
+                for item in islice(dataset.items(), limit)
+                for passage in condition.choose(item)
+                if passage.stance == "supports"
+            }
+        self._lock, self.max_calls = threading.Lock(), 0
+        self._index: Index | None = None
+        self._make_index: MakeIndex | None = None
+        self._sentences: Sentences = lambda _: ()
+
+    @cached_property
+    def id(self) -> str:
+        """The corpus ID, which also depends on the number of passages."""
+        own = super().id
+        return own if self.condition.size is None else f"{own}-{self.condition.size}"
+
+    @property
+    def shortfall(self) -> str | None:
+        """Why the corpus cannot have its size, if it cannot."""
+        if self.condition.size is None or len(self._needed) <= self.condition.size:
+            return None
+        return f"the evaluated items have {len(self._needed):,} supporting passages, more than {self.condition.size:,}"
+
+    def open(self, make_index: MakeIndex, sentences: Sentences, max_calls: int) -> None:
+        """Set what the index is made with, and how often a RAG system may search for one question."""
+        self._make_index, self._sentences, self.max_calls = make_index, sentences, max_calls
+
+    def passages(self) -> Iterator[str]:
+        """Yield the passages in the order of the index: the dataset's, and then generated ones up to the size."""
+        texts, size = self.texts(), self.condition.size
+        if size is None:
+            yield from texts
+            return
+        texts.sort(key=lambda text: passage_id(text) not in self._needed)
+        yield from texts[:size]
+        bank = [sentence for lang in self._langs for sentence in self._sentences(lang)]
+        for number in range(size - len(texts)):
+            yield make_filler(bank, number)
+
+    def prepare(self) -> Index:
+        """Return the index, which is built on the first call."""
+        with self._lock:
+            if self._index is None:
+                if self._make_index is None:
+                    raise RuntimeError("the corpus was not opened")
+                self._index = self._make_index(self.passages())
+            return self._index
+
+    def search(self, case: Case, query: str, k: int) -> list[Retrieved]:
+        """Return the best passages for a query, with their labels for a case's question."""
+        index = self.prepare()
+        return [self._labelled(index.text(number), case) for number in index.search(query, k)]
+
+    def _labelled(self, text: str, case: Case) -> Retrieved:
+        name = passage_id(text)
+        found = self.resolve(Named(name, None), case)
+        return found if found.stance is not None else Retrieved(id=name, stance="distracts", text=text)
+
+
+def make_filler(bank: Sequence[str], number: int) -> str:
+    """Return a generated passage; it depends only on its number and the sentences."""
+    first = number * SENTENCES_PER_FILLER
+    return " ".join(bank[_mix(first + place) % len(bank)] for place in range(SENTENCES_PER_FILLER))
+
+
+def _mix(number: int) -> int:
+    """Return a hash of a number (the finaliser of SplitMix64)."""
+    number = (number + 1) * 0x9E3779B97F4A7C15 & _MASK
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & _MASK
+    return number ^ number >> 31
+
+
+@cache
+def find_corpus(dataset: Dataset, condition: SearchCondition, limit: int | None) -> SearchCorpus:
+    """Return the corpus of a condition; each is read once."""
+    return SearchCorpus(dataset, condition, limit)
+
+
+def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
+    """Return the corpora for the items of datasets, by ID."""
+    found: dict[str, SearchCorpus] = {}
+    for dataset in datasets:
+        kinds = {kind_of(item) for item in dataset.items()}
+        limit = dataset.resolve_limit(settings.limit)
+        for condition in conditions(settings.search):
+            if condition.kind in kinds:
+                corpus = find_corpus(dataset, condition, limit if condition.size else None)
+                found.setdefault(corpus.id, corpus)
+    return found

@@ -1,0 +1,143 @@
+"""An episode: the turns in which a model searches and finally answers, as a state machine without I/O.
+
+`Episode.take` receives the model's response and decides what is sent next, or that the episode has ended. Searching is
+deterministic, so an interrupted episode continues where it was once its stored responses are taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import structs
+
+from ragbed.schema import Case, Completion, Message, Retrieved, Search, Step
+from ragbed.testbeds.search.protocol import (
+    Parsed,
+    continue_text,
+    continue_tools,
+    parse_text,
+    parse_tools,
+    read_texts,
+    show_results,
+)
+from ragbed.testbeds.search.settings import MAX_INVALID, SearchSettings
+
+SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # from a query and a number of passages
+# How an episode ends. All but the first are limits, and the outcome of the case is then `truncated`.
+Ending: TypeAlias = Literal["answered", "turn-limit", "call-limit", "token-limit", "time-limit", "invalid-calls"]
+
+
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
+
+
+class Episode:
+    """The state of an episode.
+
+    Args:
+        case: The case, with the instruction and the question as messages.
+        protocol: How the model calls the tool.
+        limits: The limits.
+        search: Searches the case's corpus.
+
+    Attributes:
+        ended: How the episode ended; None while the model is to be called again.
+        answer: The final answer, once there is one.
+        steps: The turns so far.
+    """
+
+    def __init__(
+        self, case: Case, protocol: Literal["tools", "text"], limits: SearchSettings, search: SearchFunction
+    ) -> None:
+        self._case, self._protocol, self._limits, self._search = case, protocol, limits, search
+        self.ended: Ending | None = None
+        self.answer: str | None = None
+        self.steps: list[Step] = []
+        self._new = _first_messages(case) if protocol == "text" else case.messages
+        self._sent: tuple[Message, ...] = ()
+        self._calls = self._tokens = self._invalid = 0
+        self._seconds = 0.0
+
+    def request(self) -> Case:
+        """Return the case with the messages of the next request."""
+        return structs.replace(self._case, messages=self._sent + self._new, tools=self._protocol == "tools")
+
+    def take(self, done: Completion, *, cached: bool = False) -> None:
+        """Add the response to the last request, execute its searches, and decide how to continue."""
+        parsed = parse_tools(done) if self._protocol == "tools" else parse_text(done)
+        self._count(done)
+        searches = () if parsed.answer is not None else self._execute(parsed.searches)
+        self.steps.append(
+            Step(
+                messages=self._new,
+                reply=done.reply,
+                usage=done.usage,
+                latency_s=done.latency_s,
+                cached=cached,
+                calls=done.calls,
+                searches=searches,
+                protocol=self._protocol,
+            )
+        )
+        if parsed.answer is not None:
+            self.ended, self.answer = "answered", parsed.answer
+            return
+        self.ended = self._limit_reached(searches)
+        if self.ended is None:
+            self._continue(done, parsed, searches)
+
+    def fail(self, done: Completion, *, cached: bool = False) -> None:
+        """Add a response that is not complete; its outcome is that of the case."""
+        step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
+        self.steps.append(structs.replace(step, protocol=self._protocol))
+
+    def _count(self, done: Completion) -> None:
+        usage = done.usage or {}
+        self._tokens += usage.get("in", 0) + usage.get("out", 0)
+        self._seconds += done.latency_s or 0.0
+
+    def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
+        """Execute searches until the limit; those beyond it are left out."""
+        executed = []
+        for search in wanted:
+            if search.problem is None:
+                if self._calls == self._limits.calls:
+                    self.ended = "call-limit"
+                    break
+                self._calls += 1
+                search = structs.replace(search, found=tuple(self._search(search.query, search.k)))  # noqa: PLW2901
+            executed.append(search)
+        self._invalid = 0 if any(search.problem is None for search in executed) else self._invalid + 1
+        return tuple(executed)
+
+    def _limit_reached(self, searches: Sequence[Search]) -> Ending | None:
+        if self.ended is not None:
+            return self.ended
+        if searches and self._invalid >= MAX_INVALID:
+            return "invalid-calls"
+        if len(self.steps) >= self._limits.turns:
+            return "turn-limit"
+        if self._tokens >= self._limits.tokens:
+            return "token-limit"
+        return "time-limit" if self._seconds >= self._limits.seconds else None
+
+    def _continue(self, done: Completion, parsed: Parsed, searches: Sequence[Search]) -> None:
+        lang = self._case.lang
+        told = [show_results(search, lang) for search in searches]
+        if self._calls == self._limits.calls or len(self.steps) == self._limits.turns - 1:
+            told[-1] = f"{told[-1]}\n\n{read_texts(lang)['last']}"
+        self._sent += self._new
+        is_tools = self._protocol == "tools"
+        self._new = continue_tools(parsed, done.calls, told) if is_tools else continue_text(parsed, told)
+
+
+def _first_messages(case: Case) -> tuple[Message, ...]:
+    """Return the messages of a case with the instruction for the text protocol."""
+    system, *others = case.messages
+    text = f"{system.content}\n\n{read_texts(case.lang)['text']}"
+    return (structs.replace(system, content=text), *others)
+
+
+def prompt_of(steps: Sequence[Step]) -> tuple[Message, ...]:
+    """Return the complete prompt of the last of several turns."""
+    return tuple(message for step in steps for message in step.messages)

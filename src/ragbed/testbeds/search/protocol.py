@@ -1,0 +1,178 @@
+"""How a model calls the search tool: as tool calls of its API, or as lines of text.
+
+A response is parsed strictly. It either contains searches, or is the final answer, or has a named problem, which the
+model is told. docs/reference/search.md lists the problems.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON
+from ragbed.schema import Completion, Lang, Message, Retrieved, Search, ToolCall
+from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K, MAX_QUERY_CHARS
+from ragbed.text import storable
+
+TOOL = "search"
+_MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", re.MULTILINE)
+# A tool call that the server has left in the text, e.g. because its chat template is not used.
+_UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
+_MAX_KEPT = 4_000  # characters to store of arguments that cannot be executed
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A response: either searches, of which some may have problems, or a final answer.
+
+    Attributes:
+        searches: The searches in order; `problem` is set for those that cannot be executed.
+        answer: The final answer.
+        kept: The part of the response to which the searches belong; the rest is not shown to the model again.
+    """
+
+    searches: tuple[Search, ...] = ()
+    answer: str | None = None
+    kept: str = ""
+
+
+@cache
+def read_texts(lang: Lang) -> dict[str, Any]:
+    """Return the prompts and messages in a language."""
+    content = (Path(__file__).parents[1] / "prompts" / "search" / f"{lang}.toml").read_text("utf-8")
+    return {name: _fill(value) for name, value in tomllib.loads(content).items()}
+
+
+def _fill(value: Any) -> Any:  # noqa: ANN401 - a text or a table of texts
+    if isinstance(value, dict):
+        return {name: _fill(part) for name, part in value.items()}
+    return value.replace("{K}", str(DEFAULT_K)).replace("{MOST}", str(MAX_K)).strip("\n")
+
+
+def tool_parameters(lang: Lang) -> dict[str, Any]:
+    """Return the JSON schema of the tool's arguments."""
+    texts = read_texts(lang)
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_K, "description": texts["k"]}
+    query = {"type": "string", "description": texts["query"]}
+    return {"type": "object", "properties": {"query": query, "k": number}, "required": ["query"]}
+
+
+def parse_tools(done: Completion) -> Parsed:
+    """Parse a response of a model that was offered the tool; a response without calls is the final answer."""
+    text = done.reply or ""
+    if done.calls:
+        return Parsed(tuple(_from_call(call) for call in done.calls), kept=text)
+    if not text.strip():
+        return Parsed((_invalid("empty", ""),))
+    if _UNPARSED.search(text):
+        return Parsed((_invalid("unparsed-call", text),), kept=text)
+    return Parsed(answer=text)
+
+
+def parse_text(done: Completion) -> Parsed:
+    """Parse a response in the text protocol; the first SEARCH or ANSWER decides what it is.
+
+    Consecutive SEARCH lines are all executed. What follows them is discarded, because it may contain invented results.
+    A SEARCH after an ANSWER is not executed and not part of the answer.
+    """
+    text = done.reply or ""
+    if not text.strip():
+        return Parsed((_invalid("empty", ""),))
+    mark = _MARK.search(text)
+    if mark is None:
+        return Parsed((_invalid("no-call", text),), kept=text)
+    if mark[1] == "ANSWER":
+        rest = text[mark.end() :]
+        after = next((found.start() for found in _MARK.finditer(rest) if found[1] == "SEARCH"), len(rest))
+        answer = rest[:after].strip()
+        return Parsed(answer=answer) if answer else Parsed((_invalid("empty", text),), kept=text)
+    searches, end = _search_lines(text, mark)
+    return Parsed(tuple(searches), kept=text[:end])
+
+
+def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], int]:
+    """Return the searches in consecutive lines, and where the last of these lines ends."""
+    searches: list[Search] = []
+    end = 0
+    while mark is not None and mark[1] == "SEARCH" and (not searches or not text[end : mark.start()].strip()):
+        line_end = text.find("\n", mark.end())
+        end = len(text) if line_end < 0 else line_end
+        searches.append(_from_arguments(text[mark.end() : end].strip().rstrip("`")))
+        mark = _MARK.search(text, end)
+    return searches, end
+
+
+def _from_call(call: ToolCall) -> Search:
+    return _from_arguments(call.arguments) if call.name == TOOL else _invalid("unknown-tool", call.name)
+
+
+def _from_arguments(text: str) -> Search:
+    """Return the search for the tool's arguments."""
+    try:
+        arguments = msgspec.json.decode(text)
+    except (*MALFORMED_JSON, UnicodeEncodeError):
+        return _invalid("bad-json", text)
+    if not isinstance(arguments, dict):
+        return _invalid("bad-json", text)
+    if not {*arguments} <= {"query", "k"}:
+        return _invalid("bad-arguments", text)
+    return check_search(arguments.get("query"), arguments.get("k", DEFAULT_K))
+
+
+def check_search(query: object, k: object) -> Search:
+    """Return the search for a query and a number of passages, or what is wrong with them."""
+    if not isinstance(query, str) or not query.strip():
+        return _invalid("bad-query", str(query))
+    if len(query) > MAX_QUERY_CHARS:
+        return _invalid("query-too-long", query)
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
+        return _invalid("bad-k", query)
+    return Search(query=storable(query), k=k)
+
+
+def _invalid(problem: str, written: str) -> Search:
+    return Search(query=storable(written[:_MAX_KEPT]), problem=problem)
+
+
+def show_results(search: Search, lang: Lang) -> str:
+    """Return what the model is told after a search."""
+    texts = read_texts(lang)
+    if search.problem is not None:
+        return str(texts["problems"][search.problem])
+    if not search.found:
+        return str(texts["nothing"])
+    return "\n".join([texts["results"], *_numbered(search.found)])
+
+
+def _numbered(passages: Sequence[Retrieved]) -> Iterator[str]:
+    for number, passage in enumerate(passages, 1):
+        yield f"[{number}] {' '.join(passage.text.split())}"  # one line each, so that a text cannot imitate another
+
+
+def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str]) -> tuple[Message, ...]:
+    """Return the messages that follow a response with tool calls: the response, and one result per call."""
+    if not calls:  # the response was neither a call nor an answer
+        return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))
+    results = (Message(role="tool", content=text, call=call.id) for call, text in zip(calls, told, strict=True))
+    return (Message(role="assistant", content=parsed.kept, calls=tuple(map(_resend, calls))), *results)
+
+
+def _resend(call: ToolCall) -> ToolCall:
+    """Return a call for the next prompt; servers reject a prompt whose arguments are not a JSON object."""
+    try:
+        is_object = isinstance(msgspec.json.decode(call.arguments), dict)
+    except (*MALFORMED_JSON, UnicodeEncodeError):
+        is_object = False
+    return call if is_object else msgspec.structs.replace(call, arguments="{}")
+
+
+def continue_text(parsed: Parsed, told: Sequence[str]) -> tuple[Message, ...]:
+    """Return the messages that follow a response in the text protocol."""
+    return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))

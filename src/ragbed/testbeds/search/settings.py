@@ -1,0 +1,116 @@
+"""The settings of the testbed `search`: the limits of an episode, and the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+from ragbed.errors import UnknownName, UsageError
+
+Protocol: TypeAlias = Literal["auto", "tools", "text"]
+IndexKind: TypeAlias = Literal["lexical", "dense"]
+
+DEFAULT_K, MAX_K = 5, 20  # documents per search
+MAX_QUERY_CHARS = 1_000
+MAX_INVALID = 3  # consecutive responses that cannot be executed before an episode ends
+_MAX_SIZE = 1_000_000  # passages in a corpus; docs/project/benchmarks.md has the time and memory for it
+_MAX_DENSE = 10_000  # the same for a dense index, because encoding takes milliseconds per passage
+_LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The limits of an episode and the conditions.
+
+    Attributes:
+        turns: Maximum responses of the model.
+        calls: Maximum searches.
+        tokens: Maximum tokens of all responses and their prompts.
+        seconds: Maximum total latency of the responses.
+        protocol: How the model calls the tool; `auto` uses tool calls if the provider supports them, otherwise text.
+        index: How the corpus is searched.
+        false: Shares of edited passages among an item's evidence, for counterfactual items.
+        sizes: Corpus sizes in passages; the corpus is filled up with generated news.
+    """
+
+    turns: int = 8
+    calls: int = 16
+    tokens: int = 100_000
+    seconds: int = 600
+    protocol: Protocol = "auto"
+    index: IndexKind = "lexical"
+    false: tuple[Fraction, ...] = (Fraction(0), Fraction(1, 2), Fraction(1))
+    sizes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the text from which `parse_search` makes these settings."""
+        return ",".join(f"{field.name}={_show(getattr(self, field.name))}" for field in fields(self))
+
+
+def parse_search(text: str | None) -> SearchSettings:
+    """Return the settings given as `name=value,…`; several values are joined by `+`, e.g. `sizes=1000+10000`.
+
+    Raises:
+        UsageError: A name or a value is invalid.
+    """
+    given: dict[str, Any] = {}
+    for part in text.split(",") if text else ():
+        name, _, value = part.strip().partition("=")
+        if name not in _READERS:
+            raise UnknownName("setting of `search`", name, _READERS)
+        given[name] = _READERS[name](name, value)
+    settings = SearchSettings(**given)
+    if settings.index == "dense" and any(size > _MAX_DENSE for size in settings.sizes):
+        raise UsageError(f"search={text}: a dense index is limited to {_MAX_DENSE:,} passages; use index=lexical.")
+    return settings
+
+
+def _show(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _limit(name: str, value: str) -> int:
+    most = _LARGEST[name]
+    if not (value.isascii() and value.isdecimal() and len(value) < 12 and 1 <= int(value) <= most):
+        raise UsageError(f"search={name}={value}: expected a whole number from 1 to {most:,}.")
+    return int(value)
+
+
+def _protocol(_: str, value: str) -> str:
+    if value not in get_args(Protocol):
+        raise UnknownName("protocol of `search`", value, get_args(Protocol))
+    return value
+
+
+def _index(_: str, value: str) -> str:
+    if value not in get_args(IndexKind):
+        raise UnknownName("index of `search`", value, get_args(IndexKind))
+    return value
+
+
+def _shares(_: str, value: str) -> tuple[Fraction, ...]:
+    from ragbed.testbeds.settings import parse_ratio  # noqa: PLC0415 - that module imports this one
+
+    return tuple(dict.fromkeys(parse_ratio(part, "search=false") for part in value.split("+")))
+
+
+def _sizes(_: str, value: str) -> tuple[int, ...]:
+    parts = value.split("+") if value else []
+    if not all(
+        part.isascii() and part.isdecimal() and len(part) < 12 and 1 <= int(part) <= _MAX_SIZE for part in parts
+    ):
+        raise UsageError(
+            f"search=sizes={value}: expected numbers of passages up to {_MAX_SIZE:,}, joined by +, e.g. 1000+10000."
+        )
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+_READERS: dict[str, Callable[[str, str], object]] = {
+    **dict.fromkeys(_LARGEST, _limit),
+    "protocol": _protocol,
+    "index": _index,
+    "false": _shares,
+    "sizes": _sizes,
+}

@@ -1,0 +1,74 @@
+"""Make the cases of the testbed `search`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from ragbed.data import Dataset, kind_of
+from ragbed.schema import Case, Item, Message, ScoreName
+from ragbed.testbeds.closed_book import case_without_documents, selected_items
+from ragbed.testbeds.names import name_case
+from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions, find_corpus
+from ragbed.testbeds.search.protocol import read_texts
+from ragbed.testbeds.search.settings import DEFAULT_K
+from ragbed.testbeds.settings import Settings
+
+NAME = "search"
+
+
+@dataclass(frozen=True)
+class SearchTestbed:
+    """The testbed `search`."""
+
+    name: str = NAME
+    headline: ScoreName = "correct"
+    secondary: tuple[ScoreName, ...] = ("refused",)
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yield one case per item and condition for its kind."""
+        limit = dataset.resolve_limit(settings.limit)
+        for condition in conditions(settings.search):
+            for item in selected_items(dataset, settings):
+                if kind_of(item) == condition.kind:
+                    corpus = find_corpus(dataset, condition, limit if condition.size else None)
+                    yield _make_case(dataset, item, settings, condition, corpus)
+
+
+def _make_case(
+    dataset: Dataset, item: Item, settings: Settings, condition: SearchCondition, corpus: SearchCorpus
+) -> Case:
+    case = case_without_documents(
+        dataset, item, settings, NAME, _messages(item, settings), expect=condition.expect, corpus=corpus.id
+    )
+    reason = corpus.shortfall or _missing_pairs(item, condition)
+    return structs.replace(
+        case,
+        case=name_case(dataset.name, item.id, NAME, f"arm={condition.name},{settings.label}"),
+        k=DEFAULT_K,
+        arm=condition.name,
+        correct=0.0 if condition.false is None else float(1 - condition.false),
+        feasible=reason is None,
+        reason=reason,
+    )
+
+
+def _missing_pairs(item: Item, condition: SearchCondition) -> str | None:
+    if condition.false is None:
+        return None
+    pairs = sum(passage.edit_of is not None for passage in item.passages)
+    needed = condition.false.denominator
+    return None if pairs >= needed else f"needs {needed} pairs of true and edited passages, has {pairs}"
+
+
+def _messages(item: Item, settings: Settings) -> tuple[Message, ...]:
+    """Return the instruction for documents with that for searching, and the question."""
+    given = settings.instructions.messages(item.lang, item.question, ())
+    before = [message.content for message in given if message.role == "system"]
+    system = "\n\n".join([*before, read_texts(item.lang)["system"]])
+    return (Message(role="system", content=system), Message(role="user", content=item.question))
+
+
+SEARCH = SearchTestbed()

@@ -1,0 +1,134 @@
+"""Tool calls in the formats of OpenAI and Anthropic."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from ragbed.models.base import Model
+from ragbed.schema import Case, Completion, Message, ToolCall
+from tests.models.asking import case, model_at, with_model
+from tests.servers.faulty_model import Fault, FaultServer, chat, reply
+
+_CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query":"news"}'}}
+_LATER = (
+    Message(role="assistant", content="Hm.", calls=(ToolCall(id="c1", name="search", arguments='{"query":"news"}'),)),
+    Message(role="tool", content="Results:", call="c1"),
+)
+
+
+def _ask(fault: Fault, spec: str, asked: Case) -> tuple[Completion, dict[str, Any]]:
+    server = FaultServer([fault])
+
+    async def talk() -> Completion:
+        async with server:
+            return await with_model(model_at(server.url, spec=spec), lambda model: model.complete(asked))
+
+    done = asyncio.run(talk())
+    return done, json.loads(server.seen[-1].body)
+
+
+def _openai(fault: Fault, *more: Message) -> tuple[Completion, dict[str, Any]]:
+    asked = structs.replace(case(), tools=True, messages=case().messages + more)
+    return _ask(fault, "openai-api/t/m", asked)
+
+
+def _message(*blocks: dict[str, Any], stop: str = "tool_use") -> bytes:
+    usage = {"input_tokens": 7, "output_tokens": 2}
+    return json.dumps({"content": blocks, "stop_reason": stop, "usage": usage}).encode()
+
+
+def test_a_tool_call_of_openai_is_read_and_the_conversation_is_sent_back() -> None:
+    done, body = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL])), *_LATER)
+    assert (done.outcome, done.reply) == ("ok", "")
+    assert done.calls == (ToolCall(id="c1", name="search", arguments='{"query":"news"}'),)
+    assert body["tools"][0]["function"]["name"] == "search"
+    assert body["messages"][2:] == [
+        {"role": "assistant", "content": "Hm.", "tool_calls": [_CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Results:"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "read"),
+    [
+        ([_CALL, _CALL | {"id": "c2"}], [("c1", "search"), ("c2", "search")]),
+        ([{"function": {"name": "search", "arguments": {"query": "x"}}}], [("call-0", "search")]),
+        ([7], [("call-0", "")]),
+        ({"function": None}, [("call-0", "")]),
+    ],
+)
+def test_unusual_tool_calls_are_read_without_an_error(calls: object, read: list[tuple[str, str]]) -> None:
+    done, _ = _openai(reply(chat("", "tool_calls", tool_calls=calls)))
+    assert [(call.id, call.name) for call in done.calls] == read
+    assert all(json.loads(call.arguments) is not Ellipsis for call in done.calls)
+
+
+def test_fields_of_the_provider_are_sent_back() -> None:
+    extra = {"extra_content": {"google": {"thought_signature": "abc"}}}
+    done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL | extra])))
+    again = Message(role="assistant", content="", calls=done.calls)
+    _, body = _openai(reply(chat()), again)
+    assert body["messages"][2]["tool_calls"] == [_CALL | extra]
+
+
+def test_a_request_without_tools_is_the_same_as_before_and_tool_calls_are_empty() -> None:
+    done, body = _ask(reply(chat(None, "tool_calls", tool_calls=[_CALL])), "openai-api/t/m", case())
+    assert (done.outcome, done.error) == ("error", "empty: the response contains tool calls")
+    assert "tools" not in body
+    assert body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "0?"},
+    ]
+
+
+def test_a_call_that_is_cut_off_is_truncated() -> None:
+    done, _ = _openai(reply(chat(None, "length", tool_calls=[_CALL])))
+    assert (done.outcome, done.calls) == ("truncated", ())
+
+
+def test_tool_use_of_anthropic_is_read_and_results_of_one_turn_are_one_message() -> None:
+    use = {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "news"}}
+    two = structs.replace(_LATER[0], calls=(*_LATER[0].calls, ToolCall(id="c2", name="x", arguments="{}")))
+    later = (two, _LATER[1], Message(role="tool", content="Error", call="c2"))
+    asked = structs.replace(case(), tools=True, messages=case().messages + later)
+    done, body = _ask(reply(_message({"type": "text", "text": "Hm."}, use)), "anthropic/m", asked)
+    assert (done.outcome, done.reply, done.calls) == ("ok", "Hm.", _LATER[0].calls)
+    assert (body["tools"][0]["name"], body["system"]) == ("search", "Be brief.")
+    assert body["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Hm."}, use, use | {"id": "c2", "name": "x", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": "Results:"},
+                {"type": "tool_result", "tool_use_id": "c2", "content": "Error"},
+            ],
+        },
+    ]
+
+
+def test_anthropic_without_tools_is_the_same_as_before() -> None:
+    use = {"type": "tool_use", "id": "c1", "name": "search", "input": {}}
+    done, body = _ask(reply(_message(use)), "anthropic/m", case())
+    assert (done.outcome, (done.error or "")[:6]) == ("error", "empty:")
+    assert body["messages"] == [{"role": "user", "content": "0?"}]
+    assert "tools" not in body
+
+
+def test_thinking_models_of_anthropic_use_the_text_protocol() -> None:
+    from ragbed.models.base import Sampling  # noqa: PLC0415
+
+    def calls_tools(**sampling: Any) -> bool:
+        model: Model = model_at("http://127.0.0.1:9", spec="anthropic/m", sampling=Sampling(**sampling))
+        return bool(getattr(model, "calls_tools"))  # noqa: B009
+
+    assert calls_tools()
+    assert calls_tools(thinking=False)
+    assert not calls_tools(thinking=2_000)

@@ -1,0 +1,132 @@
+"""Episodes are stored turn by turn: an interrupted one continues where it was, and no finished turn is sent again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragbed
+from ragbed.api.planning import plan_run
+from ragbed.api.spec import RunSpec
+from ragbed.errors import DataError
+from ragbed.models.search_agents import SearchAgent
+from ragbed.runs.budget import Budget, BudgetSpent
+from ragbed.runs.execution import Job, run
+from ragbed.runs.status import read_status
+from ragbed.runs.store import open_store
+from ragbed.schema import Case, Completion
+from tests.runs.harness import ask_nobody, canonical
+
+_TURNS = 8
+
+
+class _Agent(SearchAgent):
+    """An endless agent that is interrupted or fails at a certain call."""
+
+    concurrency = 1
+
+    def __init__(self, ends_at: int | None = None, fails_at: int | None = None) -> None:
+        super().__init__("search-endless")
+        self.sent: list[tuple[str, int]] = []
+        self._ends_at, self._fails_at = ends_at, fails_at
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        if len(self.sent) == self._ends_at:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(60)
+        if len(self.sent) == self._fails_at:
+            self._fails_at = None
+            return Completion(outcome="error", error="server: HTTP 500")
+        self.sent.append((case.case, len(case.messages)))
+        return await super().complete(case, repeat)
+
+
+def _job(folder: Path, agent: _Agent, **changes: object) -> Job:
+    spec = RunSpec(
+        model="scripted/search-endless", data="ragbed-mini-en_base", testbeds="search", limit=2, out=folder,
+        no_cache=True,
+    )  # fmt: skip
+    job = plan_run(spec)
+    return Job(**(vars(job) | {"models": [agent]} | changes))
+
+
+def _results(folder: Path) -> list[Completion]:
+    with open_store(folder, create=False) as store:
+        return [result.completion for result in store.results()]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    run(_job(folder, agent := _Agent()), ask_nobody)
+    assert len(agent.sent) == 4 * _TURNS
+    return folder
+
+
+def test_a_result_has_all_turns_and_their_totals(whole: Path) -> None:
+    done, *_ = _results(whole)
+    assert (done.outcome, done.finish, len(done.steps)) == ("truncated", "turn-limit", _TURNS)
+    assert done.usage == {name: sum((step.usage or {})[name] for step in done.steps) for name in ("in", "out")}
+    assert all(step.searches[0].found and step.protocol == "tools" for step in done.steps)
+    assert read_status(whole).maybe_paid_twice == 0
+
+
+@pytest.mark.parametrize("ends_at", [1, _TURNS - 1, _TURNS, _TURNS + 3])
+def test_an_interrupted_episode_continues_after_its_last_stored_turn(ends_at: int, whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(_job(tmp_path, first := _Agent(ends_at=ends_at)), ask_nobody)
+    assert read_status(tmp_path).maybe_paid_twice == 1  # only the call in flight
+    run(_job(tmp_path, second := _Agent()), ask_nobody)
+    assert len(first.sent) + len(second.sent) == 4 * _TURNS
+    assert not set(first.sent) & set(second.sent)
+    assert canonical(tmp_path) == canonical(whole)
+    with open_store(tmp_path, create=False) as store:
+        assert store.turns(1) == {}
+
+
+def test_an_episode_with_a_failed_call_is_an_error_that_the_next_session_continues(whole: Path, tmp_path: Path) -> None:
+    run(_job(tmp_path, first := _Agent(fails_at=3)), ask_nobody)
+    failed = [done for done in _results(tmp_path) if done.outcome == "error"]
+    assert [(len(done.steps), done.error) for done in failed] == [(4, "server: HTTP 500")]
+    run(_job(tmp_path, second := _Agent()), ask_nobody)
+    assert len(second.sent) == _TURNS - 3
+    assert not set(first.sent) & set(second.sent)
+    assert canonical(tmp_path) == canonical(whole)
+
+
+def test_the_budget_ends_an_episode_between_turns_and_counts_stored_turns(whole: Path, tmp_path: Path) -> None:
+    price = {"scripted/search-endless": lambda _: Decimal(1)}
+    with pytest.raises(BudgetSpent):
+        run(_job(tmp_path, first := _Agent(), budget=Budget(11.0, price)), ask_nobody)
+    assert len(first.sent) == 11
+    with pytest.raises(BudgetSpent):
+        run(_job(tmp_path, second := _Agent(), budget=Budget(11.0, price)), ask_nobody)
+    assert second.sent == []
+    run(_job(tmp_path, third := _Agent(), budget=Budget(100.0, price)), ask_nobody)
+    assert len(third.sent) == 4 * _TURNS - 11
+    assert canonical(tmp_path) == canonical(whole)
+
+
+def test_a_damaged_turn_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(_job(tmp_path, _Agent(ends_at=2)), ask_nobody)
+    with open_store(tmp_path, create=True) as store, store.transaction() as connection:
+        connection.execute("UPDATE meta SET value = '{' WHERE key GLOB 'turn.*'")
+    with pytest.raises(DataError, match=r"turn 1\.0\.000000 is damaged"):
+        run(_job(tmp_path, _Agent()), ask_nobody)
+
+
+def test_cached_turns_are_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
+    options: dict[str, Any] = {"testbeds": "search", "limit": 2, "progress": False}
+    first = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "a", **options)
+    again = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "b", **options)
+    assert first.outcomes == again.outcomes == {"ok": 4}
+    assert all(step.cached for done in _results(tmp_path / "b") for step in done.steps)
+    assert canonical(tmp_path / "a") == canonical(tmp_path / "b")
