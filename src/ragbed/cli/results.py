@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,6 +104,20 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
             "matched. `ragbed lint DATA` lists these answers."
         )
+
+
+def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
+    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
+    testbeds = settings["testbeds"]
+    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
+    if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
+        return
+    from ragbed.api.reports import read_report
+    from ragbed.cli.report import print_tables
+
+    tables = read_report([folder], [str(folder)], "robust").tables
+    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
+    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:

@@ -100,8 +100,6 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
     if _MARK.search(text) is None and not _HEADS.match(text):  # as in most responses
         return SplitResponse(None, text, is_complete=True)
     segments = split_segments(text, has_ended=has_ended)
-    if all(segment.kind == "answer" for segment in segments):
-        return SplitResponse(None, text, is_complete=True)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
     answer = "".join(segment.text for segment in segments if segment.kind == "answer")
     last = max((at for at, segment in enumerate(segments) if segment.kind != "marker"), default=-1)
