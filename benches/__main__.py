@@ -49,6 +49,7 @@ MEMBERS = {
     "results_tables": "benches.results_tables",
     "run": "benches.run",
     "score": "benches.score",
+    "scorer": "benches.scorer",
     "search": "benches.search",
     "sequential": "benches.sequential",
     "stats_coverage": "benches.stats_coverage",

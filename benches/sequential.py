@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,12 +100,48 @@ def wealth(scores: Floats, mean: float) -> Floats:
     """Return the log wealth after every question in every run, for bets that scores exceed a mean."""
     levels, which = np.unique(scores, return_inverse=True)
     growth = log_growth(levels, np.ones(len(levels)), mean)
-    total: Floats | None = None
+    total = np.full(scores.shape, -math.inf)
     for row in growth:
-        one = np.cumsum(row[which.reshape(scores.shape)], axis=1)
-        total = one if total is None else np.logaddexp(total, one)
-    assert total is not None
+        np.logaddexp(total, np.cumsum(row[which.reshape(scores.shape)], axis=1), out=total)
     return total - math.log(len(STAKES))
+
+
+def uneven_errors(runs: int) -> Iterator[tuple[str, float]]:
+    """Yield the error rate at any stopping time for rates over events of very different sizes, in a planned order.
+
+    In some scenarios, large events are harder, and the order of sizes is random.
+    """
+    rng = np.random.default_rng(0)
+    orders = {
+        "small events first": np.repeat([1, 10], [300, 30]),
+        "large events first": np.repeat([10, 1], [30, 300]),
+        "every tenth event large": np.resize([1] * 9 + [20], 400),
+    }
+    for (name, sizes), p, same in product(orders.items(), (0.05, 0.3, 0.7, 0.95), (0.0, 1.0)):
+        together = rng.random((runs, len(sizes))) < same
+        hits = np.where(together, sizes * (rng.random(together.shape) < p), rng.binomial(sizes, p, together.shape))
+        yield f"{name}, rate {p:g}, correlation {same:g}", _misses(hits, np.broadcast_to(sizes, hits.shape), p)
+    for small, large in ((0.9, 0.4), (0.2, 0.7)):
+        sizes = np.where(rng.random((runs, 400)) < 0.1, 20, 1)
+        hits = rng.binomial(sizes, np.where(sizes == 1, small, large))
+        mean = (0.9 * small + 0.1 * 20 * large) / (0.9 + 0.1 * 20)
+        yield f"random order, rate {small:g} in small and {large:g} in large events", _misses(hits, sizes, mean)
+
+
+def _misses(hits: NDArray[np.int64], sizes: NDArray[np.int64], mean: float) -> float:
+    """Return the share of runs in which the rate is excluded after any event."""
+    missed = np.zeros(len(hits), np.bool_)
+    for won, target in ((hits, mean), (sizes - hits, 1 - mean)):
+        total = np.full(hits.shape, -math.inf)
+        pairs, which = np.unique(np.stack([won.ravel(), sizes.ravel()]) / sizes.max(), axis=1, return_inverse=True)
+        for row in log_growth(pairs[0], pairs[1], target):
+            np.logaddexp(total, np.cumsum(row[which.reshape(hits.shape)], axis=1), out=total)
+        missed |= (total - math.log(len(STAKES)) >= _NEEDED).any(axis=1)
+    for row, size, is_missed in zip(hits[:_SPOT_CHECKS], sizes, missed.tolist(), strict=False):
+        interval = rate_sequence(row, size, largest=float(sizes.max()))
+        if not interval.low <= mean <= interval.high and not is_missed:
+            sys.exit(f"the simulation differs from {interval}")
+    return float(missed.mean())
 
 
 def first_time(hit: NDArray[np.bool_]) -> Floats:
@@ -165,6 +202,9 @@ def main() -> int:
         print(f"{scenario.name:48} errors {100 * errors:.2f} %{shown}", flush=True)
         if scenario.times in _SAVED and saved is not None:
             savings.setdefault(int(scenario.times), []).append(saved)
+    for name, errors in uneven_errors(options.repetitions):
+        worst, count = max(worst, errors), count + 1
+        print(f"{name:48} errors {100 * errors:.2f} %", flush=True)
     passed.append(check_figure(f"highest error rate of {count} scenarios", worst, ALPHA))
     for times, least in _SAVED.items():
         saved = float(np.median(savings[times]))

@@ -163,6 +163,7 @@ class Document(Record, frozen=True, kw_only=True):
     source: int  # index among its item's passages
     item: str | None = None  # ID of its item, if it was taken from another item
     part: int | None = None  # integration: the part of the answer that it supports, from 0
+    states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
 
 class ToolCall(Record, frozen=True, kw_only=True):

@@ -119,3 +119,10 @@ def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path)
     assert done.code == 0
     assert "4 episodes of search ended without an answer, at a limit or after invalid calls" in done.err + done.out
     assert "Search as a tool: the searches and their errors" in done.out
+
+
+def test_infeasible_conditions_of_search_are_listed_with_their_reason(tmp_path: Path) -> None:
+    made = as_dataset(tmp_path, fact_item(0, pairs=1), fact_item(1, pairs=4))
+    done = type_command("cases", str(made.path), "--testbeds", "search")
+    assert done.code == 0
+    assert "correct=0.5 k=5 arm=false=0.5: needs 2 pairs of true and edited passages, has 1" in done.out

@@ -136,7 +136,9 @@ def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_pla
         cases = list(job.cases())
     assert warnings == []
     assert list(warn_of_languages(cases, [english, unknown], warnings.append)) == cases
-    warning = "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base has Chinese "
+    warning = (
+        "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base contains Chinese "
+    )
     assert [text.startswith(warning) for text in warnings] == [True]
 
 

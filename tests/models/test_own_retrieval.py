@@ -203,7 +203,7 @@ def test_a_response_without_passages_has_no_noise_ratio(
         (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' must be an id"),
         (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' must be an id"),
         (_answer(answer=None, retrieved=[]), "protocol: an answer must be a string"),
-        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages, but the maximum is 1,000"),
+        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' contains 1,001 passages, but the maximum is 1,000"),
         (reply(b"data: {\n\ndata: garb"), "protocol: the response is not JSON"),
         (raw(b"\x00\x01 garbage"), "protocol: the response is not valid HTTP"),
         (endless, "protocol: "),
@@ -235,7 +235,7 @@ def test_a_key_in_the_id_of_a_passage_is_not_stored(asked: Asked) -> None:
     [
         ("hangs", "timeout: no answer within 0.2 s"),
         ("dies", "server: ConnectionError: index is gone"),
-        ("all_of_it", "protocol: 'retrieved' has 1,001 passages"),
+        ("all_of_it", "protocol: 'retrieved' contains 1,001 passages"),
     ],
 )
 def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str, asked: Asked) -> None:

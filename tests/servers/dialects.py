@@ -204,7 +204,7 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "anthropic": Dialect(
         "https://github.com/Mixpeal/anthropic-sdk/issues/11",
-        "the rejection of temperature word by word; thinking blocks and usage are from memory of the API reference",
+        "the rejection of temperature word by word; thinking blocks and usage as in the types of the SDK",
         "anthropic", _anthropic, _reject_anthropic, ("in", "out", "cached"),
     ),
     "gemini": Dialect(

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias, get_args
 from msgspec import structs
 
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
-from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.condition import Condition, condition_of, largest_cluster
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -28,7 +28,7 @@ from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
-_NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled")
+_NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored: 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
@@ -256,10 +256,10 @@ def _wilson(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int
     return clustered_wilson(hits, trials, counts=counts)
 
 
-def _sequence(hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
+def _sequence(largest: int, hits: Sequence[float], trials: Sequence[float], counts: Sequence[int]) -> Interval:
     from ragbed.analysis.statistics.sequential import rate_sequence  # noqa: PLC0415 - it loads numpy
 
-    return rate_sequence(hits, trials, counts)
+    return rate_sequence(hits, trials, counts, largest=largest)
 
 
 def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
@@ -271,8 +271,10 @@ def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     """Return the rows of all conditions with their numbers of planned trials, including conditions without results."""
-    rows = {row.condition: row for row in tally.rows(_sequence if store.is_monitored() else _wilson)}
-    repeats = store.repeats()
+    repeats, interval = store.repeats(), _wilson
+    if store.is_monitored():
+        interval = partial(_sequence, largest_cluster(store.cases(), repeats))
+    rows = {row.condition: row for row in tally.rows(interval)}
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
         row.planned = row.asked if is_complete else 0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +33,7 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
+from ragbed.runs.condition import largest_cluster
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -50,6 +51,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     profiles: tuple[str, ...]  # profiles used by the cases; trials with different profiles never share a cell
     trials: int
     is_monitored: bool = False  # whether the run stops at a condition (`--until`)
+    largest: int = 0  # if so, the largest number of planned trials of one question or event under one condition
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -117,7 +119,10 @@ class Sums:
             shards.setdefault((run.settings, run.model), []).append(run.shard)
         for found in shards.values():
             check_shards(found)
-        groups = [counts.in_order().to_columns(key) for key, counts in sorted(self.groups.items())]
+        largest = max((run.largest for run in self.runs), default=0)
+        groups = [
+            replace(counts.in_order().to_columns(key), largest=largest) for key, counts in sorted(self.groups.items())
+        ]
         alpha = ALPHA if self.is_monitored else None
         return measure_groups(groups, tracks, by_name=False, alpha=alpha)
 
@@ -245,7 +250,8 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
         if not store.is_whole(rows, seals):
             raise RagbedError(f"{folder} is in use by another process, or damaged. Rerun the command later.")
         groups = builder.finish()
-        return Sums(list(_summed(settings, trials, groups)), groups)
+        largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
+        return Sums(list(_summed(settings, trials, groups, largest)), groups)
 
 
 def _score(results: Iterable[StoredResult]) -> list[Scored]:
@@ -253,7 +259,9 @@ def _score(results: Iterable[StoredResult]) -> list[Scored]:
     return [to_trial(stored, score) for stored in results]
 
 
-def _summed(settings: dict[str, str], trials: dict[str, int], groups: Iterable[TrialGroup]) -> Iterator[Summed]:
+def _summed(
+    settings: dict[str, str], trials: dict[str, int], groups: Iterable[TrialGroup], largest: int
+) -> Iterator[Summed]:
     shared = {name: value for name, value in settings.items() if name != SETTING}
     digest = hashlib.sha256(msgspec.json.encode(shared, order="sorted")).hexdigest()
     data = tuple(
@@ -261,7 +269,7 @@ def _summed(settings: dict[str, str], trials: dict[str, int], groups: Iterable[T
     )
     for model, count in trials.items():
         profiles = tuple(sorted({key.profile for key in groups if key.model == model}))
-        yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings)
+        yield Summed(digest, model, settings.get(SETTING), data, profiles, count, "until" in settings, largest)
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:

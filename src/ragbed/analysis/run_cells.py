@@ -15,6 +15,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
+from ragbed.runs.condition import largest_cluster
 from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
@@ -38,7 +39,8 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     score = open_tracks(tracks)
     _check_data(folders)
     monitored, costs = any(map(is_monitored, folders)), CostTally()
-    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None))
+    largest = max(map(_largest_cluster, folders)) if monitored else 0
+    cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None, largest))
     return [*cells, *costs.cells(tracks)]
 
 
@@ -46,6 +48,11 @@ def is_monitored(folder: Path) -> bool:
     """Return whether a run stops at a condition (`--until`)."""
     with open_scored(folder) as store:
         return store.is_monitored()
+
+
+def _largest_cluster(folder: Path) -> int:
+    with open_scored(folder) as store:
+        return largest_cluster(store.cases(), store.repeats())
 
 
 def read_trials(

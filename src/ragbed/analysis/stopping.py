@@ -65,7 +65,8 @@ class MonitoringRule:
             for _ in self.check(store.cases()):
                 pass
         name = store.models()[model][0]
-        monitor = _ModelMonitor(name, self._conditions, self._expected or [], list(store.question_order(model)))
+        order, groups = list(store.question_order(model)), TrialGroups(self._plan.sizes.largest(self._plan.repeats))
+        monitor = _ModelMonitor(name, self._conditions, self._expected or [], order, groups)
         self._models[name] = monitor
         for result in store.results():
             if result.model == name:
@@ -97,10 +98,10 @@ class _ModelMonitor:
     conditions: Sequence[Condition]
     expected: Sequence[list[object]]
     order: list[tuple[str, int]]
+    groups: TrialGroups
     _at: int = 0
     _waiting: dict[tuple[str, int], tuple[Case, Scored]] = field(default_factory=dict)
     _trials: list[tuple[Case, Scored]] = field(default_factory=list)
-    _groups: TrialGroups = field(default_factory=TrialGroups)
     _questions: int = 0
     _last: object = None
     _next_look: float = _FIRST_LOOK
@@ -121,14 +122,14 @@ class _ModelMonitor:
                     self.look()
                 self._questions += 1
             self._trials.append(found)
-            self._groups.add(found[1])
+            self.groups.add(found[1])
 
     def look(self) -> None:
         """Check all open conditions."""
         self._next_look = max(self._questions + 1, self._questions * _STEP)
         if self.is_over() or not self._trials:
             return
-        evidence = Evidence(self._groups.finish(), self._trials)
+        evidence = Evidence(self.groups.finish(), self._trials)
         for number, condition in enumerate(self.conditions):
             if self._is_open(number):
                 for look in condition.look(evidence):

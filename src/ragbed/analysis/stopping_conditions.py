@@ -34,6 +34,7 @@ from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, least_size, rate_sequence
 from ragbed.errors import UsageError
+from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
@@ -86,13 +87,16 @@ class Plan:
     planned: PlannedCells = field(init=False)
     questions: defaultdict[tuple[object, ...], set[int]] = field(init=False)
     compared: defaultdict[object, set[int]] = field(init=False)
+    sizes: ClusterSizes = field(init=False)
 
     def __post_init__(self) -> None:
         self.planned, self.questions, self.compared = PlannedCells(self.repeats), defaultdict(set), defaultdict(set)
+        self.sizes = ClusterSizes()
 
     def add(self, case: Case) -> None:
         """Add a planned case."""
         self.planned.add(case)
+        self.sizes.add(case)
         if case.feasible:
             self.compared[compared_condition(case)].add(hash((case.question, case.answer)))
             if MARK not in case.profile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -167,6 +167,7 @@ def judge(
     labels: str | Path | None = None,
     sample: int | None = None,
     out: str | Path | None = None,
+    unsure: bool = False,
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
@@ -183,6 +184,7 @@ def judge(
         labels: File with human labels, used to validate the judge and to correct its rates.
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
+        unsure: Judge only responses whose verdict by rules is `unsure`.
         progress: Show progress, or an object that receives it.
         calls: Options of every function that calls models.
 
@@ -208,7 +210,7 @@ def judge(
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
         budget = caller.budget(model)  # shared by all criteria
         for criterion in _read_criteria(criteria):
-            scope = _scope(folder, criterion, testbeds)
+            scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
             sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
@@ -284,6 +286,7 @@ def diagnose(
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
     from ragbed.analysis.diagnosis.rerun_results import add_reruns
+    from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.model_calls import open_caller
 
     folder = run_folder(run)
@@ -293,7 +296,7 @@ def diagnose(
         failed = _rerun(folder, found, kinds, caller) if kinds else 0
     diagnoses = add_reruns(folder, found.diagnoses, found.cases)
     path = write_diagnoses(folder, diagnoses)
-    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed)
+    return DiagnosisResult(folder, path, found.tally, diagnoses, found.cases, failed, is_monitored(folder))
 
 
 def _rerun(run: Path, found: Found, kinds: Sequence[str], caller: ModelCaller) -> int:

@@ -167,6 +167,7 @@ class DiagnosisResult(TableResult):
         diagnoses: One diagnosis per wrong trial, with evidence.
         cases: The cases behind these trials, by name.
         failed: Number of further calls that failed. Call `diagnose` again to retry them.
+        is_monitored: Whether the run stops at a condition (`until`). Shares then have no bounds.
     """
 
     run: Path
@@ -175,6 +176,7 @@ class DiagnosisResult(TableResult):
     diagnoses: Sequence[Diagnosis]
     cases: Mapping[str, Case] = field(repr=False)
     failed: int = 0
+    is_monitored: bool = False
 
     def records(self) -> Records:
         """Return the count of each error type and its share of wrong trials, by model, testbed and language."""
@@ -186,9 +188,9 @@ class DiagnosisResult(TableResult):
         rows = [
             group.group._asdict()
             | {"type": share.name, "meaning": names.get(share.name, ""), "errors": share.count, "wrong": share.n}
-            | dict(zip(("share", "low", "high"), map(float, share.share), strict=True))
+            | dict(zip(("share", "low", "high"), share.bounds(), strict=True))
             | dict(zip(("confirmed", "tested"), confirmed.get((*group.group, share.name), (None, None)), strict=True))
-            for group in summarise(self.diagnoses)
+            for group in summarise(self.diagnoses, is_monitored=self.is_monitored)
             for share in group.types
         ]
         return Records(rows, f"Error types of {self.run}")
@@ -201,8 +203,8 @@ class DiagnosisResult(TableResult):
             [
                 group.group._asdict()
                 | {"source": share.name, "errors": share.count, "wrong": share.n}
-                | dict(zip(("share", "low", "high"), map(float, share.share), strict=True))
-                for group in summarise(self.diagnoses)
+                | dict(zip(("share", "low", "high"), share.bounds(), strict=True))
+                for group in summarise(self.diagnoses, is_monitored=self.is_monitored)
                 for share in group.sources
             ],
             f"Sources of wrong answers in {self.run}",

@@ -98,5 +98,6 @@ def _print_counts(counts: FeasibilityCounts, *, to_stderr: bool) -> None:
             shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_FEW])
             more = "; …" if len(reasons) > _FEW else ""
             correct = f" correct={row.correct:.3g}" if row.correct else ""
-            where = f"{row.data} {row.testbed} {row.lang} noise={row.noise:.3g}{correct} k={row.k} arm={row.arm}"
+            noise = "" if row.noise is None else f" noise={row.noise:.3g}"
+            where = f"{row.data} {row.testbed} {row.lang}{noise}{correct} k={row.k} arm={row.arm}"
             out.print(printable(f"  {where}: {shown}{more}"), soft_wrap=True)

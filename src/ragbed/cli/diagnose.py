@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -88,7 +88,7 @@ def diagnose(
         _print_errors(result, names, show, to_stderr=json)
     say(f"All diagnoses were written to {result.path}")
     if json:
-        summary = summary_values(result.counts, result.diagnoses)
+        summary = summary_values(result.counts, result.diagnoses, is_monitored=result.is_monitored)
         print_json({"run": str(run), "file": str(result.path)} | summary)
     if result.failed:
         say(f"Incomplete: {counted(result.failed, 'call')} ended in an error. Rerun the same command to retry.")
@@ -125,7 +125,9 @@ def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stde
     _print_notes(result)
 
 
-def _percent(row: Mapping[str, float]) -> str:
+def _percent(row: Mapping[str, Any]) -> str:
+    if row["low"] is None:  # the run was monitored, and the interval would assume a fixed number of questions
+        return f"{100 * row['share']:.1f}"
     return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 
 

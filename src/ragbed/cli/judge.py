@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     help="Write N responses per criterion to --out, for people to label.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
+@options.option("--unsure", is_flag=True, help="Judge only the responses whose rule-based verdict is uncertain.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -66,6 +67,7 @@ def judge(
     labels: Path | None,
     sample: int | None,
     out: Path | None,
+    unsure: bool,
     json: bool,
     **chosen: Unpack[CallKeywords],
 ) -> None:
@@ -94,6 +96,7 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
     from ragbed.api import analysis
     from ragbed.cli.console import print_json, say
@@ -112,6 +115,7 @@ def judge(
             labels=labels,
             sample=sample,
             out=out,
+            unsure=unsure,
             progress=progress,
             **call_keywords(chosen),
         )

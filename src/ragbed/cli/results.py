@@ -97,6 +97,8 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
             for cell, one in zip(shown, conditions, strict=True)
         ]
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
+        say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
         click.echo(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
@@ -145,8 +147,15 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
         *truncated,
         title,
         *rates,
-        show(cell.rates.get(score)),
+        show(cell.rates.get(score)) + _upper_bound(cell, score),
     )
+
+
+def _upper_bound(cell: ConditionCounts, score: str) -> str:
+    """Return the rate if all unsure responses, which count as wrong, were right; nothing if there are none."""
+    if score != "correct" or not cell.rate("unsure"):
+        return ""
+    return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"
 
 
 def _condition(cell: ConditionCounts) -> dict[str, str]:

@@ -79,7 +79,10 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--confidence",
     metavar="NAME",
     group=help_groups.SAMPLING,
-    help="Measure the confidence of answers by logprobs, agreement (of --repeats) or stated (requested in the prompt).",
+    help=(
+        "How to measure the confidence of answers: logprobs, agreement (over --repeats) or stated (requested in "
+        "the prompt)."
+    ),
 )
 @options.option(
     "--temperature",

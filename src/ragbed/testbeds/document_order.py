@@ -86,7 +86,14 @@ def order_item(item: Item, seed: int) -> Ordered:
 def as_documents(item: Item) -> tuple[Document, ...]:
     """Return all passages of an item as documents of a case."""
     return tuple(
-        Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index, part=passage.part)
+        Document(
+            text=passage.text,
+            stance=passage.stance,
+            kind=passage.kind,
+            source=index,
+            part=passage.part,
+            states=str((passage.dials or {}).get("states") or "") or None,
+        )
         for index, passage in enumerate(item.passages)
     )
 

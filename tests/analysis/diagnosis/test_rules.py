@@ -102,7 +102,9 @@ def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
     question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
     case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
     diagnosis = diagnose(case, "In 2020 Bo Karlin won, and in 2021 Ada Merton won.")
-    assert diagnosis is None  # every part is there: the metric, as the paper's, counts it right
+    assert diagnosis is not None  # every part is there, but each is given for the other sub-question
+    assert (diagnosis.types, diagnosis.wrong) == (("E6",), True)
+    assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(0, 1), (1, 0)]
     diagnosis = diagnose(case, "In 2021 Ada Merton won.")
     assert diagnosis is not None
     assert diagnosis.types == ("E5", "E6")

@@ -41,3 +41,9 @@ def test_trials_of_one_question_count_as_one_for_the_interval() -> None:
     wide, narrow = many.types[0].share, few.types[0].share
     assert wide.value == narrow.value
     assert wide.high - wide.low > narrow.high - narrow.low
+
+
+def test_shares_of_a_monitored_run_have_no_bounds() -> None:
+    (group,) = summarise([_one(0, "E3"), _one(1)], is_monitored=True)
+    assert group.types[0].bounds() == (0.5, None, None)
+    assert group.as_json()["types"][0]["low"] is None  # type: ignore[index]

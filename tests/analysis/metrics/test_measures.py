@@ -373,3 +373,26 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "infeasible": 0,
         "truncated": 0,
     }
+
+
+def test_slopes_of_a_monitored_run_have_no_bounds() -> None:
+    """They assume a fixed number of questions."""
+    trials = [
+        replace(_trial(str(item), "counterfactual", 0.0, correct=(item + share) % 3 > 0), correct=share / 2)
+        for item in range(12)
+        for share in range(3)
+    ]
+    found = [
+        {cell.estimate.metric: cell.estimate for cell in measure(trials, ["robust"], alpha)}["correct_by_false_share"]
+        for alpha in (None, 0.05)
+    ]
+    assert found[0].low is not None
+    assert (found[1].value, found[1].low, found[1].high) == (found[0].value, None, None)
+
+
+def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> None:
+    trials = [_trial("a", "noise", ratio, correct=True) for ratio in (0.0, 0.4)]
+    (columns,) = group_trials(trials, largest=5)
+    both = columns.of("noise")
+    assert columns.largest_planned(both) == 10
+    assert columns.largest_planned(both & (columns.noise == 0.4)) == 5

@@ -59,6 +59,15 @@ def test_entries_with_counts_are_the_same_as_single_entries() -> None:
     assert single.value == pytest.approx(8 / 13)
 
 
+def test_bets_are_scaled_by_the_largest_planned_cluster() -> None:
+    """Otherwise, the wealth after earlier clusters would change when a larger one is evaluated."""
+    early, late = [1, 0] * 20, [*[1, 0] * 20, 8]
+    unplanned = rate_sequence(early, [1] * 40)
+    planned = rate_sequence(early, [1] * 40, largest=10)
+    assert planned.high - planned.low > unplanned.high - unplanned.low
+    assert rate_sequence(late, [1] * 40 + [10], largest=10) == rate_sequence(late, [1] * 40 + [10])
+
+
 def test_bounds_are_symmetric_and_inside_the_range() -> None:
     low, high = rate_sequence([1, 0, 1, 1], [1, 1, 1, 1])[1:]
     other_low, other_high = rate_sequence([0, 1, 0, 0], [1, 1, 1, 1])[1:]

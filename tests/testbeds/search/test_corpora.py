@@ -5,28 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from ragbed.data import Dataset
 from ragbed.errors import RagbedError
 from ragbed.retrieval.passage_index import LexicalIndex
-from ragbed.schema import Item
 from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions, make_filler
 from ragbed.testbeds.search.settings import SearchSettings, parse_search
 from ragbed.testbeds.search.testbed import SEARCH
 from ragbed.testbeds.settings import Settings
-from tests.items import base_item, fact_item, integration_item
-
-
-def _dataset(tmp_path: Path, *items: Item) -> Dataset:
-    path = tmp_path / "made.jsonl"
-    path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
-    return Dataset("made", path)
+from tests.items import as_dataset, base_item, fact_item, integration_item
 
 
 def test_each_kind_of_item_has_its_conditions(tmp_path: Path) -> None:
-    dataset = _dataset(tmp_path, base_item(0), integration_item(1, (2, 2)), fact_item(2, pairs=4))
+    dataset = as_dataset(tmp_path, base_item(0), integration_item(1, (2, 2)), fact_item(2, pairs=4))
     cases = list(SEARCH.cases(dataset, Settings(search=parse_search("sizes=100,false=0+0.5"))))
     found = {(case.item, case.arm): (case.expect, case.correct, case.feasible) for case in cases}
     assert found == {
@@ -52,19 +43,19 @@ def test_counterfactual_evidence_has_the_exact_share_and_never_both_versions(sha
 
 
 def test_a_share_without_enough_pairs_is_infeasible_with_its_reason(tmp_path: Path) -> None:
-    dataset = _dataset(tmp_path, fact_item(0, pairs=2))
+    dataset = as_dataset(tmp_path, fact_item(0, pairs=2))
     (case,) = SEARCH.cases(dataset, Settings(search=parse_search("false=1/3")))
     assert (case.feasible, case.reason) == (False, "needs 3 pairs of true and edited passages, has 2")
 
 
 def test_a_withheld_corpus_has_no_passage_with_an_answer(tmp_path: Path) -> None:
-    corpus = SearchCorpus(_dataset(tmp_path, base_item(0), base_item(1)), SearchCondition("w", "base", withheld=True))
+    corpus = SearchCorpus(as_dataset(tmp_path, base_item(0), base_item(1)), SearchCondition("w", "base", withheld=True))
     assert len(list(corpus.passages())) == 12
     assert not any("gold" in text for text in corpus.passages())
 
 
 def test_a_corpus_is_filled_up_to_its_size_and_keeps_the_evidence(tmp_path: Path) -> None:
-    dataset = _dataset(tmp_path, base_item(0), base_item(1))
+    dataset = as_dataset(tmp_path, base_item(0), base_item(1))
     bank = [f"Sentence {number}." for number in range(50)]
     large, small = (SearchCorpus(dataset, SearchCondition("s", "base", size=size)) for size in (100, 15))
     for corpus in (large, small):
@@ -80,7 +71,7 @@ def test_a_corpus_is_filled_up_to_its_size_and_keeps_the_evidence(tmp_path: Path
 
 
 def test_a_size_below_the_number_of_supporting_passages_is_infeasible(tmp_path: Path) -> None:
-    dataset = _dataset(tmp_path, base_item(0), base_item(1))
+    dataset = as_dataset(tmp_path, base_item(0), base_item(1))
     cases = [case for case in SEARCH.cases(dataset, Settings(search=parse_search("sizes=10"))) if "size" in case.arm]
     assert {case.reason for case in cases} == {"the evaluated items have 12 supporting passages, more than 10"}
     one = list(SEARCH.cases(dataset, Settings(limit=1, search=parse_search("sizes=10"))))
@@ -88,7 +79,7 @@ def test_a_size_below_the_number_of_supporting_passages_is_infeasible(tmp_path: 
 
 
 def test_found_passages_have_their_labels_for_the_question(tmp_path: Path) -> None:
-    dataset = _dataset(tmp_path, base_item(0), base_item(1))
+    dataset = as_dataset(tmp_path, base_item(0), base_item(1))
     corpus = SearchCorpus(dataset, conditions(SearchSettings())[0])
     corpus.open(LexicalIndex, lambda _: (), 9)
     case = next(iter(SEARCH.cases(dataset, Settings())))

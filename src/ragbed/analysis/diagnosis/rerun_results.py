@@ -63,7 +63,9 @@ def count_dependence(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
     }
 
 
-def summary_values(counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
+def summary_values(
+    counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis], *, is_monitored: bool = False
+) -> dict[str, Any]:
     """Return a summary of the diagnoses as plain values."""
     confirmed = [
         {"model": model, "testbed": testbed, "lang": lang, "type": name, "confirmed": yes, "asked": tested}
@@ -71,7 +73,7 @@ def summary_values(counts: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> d
     ]
     return {
         "trials": asdict(counts),
-        "groups": [group.as_json() for group in summarise(diagnoses)],
+        "groups": [group.as_json() for group in summarise(diagnoses, is_monitored=is_monitored)],
         "confirmations": confirmed,
         "hang_on": count_dependence(diagnoses),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
@@ -29,7 +31,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeShare:
-    """The share of a group's wrong trials that have a property, with an interval clustered by question."""
+    """The share of a group's wrong trials that have a property, with an interval clustered by question.
+
+    The interval assumes a fixed number of questions, so it is undefined if the run was monitored (`--until`).
+    """
 
     name: str
     count: int
@@ -38,8 +43,13 @@ class TypeShare:
 
     def as_json(self) -> dict[str, object]:
         """Return the share as plain values."""
-        value, low, high = (round(number, 6) for number in self.share)
+        value, low, high = self.bounds()
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
+
+    def bounds(self) -> tuple[float | None, float | None, float | None]:
+        """Return the share and its bounds; None if they are undefined."""
+        value, low, high = (round(float(number), 6) if math.isfinite(number) else None for number in self.share)
+        return value, low, high
 
 
 @dataclass(frozen=True)
@@ -69,35 +79,34 @@ class GroupSummary:
         }
 
 
-def summarise(diagnoses: Iterable[Diagnosis]) -> list[GroupSummary]:
+def summarise(diagnoses: Iterable[Diagnosis], *, is_monitored: bool = False) -> list[GroupSummary]:
     """Return one summary per model, testbed and language."""
     groups: dict[Group, list[Diagnosis]] = {}
     for diagnosis in diagnoses:
         groups.setdefault(Group(diagnosis.model, parse_case(diagnosis.case).testbed, diagnosis.lang), []).append(
             diagnosis
         )
-    return [_summarise(group, found) for group, found in sorted(groups.items())]
+    return [_summarise(group, found, is_monitored) for group, found in sorted(groups.items())]
 
 
-def _summarise(group: Group, found: Sequence[Diagnosis]) -> GroupSummary:
+def _summarise(group: Group, found: Sequence[Diagnosis], is_monitored: bool) -> GroupSummary:
     wrong = [diagnosis for diagnosis in found if diagnosis.wrong]
     only = [diagnosis for diagnosis in found if not diagnosis.wrong]
-    types = [_share(wrong, name, [name in diagnosis.types for diagnosis in wrong]) for name in NAMES]
-    sources = [
-        _share(wrong, name, [(diagnosis.source or NO_ANSWER) == name for diagnosis in wrong]) for name in SOURCES
-    ]
-    unclassified = _share(wrong, UNCLASSIFIED, [not diagnosis.types for diagnosis in wrong])
+    share = partial(_share, wrong, is_monitored)
+    types = [share(name, [name in diagnosis.types for diagnosis in wrong]) for name in NAMES]
+    sources = [share(name, [(diagnosis.source or NO_ANSWER) == name for diagnosis in wrong]) for name in SOURCES]
+    unclassified = share(UNCLASSIFIED, [not diagnosis.types for diagnosis in wrong])
     return GroupSummary(
         group,
         len(wrong),
         len(only),
-        (*(share for share in types if share.count), unclassified) if wrong else (),
-        tuple(share for share in sources if share.count),
+        (*(one for one in types if one.count), unclassified) if wrong else (),
+        tuple(one for one in sources if one.count),
         tuple(sorted(Counter(name for diagnosis in only for name in diagnosis.types).items())),
     )
 
 
-def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> TypeShare:
+def _share(found: Sequence[Diagnosis], is_monitored: bool, name: str, holds: Sequence[bool]) -> TypeShare:
     hits: Counter[tuple[str, str]] = Counter()
     trials: Counter[tuple[str, str]] = Counter()
     for diagnosis, hit in zip(found, holds, strict=True):
@@ -105,4 +114,6 @@ def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> Type
         trials[item] += 1
         hits[item] += hit
     interval = clustered_wilson(list(hits.values()), list(trials.values())) if found else UNDEFINED
+    if is_monitored:
+        interval = Interval(interval.value, math.nan, math.nan)
     return TypeShare(name, hits.total(), len(found), interval)

@@ -16,6 +16,7 @@ from ragbed.models.base import Sampling
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
+from ragbed.scoring import score
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,21 @@ class Scope:
         run: The folder of the run.
         criterion: The criterion.
         testbeds: The testbeds to judge; empty for all that the criterion applies to.
+        only_unsure: Whether only responses are judged whose verdict by rules is `unsure`.
     """
 
     run: Path
     criterion: Criterion
     testbeds: frozenset[str] = frozenset()
+    only_unsure: bool = False
 
     def replies(self) -> Iterator[StoredResult]:
         """Yield the results to judge, including failed calls, which are counted without a verdict."""
         with open_scored(self.run) as store:
             for stored in store.results():
                 case = stored.case
-                if case.testbed in self.testbeds if self.testbeds else self.criterion.applies(case):
+                is_wanted = case.testbed in self.testbeds if self.testbeds else self.criterion.applies(case)
+                if is_wanted and (not self.only_unsure or is_unsure(stored)):
                     yield stored
 
     def cases(self) -> Iterator[Case]:
@@ -52,8 +56,16 @@ class Scope:
 
     def folder(self, sampling: Sampling, code: str = "") -> Path:
         """Return the folder for the judgements. Other instructions, settings or code of a judge use another folder."""
-        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}".encode()).hexdigest()
+        part = " unsure" if self.only_unsure else ""
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
+
+
+def is_unsure(stored: StoredResult) -> bool:
+    """Return whether the rules of the scorer cannot tell what a response gives as its answer."""
+    return (
+        stored.completion.outcome == "ok" and score(stored.case, stored.completion.reply or "")["verdict"] == "unsure"
+    )
 
 
 def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:

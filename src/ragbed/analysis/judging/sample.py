@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from ragbed.analysis.judging.judge_run import Scope, needs_judge, verdict_on
+from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, verdict_on
 from ragbed.analysis.judging.labels import Label
 from ragbed.analysis.judging.verdict import Verdict
 from ragbed.errors import UsageError
@@ -62,6 +62,8 @@ def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int
 
 
 def _disagree(scope: Scope, stored: StoredResult, verdicts: set[Verdict]) -> bool:
+    if is_unsure(stored):  # labels of these are the most informative
+        return True
     if scope.criterion.rule is not None:
         verdicts = verdicts | {bool(score(stored.case, stored.completion.reply or "")[scope.criterion.rule])}
     return len(verdicts) > 1

@@ -57,15 +57,18 @@ _COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
-def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None) -> Iterator[Cell]:
+def measure(
+    trials: Iterable[Scored], tracks: Sequence[str] = TRACKS, alpha: float | None = None, largest: int = 0
+) -> Iterator[Cell]:
     """Yield the cells of all models and datasets, including cells that compare several of them.
 
     Args:
         trials: The trials.
         tracks: The tracks whose scores are used.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
+        largest: For a run that was monitored, the largest number of planned trials of one cluster under one condition.
     """
-    return measure_groups(group_trials(trials), tracks, alpha=alpha)
+    return measure_groups(group_trials(trials, largest), tracks, alpha=alpha)
 
 
 def measure_groups(

@@ -86,13 +86,13 @@ class CellBuilder:
         if scored.any():
             rows, counts = self.trials.sums((mask, values))
             hits, trials = rows.T.tolist()
-            interval = self._rate_interval(hits, trials, counts.tolist())
+            interval = self._rate_interval(hits, trials, counts.tolist(), scored)
         return self.cell(metric, interval, self.trials.size(scored), mask, scored=scored)
 
-    def _rate_interval(self, hits: list[float], trials: list[float], counts: list[int]) -> Interval:
+    def _rate_interval(self, hits: list[float], trials: list[float], counts: list[int], mask: Mask) -> Interval:
         if self.alpha is None:
             return clustered_wilson(hits, trials, counts=counts)
-        return rate_sequence(hits, trials, counts, self.alpha)
+        return rate_sequence(hits, trials, counts, self.alpha, self.trials.largest_planned(mask))
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
         """Return second minus first over the questions that have both values; n is the number of these questions."""
@@ -141,7 +141,7 @@ class CellBuilder:
         found = np.bincount(of, weights=hits, minlength=self.trials.clusters)
         counts = self.trials.counts(self.trials.cluster, self.trials.clusters)
         used = trials > 0
-        interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist())
+        interval = self._rate_interval(found[used].tolist(), trials[used].tolist(), counts[used].tolist(), mask)
         return self.cell(metric, interval, int(trials @ counts), mask)
 
     def number(self, metric: str, value: float, n: int, mask: Mask) -> Cell:

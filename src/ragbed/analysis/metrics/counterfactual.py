@@ -99,7 +99,7 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
         if trials.has(name, builder.track) and len(np.unique(trials.correct[scored])) > 1:
             false, counts = 1 - trials.correct[scored], trials.count[scored]
             trend = clustered_slope(false, values[scored], trials.cluster[scored], counts=counts)
-            yield builder.cell(f"{name}_by_false_share", trend.slope, trials.size(scored), mask)
+            yield builder.cell(f"{name}_by_false_share", builder.fixed(trend.slope), trials.size(scored), mask)
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:

@@ -53,6 +53,8 @@ class TrialColumns:
     filtered: Mask  # failed because the provider's content filter rejected the request
     truncated: Mask  # the response is incomplete
     count: Ints  # number of equal trials that the entry represents (see partial_sums.py), otherwise 1
+    # For a monitored run, the largest number of planned trials of one cluster under one condition; 0 if it is unknown.
+    largest: int = 0
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
         """Return the trials of a testbed, including infeasible ones."""
@@ -88,6 +90,12 @@ class TrialColumns:
         """Return the trials whose response counts; on the robust track, truncated responses do not."""
         responded = self.asked & ~self.failed
         return responded & ~self.truncated if track == "robust" else responded
+
+    def largest_planned(self, mask: Mask) -> int:
+        """Return an upper bound for the number of trials of one cluster in a mask once the run is complete, or 0."""
+        columns = (self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k)
+        conditions = np.unique(np.stack([column[mask] for column in columns]), axis=1)
+        return self.largest * len(conditions.T)
 
     def size(self, mask: Mask) -> int:
         """Return the number of trials in a mask."""
@@ -168,18 +176,23 @@ def full_name(name: str, track: str) -> str:
     return name if track == "robust" else f"{track}.{name}"
 
 
-def group_trials(trials: Iterable[Scored]) -> list[TrialColumns]:
+def group_trials(trials: Iterable[Scored], largest: int = 0) -> list[TrialColumns]:
     """Group trials by model, dataset, language and profile, in order of first appearance."""
-    groups = TrialGroups()
+    groups = TrialGroups(largest)
     for trial in trials:
         groups.add(trial)
     return groups.finish()
 
 
 class TrialGroups:
-    """Groups trials that arrive one by one, keeping only their columns."""
+    """Groups trials that arrive one by one, keeping only their columns.
 
-    def __init__(self) -> None:
+    Args:
+        largest: The largest number of planned trials of one cluster under one condition; 0 if it is unknown.
+    """
+
+    def __init__(self, largest: int = 0) -> None:
+        self._largest = largest
         self._builders: dict[TrialGroup, _ColumnBuilder] = {}
 
     def add(self, trial: Scored) -> None:
@@ -192,7 +205,7 @@ class TrialGroups:
 
     def finish(self) -> list[TrialColumns]:
         """Return the groups in order of first appearance."""
-        return [builder.finish() for builder in self._builders.values()]
+        return [replace(builder.finish(), largest=self._largest) for builder in self._builders.values()]
 
 
 _TYPE_CODES = {

@@ -25,7 +25,7 @@ _MOST = 10_000_000  # maximum number of questions to consider
 
 
 def rate_sequence(
-    hits: ArrayLike, trials: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA
+    hits: ArrayLike, trials: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA, largest: float = 0
 ) -> Interval:
     """Return the rate over clustered trials with an interval that is valid at any stopping time.
 
@@ -34,12 +34,15 @@ def rate_sequence(
         trials: Trials of each cluster.
         counts: How many clusters each entry represents; 1 by default.
         alpha: Probability that any interval in the sequence misses the rate.
+        largest: Number of trials in the largest planned cluster. The bets are scaled by it, so it must not depend on
+            how many clusters were evaluated. If it is 0, the largest cluster so far is used, which is the same if all
+            clusters have the same size.
     """
     sums, sizes = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
     times = np.ones(len(sums)) if counts is None else np.asarray(counts, np.float64)
     if len(sums) == 0 or not sizes.any():
         return UNDEFINED
-    rows, which = np.unique(np.stack([sums, sizes]) / sizes.max(), axis=1, return_inverse=True)
+    rows, which = np.unique(np.stack([sums, sizes]) / max(largest, sizes.max()), axis=1, return_inverse=True)
     weights: Floats = np.bincount(which.reshape(-1), weights=times).astype(np.float64)
     low = _lower_bound(rows[0], rows[1], weights, alpha)
     high = 1 - _lower_bound(rows[1] - rows[0], rows[1], weights, alpha)
@@ -72,7 +75,7 @@ def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
     """Return the growth of the log wealth with each cluster, for each stake on rates above a candidate mean.
 
     Args:
-        hits: Sum of the scores in each cluster, divided by the largest number of trials in any cluster.
+        hits: Sum of the scores in each cluster, divided by the largest planned number of trials in a cluster.
         trials: Number of trials in each cluster, divided by the same number.
         mean: The candidate mean.
     """

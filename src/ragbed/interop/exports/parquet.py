@@ -48,8 +48,8 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # All rows are feasible cases, so fields about infeasibility are left out.
-    kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason")}
+    # All rows are feasible, stored cases, so fields about infeasibility and requests are left out.
+    kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason", "tools")}
     return kept | {"prompt": prompt_hash(case.messages)}
 
 

@@ -25,4 +25,5 @@ def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[Ve
 
 def _values(judged: RobustVerdict) -> dict[str, Value]:
     names = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
-    return {name: getattr(judged, name) for name in names}
+    values: dict[str, Value] = {name: getattr(judged, name) for name in names}
+    return values | {"unsure": judged.verdict == "unsure"}

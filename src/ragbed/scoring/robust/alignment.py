@@ -20,7 +20,11 @@ _ASKING = (
 )
 # Separators of the sub-questions of a folded question.
 BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
-_WORD = lazy(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
+_WORD = lazy(r"(?=([\u4e00-\u9fff]{2}))|([a-z]{4,}|[0-9]+)")
+# A question for a set of answers, which have no order.
+_SET = lazy(
+    r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
+)
 _SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
@@ -29,6 +33,8 @@ def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
     """Return for each part of the answer whether it is asserted and assigned to its sub-question."""
+    if _SET.search(question):
+        return [bool(mentions) for mentions in asserted]
     distinctive = _distinctive_words(question, lang, len(slots))
     all_mentions = sorted(mention for mentions in asserted for mention in mentions)
     aligned = []
@@ -62,32 +68,40 @@ def _is_bound(
         return True
     if distinctive:
         found = _words(window)
-        own = len(distinctive[number] & found)
-        best = max(len(distinctive[rival] & found) for rival in rivals)
+        own = _overlap(distinctive[number] & found)
+        best = max(_overlap(distinctive[rival] & found) for rival in rivals)
         if own != best:
             return own > best
     return all((asserted[rival][0].start > mention.start) == (rival > number) for rival in rivals)
+
+
+def _overlap(words: frozenset[str]) -> tuple[int, int]:
+    """Return how many numbers and words are shared; numbers decide, because other words have synonyms."""
+    return sum(word.isdigit() for word in words), len(words)
 
 
 def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
     """Return the sentence before a mention and the clause after it, without other mentions."""
     start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     end = min((other.start for other in mentions if other.start >= mention.end), default=len(text))
-    start, end = max(start, mention.start - 200), min(end, mention.end + 100)
+    start, end = max(start, mention.start - 200), min(end, mention.end + 200)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
-    stop = _CLAUSE.search(text, mention.end, end)
+    stop = _SENTENCE.search(text, mention.end, end)
+    is_alone = stop is not None and (breaks or start == 0)  # the sentence has no other mention
+    if not is_alone:
+        stop = _CLAUSE.search(text, mention.end, min(end, mention.end + 100))
     before = text[breaks[-1] if breaks else start : mention.start]
     return f"{before} {text[mention.end : stop.start() if stop else end]}"
 
 
 @lru_cache(maxsize=16_384)
 def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
-    """Return the words of each sub-question that no other has, or nothing if the question cannot be split."""
+    """Return the words of each sub-question that not all have, or nothing if the question cannot be split."""
     parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
     if len(parts) != count:
         return ()
-    return tuple(part - frozenset().union(*parts[:at], *parts[at + 1 :]) for at, part in enumerate(parts))
+    return tuple(part - frozenset.intersection(*parts) for part in parts)
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text))
+    return frozenset(han or word for han, word in _WORD.findall(text))

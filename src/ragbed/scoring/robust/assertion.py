@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, WRONG, Terms, lazy, words
+from ragbed.scoring.robust.patterns import (
+    FALSE_ZH,
+    NEGATIONS,
+    NOT_RIGHT,
+    SOURCES,
+    SOURCES_ZH,
+    WRONG,
+    Terms,
+    lazy,
+    words,
+)
 
 # Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
 _REACH = 240
 
-_SENTENCE_END = lazy(
-    r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
+_SENTENCE_END = lazy(r"[。!?;\n.]")
+# Checked after a full stop, because lookbehinds at every position are slow.
+_NO_SENTENCE_END = lazy(
+    r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
-_CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
+_CLAUSE_END = lazy(r"[,:(\"]| - |\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
 _DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
-    r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
+    r"|\b(?:rather than|instead of|contrary to|(?<!none )other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
-    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
+    r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
 _LEFT_OUT = lazy(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = lazy(
-    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.,]{0,80}$"
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|(?:wrong|mistaken|incorrect) about)\b[^.,]{0,80}$"
     r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
 )
 _DENIED_AFTER = lazy(
@@ -52,17 +67,21 @@ _NEGATES = lazy(
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
 _WRONG_AFTER = lazy(
-    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
-    rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s|must be|seems?|looks?"
+    r"|appears to be)\b (?:\w+ )?"
+    rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake|typo|misprint|slip|mix-up))"
+    r"|[\"')\]]*[^.,;。]{0,30}? (?:cannot|can't|could not|couldn't) (?:possibly )?be (?:right|correct|true|accurate)"
+    r"|[\"')\]]*[^.,;。]{0,30}? (?:does|do|did)(?: not|n't) (?:stand up|hold up|hold water|add up|ring true)"
+    rf"|[\"')\]]*, [^,.;]{{1,40}}, (?:is|was) (?:{WRONG}|{NOT_RIGHT})"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
 )
 _OTHER_SUBJECT = lazy(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = lazy(
-    r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
-    r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
+    rf"\b(?:{SOURCES}|information|statements?|claims?|\[[0-9]\]|they|it|two|one|others?)\b[^.]{{0,60}}?"
+    r"\b(?:gives?|gave|names?|puts?|prints?|writes?|wrote|credits?|says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
     r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
-    r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"
+    rf"|(?:{SOURCES_ZH}|信息)[^。]{{0,20}}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载|作)"
     r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
 )
 _CONTRADICTED = lazy(
@@ -72,18 +91,24 @@ _CONTRADICTED = lazy(
 )
 _CORRECTING = lazy(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
-    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
-    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是)[^。]{0,25}$"
+    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|(?:(?:^|[.,;] )it was))\b[^.]{0,50}$"
+    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是|[写弄搞说记]错了)[^。]{0,25}$"
 )
 _OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = lazy(
-    r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
-    r"|[\"')]*(?:或者|或(?!许)|还是)"
+    r"[\"')]*[,. ]*or (?:was|is) (?:that|it)\b|[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over"
+    r"|nearly|even|otherwise)"
+    r"|[\"')]*(?:或者|或(?!许)|还是)|, [^,.;]{1,24},? or (?!more|so\b|less|later|earlier)"
+    r"|[\"')》]*、[^,。;]{1,30}(?:或|和|与|等)[^,。;]{1,12}"
 )
 _CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
 _TERM_AFTER = lazy(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
 _TERM_BEFORE = lazy(rf"{_TERM} ?[-+*/×÷] ?$")
+_MIGHT_NOT = lazy(
+    r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
+    r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
+)
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
 # Words and characters without which no rule of this file can apply.
@@ -119,7 +144,7 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
     if _is_denied(before, after) or _ASKED_AND_DENIED.match(text, mention.end) or _only_denies(text, mention):
         return "denied"
     wrong = _WRONG_AFTER.match(after)
-    if wrong and not _OTHER_SUBJECT.search(wrong[0]):
+    if wrong and (wrong[0].startswith(", ") or not _OTHER_SUBJECT.search(wrong[0])):
         return "wrong"
     if _is_alternative(before, after, mention, same):
         return "alternative"
@@ -162,10 +187,33 @@ def is_correcting(text: str, mention: Mention) -> bool:
 
 def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
     """Return the parts of the sentence before and after a mention."""
-    before = text[max(0, mention.start - _REACH) : mention.start]
-    after = text[mention.end : mention.end + _REACH]
-    stop = _SENTENCE_END.search(after)
-    return before[_last_end(before, _SENTENCE_END) :], after[: stop.start()] if stop else after
+    starts, stops = sentence_bounds(text)
+    start = max(starts[bisect_right(starts, mention.start) - 1], mention.start - _REACH)
+    at = bisect_left(stops, mention.end)
+    stop = min(stops[at] if at < len(stops) else len(text), mention.end + _REACH)
+    return text[start : mention.start], text[mention.end : stop]
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences."""
+    starts, stops = sentence_bounds(text)
+    yield from zip(starts, [*stops, len(text)], strict=True)
+
+
+def is_contradicted(text: str, mention: Mention) -> bool:
+    """Return whether the text after a quoted answer says that it is wrong."""
+    return _CONTRADICTED.search(text[mention.end : mention.end + _REACH]) is not None
+
+
+@lru_cache(maxsize=4)  # all mentions of a response are examined one after the other
+def sentence_bounds(text: str) -> tuple[list[int], list[int]]:
+    """Return the starts of the sentences and the ends of all but the last."""
+    ends = [
+        match.span()
+        for match in _SENTENCE_END.finditer(text)
+        if match[0] != "." or _NO_SENTENCE_END.match(text, match.end()) is None
+    ]
+    return [0, *(end for _, end in ends)], [start for start, _ in ends]
 
 
 def _last_end(text: str, pattern: re.Pattern[str]) -> int:
@@ -183,6 +231,8 @@ def _is_term(text: str, mention: Mention) -> bool:
 
 
 def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
+    if _MIGHT_NOT.match(after):
+        return True
     following = _OR_AFTER.match(after)
     if following:  # 'ESA, or European Space Agency' names the same thing twice
         end = mention.end + following.end()

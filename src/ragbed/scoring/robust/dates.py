@@ -77,6 +77,10 @@ _CHINESE_PATTERNS = [
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
 _LONE_YEAR = lazy(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
+_WORD_YEAR = lazy(
+    r"(?:seventeen|eighteen|nineteen|twenty)[ -](?:oh|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|ten|eleven|twelve"
+    r"|(?:thir|four|fif|six|seven|eigh|nine)teen)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?\b"
+)
 _DIGITS = frozenset("0123456789")
 # The patterns that apply to texts with one of these words or characters.
 _PATTERNS = (
@@ -113,7 +117,9 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
 
 def lone_years(text: str) -> list[Date]:
     """Return the four-digit numbers that may be years."""
-    years = ((int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text))
+    years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
+    in_words = ((year_in_words(match[0]), match.span()) for match in _WORD_YEAR.finditer(text))
+    years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
 
 

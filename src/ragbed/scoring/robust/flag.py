@@ -1,98 +1,366 @@
-"""Detect statements that the documents contain errors, in any wording, in English and Chinese."""
+"""Detect statements that the documents contain errors or contradict each other, in any wording.
+
+A flag combines two semantic fields: a text or one of its claims, and an error, with the right polarity. An error that
+the question itself is about, that someone else made, or that the response only quotes is not a flag.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from ragbed.scoring.robust.match import PhraseRule, PhraseRules
-from ragbed.scoring.robust.patterns import NOT_RIGHT, WRONG, any_of, lazy, words
+from ragbed.scoring.robust.assertion import sentence_around
+from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.patterns import (
+    CLAIMS,
+    ERROR_ADJECTIVES,
+    ERROR_NOUNS,
+    NEGATIONS,
+    NOT_RIGHT,
+    SAYING,
+    SOURCES,
+    Terms,
+    any_of,
+    is_quoted,
+    lazy,
+    words,
+)
+from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
+from ragbed.scoring.robust.question import STEM, Asked
 
-_ERRORS = any_of(
-    "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
-    "falsehoods? untruths?"
+_TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
+_IT = "(?:this|that|it|which|these|they|those)"
+_BE = r"(?:is|are|was|were|be|being|been|'s|'re|seems?|looks?|appears?|sounds?|proves?|turns? out)"
+_NOT = r"(?:cannot|can not|can't|couldn't|could not|can hardly|could hardly|must not|mustn't)"
+_TRULY = any_of("actually in_fact in_reality really the_(?:correct|right|actual|true|real) should_(?:be|have)")
+_MADE_WRONG = any_of(
+    r"confus(?:es?|ed|ing) conflat(?:es?|ed|ing) muddl(?:es?|ed) jumbl(?:es?|ed) garbl(?:es?|ed) swaps? swapped "
+    r"transpos(?:es?|ed) invert(?:s|ed) switch(?:es|ed) exaggerat(?:es?|ed) overstat(?:es?|ed) understat(?:es?|ed) "
+    r"inflat(?:es?|ed) slip(?:s|ped)(?:_up)? err(?:s|ed)? mix(?:es|ed) fabricat(?:es?|ed) "
+    r"(?:misses|missed)_the_mark falls?_apart"
 )
-_CLAIMS = any_of("information statements? claims? facts? details? dates?")
-_BLAMED = any_of(
-    r"documents? passages? statements? information claims? texts? sources? sentences? articles? answers? dates? this "
-    r"that it which \[[0-9]\]"
+_MIS = (
+    r"mis(?:stat|report|identif|attribut|quot|represent|dat|nam|spel|plac|lead|inform|count|label|print"
+    r"|calculat|describ|assign|credit|cit|transcrib|translat|translit|put|copi)\w*"
 )
-_SOURCES = any_of("documents? passages? texts? sources? articles?")
-_WRONGLY = any_of("incorrectly wrongly mistakenly falsely erroneously")
-_SAYING = any_of("stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ")
-_TRULY = any_of("actually in_fact in_reality the_(?:correct|right|actual|true)")
-_FACTS_ZH = any_of("事实 实际 史实 历史")
-_SOURCES_ZH = any_of("文档 文中 文章 资料")
-_WRONG_WORDS = words(
-    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated outdated"
+_HAS_WRONG = (
+    r"(?:gets?|got|getting|has|have|had|gives?|gave|names?|named|credits?|lists?|picks?|cites?|states?|uses?|prints?"
+    r"|shows?|quotes?|contains?|puts?|put|describes?|mentions?|provides?|reports?|records?|claims?|says?"
+    r"|makes?|made)"
 )
-_RIGHT_WORDS = words("correct true accurate right factual actually fact reality actual")
-# Each rule with the words and characters of which the text must have one, and its pattern.
+_PLURAL = (
+    r"(?:documents|docs|passages|texts|sources|articles|snippets|excerpts|reports|papers|pieces|pages|paragraphs"
+    r"|entries|accounts|records|versions|materials|references|figures|numbers|dates|names|claims|statements|details"
+    r"|years|answers|they|these|those|two|both|three|others?|context|information|data|text|(?:document|passage|source"
+    r"|article|doc|text|report)s? \[?[0-9a-d]\]?|\[[0-9]\]|itself)"
+)
+_ANOTHER = r"(?:itself|themselves|each other|one another|another|the others?)"
+_CONFLICT = (
+    r"(?:contradict(?:s|ed|ing|ory)?|conflict(?:s|ed|ing)?|disagree(?:s|d|ing|ment)?|differ(?:s|ed|ing)?|diverg(?:es?"
+    r"|ed|ing)|clash(?:es|ed|ing)?|inconsistent|incompatible|irreconcilable|at odds|at variance|out of step"
+    r"|mutually exclusive|(?:do|does|did|can)(?: not|n't) (?:\w+ )?(?:agree|match|tally|add up|line up|go together"
+    r"|square|fit|correspond|both be|all be)|not (?:\w+ )?(?:agree|match|tally|consistent|in agreement)"
+    r"|vary|varies|tell (?:a )?different|gives? different|give different|name different|report different|say different)"
+)
+_UNTRUSTED = (
+    r"(?:don't|do not|wouldn't|would not|can't|cannot|shouldn't|should not|couldn't|hard to|difficult to|not to|never"
+    r"|unwise to|not be) (?:\w+ )?(?:be )?(?:trust(?:ed)?|believ(?:e|ed)|rel(?:y|ied) (?:up)?on|go by|accept(?:ed)?"
+    r"|take \w+ \w+ at face value)"
+)
+_CORRECTING = (
+    r"(?:should|must|needs? to|has to|have to|ought to) (?:probably |really )?(?:be )?(?:corrected|fixed|updated"
+    r"|revised|removed"
+    r"|disregarded|ignored|discarded|amended|treated as|read as)"
+)
+_CONTRADICTIONS = words(
+    "contradict contradicts contradicted contradicting contradictory conflict conflicts conflicted conflicting "
+    "disagree disagrees "
+    "disagreed disagreement differ differs differed differing different diverge diverges clash clashes clashing "
+    "inconsistent "
+    "incompatible irreconcilable at_odds at_variance out_of_step mutually not_agree n't_agree not_match n't_match "
+    "not_tally n't_tally "
+    "not_fit n't_fit not_square n't_square add_up line_up go_together not_correspond both_be all_be vary varies "
+    "not_consistent something "
+    "another is_wrong is_false is_mistaken is_incorrect be_wrong be_false be_mistaken be_incorrect in_error"
+)
+
 _RULES: tuple[PhraseRule, ...] = (
     (
         "flag.errors",
-        _WRONG_WORDS
-        | words(
+        words(
             "error errors inaccuracy inaccuracies mistake mistakes inconsistency inconsistencies contradiction "
-            "contradictions misinformation discrepancy discrepancies falsehood falsehoods untruth untruths"
+            "contradictions misinformation discrepancy discrepancies falsehood falsehoods untruth untruths typo typos "
+            "misprint misprints mix-up mixup erratum errata fallacy conflict disagreement slip slips problem correction"
         ),
-        lazy(rf"\b{_ERRORS}\b|\b{WRONG} {_CLAIMS}\b"),
+        lazy(
+            rf"(?<!by )\b(?:{ERROR_NOUNS})\b|\b(?:slips?|problem|conflict|disagreement|correction"
+            rf"|flaws?)\b (?:here )?(?:in|with|between|among"
+            rf"|to|of) (?:\w+ ){{0,3}}?{SOURCES}\b|\b{SOURCES}\b[^.;\n]{{0,40}}?\b(?:an?|is) (?:\w+ )?slip\b"
+        ),
+    ),
+    (
+        "flag.errors",
+        words("incorrect wrong false inaccurate mistaken erroneous untrue misleading bogus fabricated"),
+        lazy(
+            rf"\b(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|misleading|bogus|fabricated"
+            rf"|contradictory) "
+            rf"(?:{CLAIMS}|{SOURCES})\b"
+        ),
     ),
     (
         "flag.wrong",
-        _WRONG_WORDS | _RIGHT_WORDS,
+        (
+            words(
+                "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus "
+                "spurious "
+                "fictitious fake flawed faulty implausible dubious outdated obsolete garbled nonsense absurd "
+                "unreliable "
+                "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error "
+                "impossible "
+                "unfounded baseless unsupported mix-up slip correct true right accurate factual believable credible "
+                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake"
+            ),
+            words("is are was were be being been seem seems appear appears look looks sound sounds isn't wasn't aren't")
+            | frozenset("'"),
+        ),
         lazy(
-            rf"\b{_BLAMED}\b[^.\n]{{0,80}}?(?:\b(?:is|are|was|were|seems?|appears?)\b|'s)(?: \w+){{0,2}}? "
-            rf"(?:(?:{WRONG}|outdated)\b|{NOT_RIGHT}\b)(?! that)|isn't (?:correct|true|accurate|right)\b"
+            rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? "
+            r"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )"
+            rf"{ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
+            rf"|reliable|credible|believable|genuine))\b"
+            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}"
+            rf"|{NOT_RIGHT})\b(?! that| to\b)"
+            rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)"
+            rf"|wrong|incorrect|false)[.!:,]"
+        ),
+    ),
+    (
+        "flag.wrong",
+        (words("cannot can't can couldn't could must mustn't"), NEGATIONS | words("must hardly")),
+        lazy(
+            r"(?:don't|do not) think (?:that|this|it) (?:can|could) be (?:right|correct|true|accurate)\b|"
+            rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true"
+            rf"|accurate|trusted|relied"
+            rf"|believed|genuine|valid)\b|\b{_TEXT}\b[^.;\n]{{0,40}}?\bmust (?:\w+ )?(?:be"
+            rf"|have) (?:\w+ ){{0,2}}?(?:{ERROR_ADJECTIVES}"
+            r"|(?:an? )?(?:error|mistake|typo|misprint|mix-up|slip))\b"
         ),
     ),
     (
         "flag.wrongly",
-        words("incorrectly wrongly mistakenly falsely erroneously"),
-        lazy(rf"\b{_WRONGLY} (?:\w+ )?{_SAYING}\w*"),
+        words("incorrectly wrongly mistakenly falsely erroneously inaccurately"),
+        lazy(
+            rf"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|inaccurately) (?:\w+ )?(?:{SAYING}|puts?"
+            rf"|gives?|gave|given"
+            r"|dates?|dated|places?|placed|credit\w*|print\w*|quot\w*|cites?|cited|shows?|uses?|used|attribut\w*)\w*"
+        ),
     ),
     (
         "flag.contrary",
-        words("contrary contradict contradicts") | frozenset("非不"),
+        words(
+            "contrary despite spite whatever matter regardless notwithstanding contradict contradicts otherwise "
+            "conflict conflicts "
+            "odds variance inconsistent clash clashes"
+        ),
         lazy(
-            r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"
-            rf"|(?:而非|而不是|不是|并非|不同于)[^,。\n]{{0,4}}{_SOURCES_ZH}[中里]?[所的]?[说称写述提示给]"
+            rf"\b(?:contrary to|despite|in spite of|whatever|no matter what|regardless of"
+            rf"|notwithstanding)(?: what)?(?: (?:the|this|that"
+            rf"|these|your|one|any|some))?(?: [\w']+){{0,2}}? (?:{SOURCES}|it)\b(?: (?:says?|said|claims?|states?"
+            rf"|suggests?|may say|might say))?"
+            r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with"
+            r"|clash(?:es)? with) (?:the |all |every |what |well-)?"
+            r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence"
+            r"|chronology|science)\b"
+            rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
         ),
     ),
     (
         "flag.correction",
-        _RIGHT_WORDS
-        | words("says stated claimed mentioned suggested document documents passage passages text texts source sources")
-        | words("article articles")
-        | frozenset("但然过"),
+        (
+            words("but however although though while not whereas yet"),
+            words(
+                "document documents doc docs passage passages text texts source sources article articles snippet "
+                "excerpt says stated "
+                "claimed mentioned suggested report reports entry book page brochure context claims would it "
+                "magazine paper"
+            ),
+        ),
         lazy(
-            rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
-            rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
-            rf"|{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
+            rf"\b{SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although|yet)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\b(?:although|though|while|whereas|even though) [^.\n]{{0,24}}?\b{SOURCES}\b[^.\n]{{0,24}}?"
+            rf"\b(?:{SAYING})\w*\b[^.\n]{{1,60}}?, [^.\n]{{0,40}}?\b{_TRULY}\b"
+            rf"|\bnot [^.;\n]{{1,50}}?,? as (?:it|the|this|that|one|your)?(?: \w+){{0,2}}? ?(?:{SOURCES}"
+            rf"|it) (?:\w+ )?(?:{SAYING}|would|has|puts|have)"
+            rf"|\bnot [^.,;\n]{{1,40}}? as (?:stated|claimed|mentioned|suggested|written|reported|printed|given)\b"
         ),
     ),
     (
-        "flag.错误",
-        frozenset("错误失实谬确属真矛对符悖"),
+        "flag.mistake",
+        words(
+            "confuses confused confusing confuse conflates conflated conflate muddles muddled jumbled garbled "
+            "swapped swap swaps "
+            "transposed transposes inverted switched exaggerates exaggerated overstates overstated understates "
+            "understated inflated "
+            "inflates slipped slips argue argues errs erred err mixes mixed mix fabricates fabricated contradicts "
+            "wrong altered "
+            "tampered doctored "
+            "edited replaced corrupted reversed zero digit decimal falls missed misses mark invented"
+        ),
         lazy(
-            r"错误|有误|失实|不实|谬误|不准确|不正确|不属实|不真实|相互矛盾|误导|不对的?(?=[,。;\n]|地方|$)"
-            rf"|不符合?{_FACTS_ZH}|与{_FACTS_ZH}[^,。;]{{0,6}}(?:不符|相悖|矛盾|不一致)"
+            rf"\b{_TEXT}\b[^.;\n]{{0,60}}?(?<!not )\b{_MADE_WRONG}\b"
+            r"|\b(?:author|writer|editor|whoever|typist|someone|somebody)\b[^.;\n]{0,50}?\b(?:slipped|erred|misread"
+            r"|made a (?:mistake|slip)|got (?:it|this|that) wrong|mixed)\b"
+            rf"|\b{_PLURAL}\b[^.;\n]{{0,20}}?\bargue with (?:each other|one another)\b"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b{_HAS_WRONG}\b(?: [\w'-]+){{0,6}}? (?:wrong|mixed up"
+            rf"|backwards|muddled|confused|the wrong way)\b"
+            rf"|\b(?:{_TEXT}|{_IT})\b[^.;\n]{{0,60}}?\b(?:has|have|had|was|were|is|are|to have)(?: apparently"
+            rf"| clearly| obviously)?(?: been)? (?:altered|tampered|swapped"
+            r"|doctored|corrupted|reversed|transposed|switched(?! off| on)|mixed up|invented|made up)\b"
+            rf"|\b(?:swapped|switched|mixed up|confused|transposed|reversed|altered|changed) (?:the |these |those "
+            rf"|two )(?:\w+ )?(?:dates|names|years|numbers|figures|digits|facts)\b"
+            r"|\b(?:lost|dropped|added|missed|misplaced|missing|extra|swapped|transposed)(?: an?| the| some"
+            r"| two)? (?:\w+ )?(?:zeroe?s?|digits?|decimals?)\b"
         ),
     ),
+    (
+        "flag.mistake",
+        words(
+            "misstates misstated misreports misreported misidentifies misidentified misattributes misattributed "
+            "misquotes misquoted misrepresents misdates misdated misnames misnamed misspells misspelled misplaces "
+            "misplaced misleads misinforms misinformed miscounts miscounted mislabels mislabelled mislabeled "
+            "misprinted miscalculates miscalculated misdescribes misassigned miscredits miscredited miscites "
+            "misputs mistranslates mistranslated mistranscribed mislead misstating"
+        ),
+        lazy(rf"\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_MIS}|\b{_MIS} (?:by|in|on) (?:the |this |that )?(?:\w+ )?{SOURCES}\b"),
+    ),
+    (
+        "flag.contradiction",
+        _CONTRADICTIONS,
+        lazy(
+            rf"\b{_PLURAL}\b(?:(?! not |n't |\b(?:no|nothing|nobody|none|never|neither"
+            rf"|without)\b)[^.;\n]){{0,60}}?\b{_CONFLICT}\b(?! from (?:mine|ours)| (?:in|on) (?:style|tone))"
+            rf"|\b(?:contradict|conflict)(?:s|ing|ed)?(?: with)? (?:{_ANOTHER}|(?:document|passage|source|article"
+            rf"|text)s? \[?[0-9a-d]|\[[0-9])"
+            rf"|\b(?:conflicting|contradictory|inconsistent|contradicting|incompatible"
+            rf"|differing) (?:\w+ ){{0,2}}?(?:{CLAIMS}|{SOURCES}|answers?|accounts?|versions?|[a-z]+s)\b"
+            rf"|\b(?:{SOURCES}"
+            rf"|one) \[?[0-9a-d]?\]?(?: \w+)? (?:{SAYING})\w* one\b[^.;\n]{{1,50}}? (?:{SAYING})\w* (?:another"
+            rf"|a different)\b"
+            rf"|\b(?:inconsistent|at odds|at variance|conflicts?|disagrees?|clash(?:es)?|does not (?:agree|match"
+            rf"|square|fit)|doesn't (?:agree|match|square|fit))(?: with)? (?:\w+ ){{0,3}}?{SOURCES}\b"
+            r"|\b(?:mention|name|give|list|report|state)s? different (?:\w+ )?(?:authors?|names?|dates?|numbers?"
+            r"|figures?|answers?|people|years?|places?|cities|persons?|values?)\b"
+            r"|\bon one page,? [^.;\n]{1,40} on another\b"
+            r"|\bvar(?:y|ies) from (?:article|document|source|passage|text)\b"
+            r"|\b(?:one|some|which|at least one|either)(?: of (?:these|them|the (?:two|\w+)))? (?:is|must be"
+            r"|has to be) (?:wrong|false|mistaken|incorrect|in error)\b"
+            r"|\bsomething (?:is|seems|looks|does(?:n't| not))(?: \w+)? (?:off|wrong|not right|fishy|amiss|add up"
+            r"|adds up|fit)\b"
+        ),
+    ),
+    (
+        "flag.unreliable",
+        words(
+            "trust trusted believe believed rely relied accept accepted of_salt caution with_care take_issue "
+            "dispute disputes doubt as_false as_wrong "
+            "corrected fixed updated revised removed disregarded ignored discarded amended treated correct beware "
+            "careful unfounded "
+            "should must_be must_read wary sceptical skeptical hold_up hold_water stand_up disagree suspect "
+            "square_with ring_true survive make_sense"
+        ),
+        lazy(
+            rf"\b{_UNTRUSTED}\b[^.;\n]{{0,24}}?\b(?:{_TEXT}|it|them|that)\b"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,40}}?\b{_UNTRUSTED}\b|\b{_TEXT}\b[^.;\n]{{0,60}}?\b{_CORRECTING}\b"
+            r"|\b(?:grain|pinch) of salt\b"
+            rf"|\b(?:treat|take|use|read|handle)\b[^.;\n]{{0,30}}?\b(?:{_TEXT}|it|this"
+            rf"|them)\b[^.;\n]{{0,20}}?\b(?:caution|care|as (?:false|wrong|suspect|unreliable))\b"
+            rf"|\b(?:i|i'd|we|must|would|have to)(?: \w+)? (?:take issue with|disagree with|dispute|question|doubt"
+            rf"|suspect) (?:the|this|that|what|your)(?: [\w']+){{0,3}}? {_TEXT}\b"
+            rf"|\b(?:have to|has to|must|should|need to|needs to|let me|i'd like to|want to|to) (?:correct"
+            rf"|fix) (?:the|this|these|that|your|an?) (?:\w+ )?{_TEXT}\b"
+            rf"|\b(?:be careful|careful|beware|wary|sceptical|skeptical)(?: \w+)? (?:the|this|these|that"
+            rf"|your) (?:\w+ )?{SOURCES}\b"
+            rf"|\b{SOURCES}\b[^.;\n]{{0,40}}?\bshould (?:read|say|have (?:read|said|named|been|given|stated))\b"
+            rf"|\b{_TEXT}\b[^.;\n]{{0,50}}?\b(?:do|does|did|will|would)(?: not|n't) (?:\w+ )?(?:hold up|hold water"
+            rf"|add up|stand up|square with|ring true|survive|make sense)\b"
+            r"|\b[0-9][0-9.,]* (?:should|must) (?:\w+ )?(?:be|read|have been) [0-9]"
+        ),
+    ),
+    *RULES_ZH,
 )
 
 _DENIED = lazy(
-    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero)\b|n't\b)(?: \w+){0,4} $"
-    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是)[^,。;\n]{0,8}$"
+    r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b"
+    r"|n't\b)(?: [\w']+){0,4} $"
+    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$"
 )
 _CONDITIONAL = lazy(
-    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential)\b[^.\n]{0,60}$"
-    r"|(?:如果|若|假如|可能|是否|或许|倘若|避免)[^。\n]{0,16}$"
+    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
+    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$"
+)
+_SOURCE = lazy(rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above)\b|\[[0-9]\]")
+_STRICT = lazy(
+    r"\b(?:provided|given|retrieved|supplied|these|above|your|the|this|both|two|all|second|first"
+    r"|third)(?: \w+)? (?:documents?"
+    r"|passages?|texts?|sources?|context|excerpts?|snippets?)\b|\b(?:document|passage|source) \[?[0-9]|\[[0-9]\]"
+)
+_REPORTED = lazy(r"\b(?:according to|as per|based on|per|from|in)\b[^.;,\n]{0,20}$")
+_SAYS = lazy(rf"\b(?:{SAYING})\w*\b(?![^.;\n]*(?:, which|\bbut\b|, this|, that|however))")
+_BY_OTHERS = lazy(
+    r"\b(?:made|making|makes|commit(?:s|ted)?|found|finds?|discovered|corrected|admit(?:s|ted)?|unforced|spelling|fielding|apologi[sz]ed"
+    r"|retracted|acknowledged|critics|people|fans|bloggers|court|judges?|jury|police|investigators?|auditors?|inquiry|tribunal|ruled"
+    r"|concluded|audit|committee|commission|opponents?|rivals?|company|lawyers?)\b"
+)
+_USER = lazy(
+    r"\b(?:you (?:said|wrote|mention(?:ed)?|gave|state|assume)|your (?:question|premise|assumption)"
+    r"|the question (?:says|states|assumes|claims|contains|gives|is|has))\b"
+    r"|[你您](?:说|讲)的|题目|问题中|题干"
 )
 
 
-def _is_valid(text: str, match: re.Match[str]) -> bool:
-    before = text[max(0, match.start() - 70) : match.start()]
-    return not (_DENIED.search(before) or _CONDITIONAL.search(before))
+def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
+    """Return the flags of a folded response."""
+    return _FLAGS.find(text, terms, _validator(asked))
 
 
-FLAGS = PhraseRules(_RULES, _is_valid)
+def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
+    is_strict = asked.about_errors or asked.about_documents
+
+    def is_valid(text: str, match: re.Match[str]) -> bool:
+        before = text[max(0, match.start() - 70) : match.start()]
+        if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
+            return False
+        return _is_own(text, Mention(*match.span(), ""), asked, is_strict=is_strict)
+
+    return is_valid
+
+
+def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
+    """Return whether the response itself criticises the documents."""
+    before, after = sentence_around(text, flag)
+    matched = text[flag.start : flag.end]
+    sentence = before + matched + after
+    if _USER.search(before + matched):
+        return False
+    if text[flag.start] >= "\u3400" or asked.pairs:
+        return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
+    error = matched.rpartition(" ")[2]
+    if len(error) > 3 and error[:STEM] in asked.stems:
+        return False
+    if is_strict:
+        return _is_strict_flag(before + matched)
+    is_of_others = _BY_OTHERS.search(sentence) is not None
+    return not is_of_others or _SOURCE.search(sentence) is not None
+
+
+def _is_strict_flag(sentence: str) -> bool:
+    """Return whether a sentence says itself, and does not report, that one of the given documents is wrong."""
+    given = _STRICT.search(sentence)
+    if given is None or _REPORTED.search(sentence[: given.start()]):
+        return False
+    return _SAYS.search(sentence[given.end() :]) is None
+
+
+_FLAGS = PhraseRules(_RULES)

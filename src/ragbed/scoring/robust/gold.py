@@ -13,7 +13,8 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
-from ragbed.scoring.robust.units import LOOSE
+from ragbed.scoring.robust.units import LOOSE, UNITS
+from ragbed.scoring.robust.variants import spellings
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
 _RUN = re.compile(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
@@ -24,9 +25,12 @@ _SCORE = re.compile(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _CAPITAL_AFTER_NUMBER = re.compile(r"^[\d.,]+ [A-Z]")
 _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
 _ASKS_WHO = re.compile(
-    r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
+    r"\bwho(?:m|se)?\b|\bwhich (?:\w+ )?(?:director|author|architect|person|artist|designer|player|candidate"
+    r"|minister|general|scientist|historian|actor|actress|singer|writer|poet"
+    r"|composer|painter|politician|athlete|swimmer|driver|coach|chef|judge|executive|president|mayor|officer|explorer|engineer|professor|journalist)\b|谁|哪位|哪一位|人是"
 )
 _ASKS_PERCENTAGE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
+_HOW_MANY = re.compile(r"\bhow many ([a-z]+)")
 _NO_LETTER = re.compile(r"\W")
 _LONG_WORD = re.compile(r"[a-z]{3,}")
 _COMMA = re.compile("[,，]")
@@ -40,7 +44,7 @@ class Name(NamedTuple):
         key: Its longest sequence of letters or digits; a text without the key does not contain the name.
         pattern: The source of its pattern. It is compiled on first use, because compiling takes half of the time of
             preparing an answer and most responses do not need it.
-        bearers: For a surname that is not an alias: a pattern that finds given names before it in unfolded text.
+        bearers: For a surname that is not an alias: its unfolded form.
         given: The given name of the person.
     """
 
@@ -85,32 +89,49 @@ class Gold(NamedTuple):
         question_date: The parts of a date that the question gives.
         asks_percentage: Whether the question asks for a percentage, so that the sign can be omitted.
         fake_is_gold: Whether the false answer means the same as the true one and cannot mislead.
+        rivals: Values that documents give as an answer and that are neither the true nor the false one.
     """
 
+    lang: Lang
     slots: tuple[GoldSlot, ...]
     fakes: tuple[GoldSlot, ...]
     question_date: Date
     asks_percentage: bool
     fake_is_gold: bool
+    rivals: tuple[GoldSlot, ...] = ()
 
 
 compiled = lru_cache(maxsize=16_384)(re.compile)  # the cache of `re` has only a few hundred patterns
 
 
 @lru_cache(maxsize=16_384)
-def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> Gold:
-    """Read the true and the false answer; the result is cached because a question occurs under many conditions."""
+def prepare(
+    question: str, answer: Answer, fake: Answer | None, lang: Lang, stated: frozenset[str] = frozenset()
+) -> Gold:
+    """Read the true and the false answer; the result is cached because a question occurs under many conditions.
+
+    Args:
+        question: The question.
+        answer: The true answer.
+        fake: The false answer, if there is one.
+        lang: The language.
+        stated: Recorded values of the documents that do not support the answer.
+    """
     folded = fold(question, lang)
     dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
     slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
+    known = frozenset[object]().union(*(slot.forms for slot in (*slots, *fakes)))
+    rivals = tuple(_slot((value,), folded, lang) for value in sorted(stated))
     same = any(false.forms & true.forms for false in fakes for true in slots)
     return Gold(
+        lang=lang,
         slots=slots,
         fakes=() if same else fakes,
         question_date=_merge_dates(dates)._replace(day=None),
         asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
+        rivals=tuple(rival for rival in rivals if rival.forms and not rival.forms & known),
     )
 
 
@@ -143,21 +164,28 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
             forms |= {(reading.value, reading.unit) for reading in readings}
             nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := _as_name(alias, folded, lang):
-            names.append(name)
-            names += _surname(alias, folded, question)
+            surname = _surname(alias, folded, question)
+            names.append(name._replace(given=surname[0].given) if surname else name)
+            names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
         quantities=tuple(quantities),
-        nouns=frozenset(nouns),
+        nouns=frozenset(nouns) | {asked_unit(question)} - {""},
         fullest_date=_merge_dates(dates),
         digits=tuple({digits_of(quantity.value) for quantity in quantities}),
         forms=frozenset(forms),
     )
 
 
+def asked_unit(question: str) -> str:
+    """Return the unit that a folded question counts, e.g. `person` for 'how many people', or nothing."""
+    counted = _HOW_MANY.search(question)
+    return UNITS.get(counted[1], f"~{counted[1].removesuffix('s')}") if counted else ""
+
+
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """Return the aliases, the parts of 'A (B)', and the spellings that an alias lists ('J·K·罗琳,J.K.罗琳')."""
+    """Return the aliases, other spellings, the parts of 'A (B)', and what an alias lists ('J·K·罗琳,J.K.罗琳')."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):
@@ -165,6 +193,7 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
         parts = _COMMA.split(alias)
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
+        found += spellings(alias)
     return found
 
 
@@ -223,8 +252,7 @@ def _surname(alias: str, folded: str, question: str) -> list[Name]:
     if len(last) < 3 or last in question:
         return []
     given, *_, family = re.split(r"[\s·・•]+", alias.strip())
-    bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
-    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), bearers, given)]
+    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), family, given)]
 
 
 def _escape(run: str) -> str:
@@ -233,8 +261,11 @@ def _escape(run: str) -> str:
 
 def _bounded(pattern: str, first: str, last: str) -> str:
     """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
-    before = r"(?<![a-z0-9])" if first.isascii() else ""
-    before += r"(?<![0-9][.,])" if first.isdigit() else ""
+    # The lookbehinds follow the first character, because the regex engine searches for a character faster.
+    head = pattern[:1] if pattern[:1].isalnum() else ""
+    any_character = "." if head else ""
+    before = head + (rf"(?<![a-z0-9]{any_character})" if first.isascii() else "")
+    before += rf"(?<![0-9][.,]{any_character})" if first.isdigit() else ""
     after = r"(?![a-z0-9])" if last.isascii() else ""
     after += r"(?![.,][0-9])" if last.isdigit() else ""
-    return before + pattern + after
+    return before + pattern[len(head) :] + after

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, Name, compiled
 from ragbed.scoring.robust.numerals import SIGNS, WORDS
-from ragbed.scoring.robust.patterns import Terms, terms_of, words
+from ragbed.scoring.robust.patterns import terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
-from ragbed.scoring.robust.units import LOOSE
+from ragbed.scoring.robust.units import BASES, LOOSE, to_base
 
 MAX_MENTIONS = 64  # mentions of one answer that are examined
 
@@ -21,6 +21,8 @@ _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
     "The By And Is Was"
 )
+_GIVEN = re.compile(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]$")
+_MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
 _NO_DIGIT = re.compile("[^0-9]+")
 
 
@@ -30,35 +32,6 @@ class Mention(NamedTuple):
     start: int
     end: int
     rule: str
-
-
-PhraseRule: TypeAlias = tuple[str, frozenset[str], re.Pattern[str]]
-
-
-class PhraseRules:
-    """Rules that find phrases in folded text.
-
-    Args:
-        rules: The name of each rule, the words and characters of which a text must have one, and the pattern.
-        is_valid: Decides whether a match counts in its context.
-    """
-
-    def __init__(self, rules: Sequence[PhraseRule], is_valid: Callable[[str, re.Match[str]], bool]) -> None:
-        self._rules, self._is_valid = rules, is_valid
-        self._terms = frozenset[str]().union(*(terms for _, terms, _ in rules))
-
-    def find(self, text: str, terms: Terms) -> list[Mention]:
-        """Return the first valid match of each rule."""
-        found: list[Mention] = []
-        if terms.isdisjoint(self._terms):
-            return found
-        for rule, required, pattern in self._rules:
-            if not terms.isdisjoint(required):
-                for match in pattern.finditer(text):
-                    if self._is_valid(text, match):
-                        found.append(Mention(*match.span(), rule))
-                        break
-        return found
 
 
 class FoldedResponse:
@@ -111,11 +84,23 @@ def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[
 def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
     """Return whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
     terms = response.terms
-    if not terms.isdisjoint(WORDS) or any(digits.run in response.digits for digits in slot.digits):
+    if _is_measure(slot) and response.digits:  # 2,400 metres for 2.4 km
+        return True
+    if any(digits.run in response.digits and compiled(digits.pattern).search(response.text) for digits in slot.digits):
+        return True
+    if (
+        "dozen" in terms
+        or "hundred" in terms
+        or (not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits))
+    ):
         return True
     return not terms.isdisjoint(SIGNS) and any(
         not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits
     )
+
+
+def _is_measure(slot: GoldSlot) -> bool:
+    return any(quantity.unit in _MEASURES for quantity in slot.quantities)
 
 
 def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
@@ -146,8 +131,17 @@ def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Return whether the texts mention no other person with that surname."""
-    others = {given for text in context for given in compiled(name.bearers).findall(text)} if name.bearers else set()
+    others = {given for text in context for given in _bearers(text, name)}
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
+
+
+def _bearers(text: str, name: Name) -> Iterator[str]:
+    """Yield the given names before a surname in a text."""
+    at = text.find(name.bearers or "")
+    while at >= 0:
+        if found := _GIVEN.search(text, max(0, at - 40), at):
+            yield found[1]
+        at = text.find(name.bearers or "", at + 1)
 
 
 def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
@@ -163,10 +157,11 @@ def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Men
 
 def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     wanted = {(quantity.value, quantity.unit) for quantity in slot.quantities}
+    measures = {to_base(*each) for each in wanted} if _is_measure(slot) else set()
     # '3 matches and 5 goals' does not mean '3 goals'.
     counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
     for found in response.quantities:
-        if (found.value, found.unit) in wanted:
+        if (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures):
             yield Mention(found.start, found.end, "number")
         elif any(found.value == value and _are_compatible(found.unit, unit, gold) for value, unit in wanted) and (
             not found.unit or counts <= {found.value}

@@ -94,8 +94,8 @@ def _fold_character(character: str) -> str:
     if category in {"Cc", "Cf", "Cs", "Mn"}:
         return ""
     compatible = unicodedata.normalize("NFKC", character).casefold()
-    if len(compatible) == 1 and compatible in _ALIKE:
-        return _ALIKE[compatible]
+    if len(compatible) == 1 and (compatible in _ALIKE or ord(compatible) in _HAN):
+        return _ALIKE.get(compatible) or _fold_character(compatible)
     bare = "".join(part for part in unicodedata.normalize("NFD", compatible) if unicodedata.category(part) != "Mn")
     return unicodedata.normalize("NFC", "".join(_ALIKE.get(part, part) for part in bare))
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ragbed.scoring.robust.patterns import lazy
+from ragbed.text import in_words
 
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -16,15 +17,15 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
-_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_LARGE = {"dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 # The words of English numbers, without 'one', which is rarely a number.
 WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
 _WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
 # A sequence of number words, e.g. 'forty-four billion', 'a hundred and five' or 'one point five million'.
 ENGLISH = lazy(
-    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|thousand|million|billion|trillion))?"
+    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|dozen|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
-    rf"(?: (?:{'|'.join(_LARGE)}))*\b"
+    rf"(?: (?:{'|'.join(_LARGE)}))*(?: and a half)?\b"
 )
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
@@ -35,7 +36,10 @@ _SIGNS_OF_PLACE = frozenset("十百千万亿")
 _PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
 # A sequence of Chinese numerals and digits, e.g. 三万九千七百三十, 二〇二三, 三点五亿, 440亿 or 58万9千四百.
 CHINESE = lazy(
-    rf"(?:(?<![0-9a-z])(?<![0-9][.,])[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})|[零〇一二两三四五六七八九]|{_PLACE})"
+    # Starts with one set of characters, for which the regex engine searches faster than for alternatives.
+    r"[0-9零〇一二两三四五六七八九十百千万亿]"
+    rf"(?:(?<=[0-9])(?<![0-9a-z].)(?<![0-9][.,].)[0-9]*(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})"
+    r"|(?<=[零〇一二两三四五六七八九十万亿])|(?<=百)(?!分)|(?<=千)(?![米克瓦卡]))"
     rf"(?:[0-9零〇一二两三四五六七八九]|{_PLACE})*(?:点[零〇一二三四五六七八九]+[万亿]*)?"
 )
 _TOKEN = lazy(r"[0-9]+(?:\.[0-9]+)?|.")
@@ -43,6 +47,9 @@ _TOKEN = lazy(r"[0-9]+(?:\.[0-9]+)?|.")
 
 def english_value(words: str) -> Decimal | None:
     """Return the value of a sequence of English number words, or None if it is not one number ('five six')."""
+    if words.endswith(" and a half"):
+        value = english_value(words.removesuffix(" and a half"))
+        return None if value is None else value + Decimal("0.5")
     whole, _, tail = words.partition(" point ")
     tokens = [token for token in re.split(r"[ ,-]+", whole) if token not in {"and", "a", ""}]
     value = _english_whole(tokens)
@@ -131,14 +138,26 @@ class Digits(NamedTuple):
     Attributes:
         run: Its digits without leading and trailing zeros.
         signs: The characters that may represent each digit; zeros and ones can be omitted in Chinese (十).
+        pattern: The digits with possible separators; in Chinese, digits and numerals can be mixed (3万5千).
+        words: English words that a number in words must have.
     """
 
     run: str
     signs: tuple[str, ...]
+    pattern: str
+    words: frozenset[str]
 
 
 def digits_of(value: Decimal) -> Digits:
     """Return the characters that a text must contain to express a number, for a quick check."""
     run = f"{abs(value):f}"
     signs = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
-    return Digits(run.replace(".", "").strip("0"), tuple(sorted({signs[digit] for digit in run if digit in signs})))
+    kept = run.replace(".", "").strip("0")
+    whole = int(abs(value))
+    words = set(re.split("[ -]", in_words(whole))) if whole == abs(value) and whole < 10**15 else set()
+    return Digits(
+        run=kept,
+        signs=tuple(sorted({signs[digit] for digit in run if digit in signs})),
+        pattern="[,. 十百千万亿]?".join(kept) if kept else "",
+        words=frozenset(words - {"and", "one", "a", "hundred", "thousand"}),
+    )

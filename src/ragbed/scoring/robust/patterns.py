@@ -18,13 +18,21 @@ def terms_of(text: str) -> Terms:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the set of words that a text lists."""
-    return frozenset(text.split())
+    """Return the set of words that a text lists. An underscore means a space."""
+    return frozenset(word.replace("_", " ") for word in text.split())
 
 
 def any_of(text: str) -> str:
     """Return a pattern for one of the listed words. An underscore means a space, and a word may be a pattern."""
     return "(?:" + "|".join(text.split()).replace("_", " ") + ")"
+
+
+def is_quoted(text: str, start: int) -> bool:
+    """Return whether a position of a folded text is inside a quotation that starts in the same paragraph."""
+    line = text.rfind("\n", 0, start) + 1
+    first = max(line, start - 400)
+    is_open = text.count('"', first, start) % 2 == 1
+    return is_open and text.find('"', first) > line  # a complete response can be in quotation marks
 
 
 class _LazyPattern:
@@ -46,6 +54,66 @@ NEGATIONS = words(
     "not no never neither nor none cannot isn't wasn't aren't weren't don't doesn't didn't can't couldn't won't "
     "wouldn't hasn't haven't hadn't shouldn't ain't"
 )
-WRONG = any_of("incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated")
-NOT_RIGHT = rf"not (?:\w+ )?{any_of('correct true right accurate factual the_(?:correct|right|actual|true)')}"
-FALSE_ZH = any_of("错误 不正确 不准确 不属实 有误 不符 失实")
+# Adjectives that call a statement wrong.
+WRONG = any_of(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+    "fictitious fake flawed implausible dubious unreliable exaggerated"
+)
+ERROR_ADJECTIVES = any_of(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+    "fictitious fake flawed faulty implausible impossible dubious outdated obsolete garbled nonsense nonsensical "
+    "absurd "
+    "unreliable untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off unfounded "
+    "baseless unsupported out_of_date in_error a_mistake an_error a_typo a_misprint a_slip a_mix-up an_invention "
+    "a_forgery made_up"
+)
+ERROR_NOUNS = any_of(
+    "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
+    "falsehoods? untruths? typos? misprints? mix-?ups? errata erratum"
+)
+NOT_RIGHT = r"not (?:\w+ )?" + any_of(
+    "correct true right accurate factual credible plausible believable genuine reliable valid trustworthy realistic "
+    "a_(?:valid|real|genuine|credible|believable|plausible) the_(?:correct|right|actual|true|real)"
+)
+# Texts of any kind, and what they state.
+SOURCES = any_of(
+    "documents? docs? passages? texts? sources? articles? snippets? excerpts? extracts? context materials? reports? "
+    "pieces? "
+    "pages? paragraphs? entry entries brochures? leaflets? tables? charts? press_releases? newspapers? magazines? "
+    "journals? "
+    "books? textbooks? encyclop(?:a)?edias? websites? blogs? blog_posts? accounts? papers? files? references? "
+    "citations? "
+    "captions? listings? databases? summar(?:y|ies) transcripts? letters? notices? posters? plaques? labels? "
+    "catalogues? "
+    "registers? handouts? guides? guidebooks? manuals? biograph(?:y|ies) wiki wikipedia flyers? bulletins? records? "
+    "recipes? "
+    "memos? pamphlets? programmes? news_items? stories story"
+)
+CLAIMS = any_of(
+    "information statements? claims? facts? details? dates? figures? numbers? years? names? values? counts? totals? "
+    "amounts? "
+    "assertions? attributions? quotes? quotations? spellings? data descriptions? wordings? sentences? lines? premises? "
+    "answers? speeds? prices? masses mass scores? rates? measurements? conversions? calculations? parts? timelines? "
+    "chronolog(?:y|ies) credits?"
+)
+# The beginnings of verbs of saying.
+SAYING = any_of(
+    "stat claim sa(?:y|id) mention list attribut identif report nam suggest refer assert describ writ wrote giv "
+    "gave indicat "
+    "impl maintain alleg put show credit record cit"
+)
+FALSE_ZH = any_of(
+    "错误 不正确 不准确 不属实 有误 不符 失实 不实 误植 误记 误写 误传 笔误 写错 印错 记错 弄错 搞错 错的 谬误 讹误 "
+    "不可信 不足为凭 不足为信 站不住脚 不可能正确 不可能是真 虚构的 是假的 不可能的"
+)
+# Texts of any kind. Longer words come first.
+SOURCES_ZH = any_of(
+    "文档 文中 文章 文本 文字 文献 资料 材料 原文 上文 上下文 段落 片段 报道 报告 新闻稿? 稿件 稿中 公告 年报 "
+    "说明书 宣传册 册子 手册 传记 百科 词条 食谱 "
+    "菜谱 论文 综述 教材 课本 书中 书里 网页 网站 帖子 影评 书评 简介 档案 记录 记载 表格 清单 目录 公报 通稿 杂志 "
+    "报纸 日报 晚报 期刊 海报 传单 "
+    "告示 说明牌 牌匾 碑文 字幕 这篇 那篇 一篇 两篇 几篇 三篇 某篇 该篇 有篇 此篇 这份 两份 几份 一份 那份 多份 "
+    "各份 这段 那段 一段 两段 几段 第[一二三四五0-9]+[篇份段条则] 两处 几处 多处 三处 各处 "
+    "这则 两则 一则 作者 编者 记者 撰稿人 来源 出处 引文 条目 数据库 底稿 史料 文件 附件 表里 表中 注释 图注 "
+    "\\[[0-9]\\]"
+)

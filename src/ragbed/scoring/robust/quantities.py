@@ -138,6 +138,10 @@ def _is_counted(text: str, start: int, end: int) -> bool:
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     """Return the unit that follows and its end, or None if attached letters make the number a name (747s, 3rd)."""
+    if text[end : end + 1] >= "\u4e00":
+        word = text[end : end + 5]
+        known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
+        return UNITS.get(word[:known], ""), end + known
     match = _AFTER.match(text, end)
     if match is None:
         return "", end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 _FORMS: Final = {
@@ -30,6 +31,7 @@ _FORMS: Final = {
     "cm": "cm centimetre centimetres centimeter centimeters 厘米",
     "m": "m metre metres meter meters 米",
     "km": "km kilometre kilometres kilometer kilometers 公里 千米",
+    "li": "里 里地 里路 华里",
     "inch": "inch inches 英寸",
     "foot": "ft foot feet 英尺",
     "mile": "mile miles mi 英里",
@@ -41,7 +43,7 @@ _FORMS: Final = {
     "km2": "km2 平方公里 平方千米",
     "hectare": "hectare hectares ha 公顷",
     "acre": "acre acres 英亩",
-    "degree": "degree degrees °c ℃ 摄氏度",
+    "degree": "degree degrees °c c ℃ 摄氏度",
     "second": "second seconds 秒 秒钟",
     "minute": "minute minutes min mins 分钟",
     "hour": "hour hours hr hrs 小时 个小时",
@@ -69,6 +71,19 @@ _FORMS: Final = {
 
 # The unit of each word or sign.
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
+
+# Measures of the same kind: their base unit and how many of it they are.
+BASES: Final = {
+    "mm": ("m", "0.001"),
+    "cm": ("m", "0.01"),
+    "km": ("m", "1000"),
+    "g": ("kg", "0.001"),
+    "tonne": ("kg", "1000"),
+    "km2": ("m2", "1000000"),
+    "kw": ("w", "1000"),
+    "mw": ("w", "1000000"),
+    "gw": ("w", "1000000000"),
+}
 
 # The currency of each kind of dollar.
 DOLLARS: Final = {
@@ -101,3 +116,9 @@ SCALES: Final = {
 
 # Counting words that writers interchange or omit. All other units are measures, and a different one is wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
+
+
+def to_base(value: Decimal, unit: str) -> tuple[Decimal, str]:
+    """Return a measure in its base unit, e.g. 2.4 km as 2400 m."""
+    base, factor = BASES.get(unit, (unit, "1"))
+    return value * Decimal(factor), base

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from typing import Protocol, TypeAlias
 
@@ -175,12 +175,6 @@ def _mix(number: int) -> int:
     return number ^ number >> 31
 
 
-@cache
-def find_corpus(dataset: Dataset, condition: SearchCondition, limit: int | None) -> SearchCorpus:
-    """Return the corpus of a condition; each is read once."""
-    return SearchCorpus(dataset, condition, limit)
-
-
 def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
     """Return the corpora for the items of datasets, by ID."""
     found: dict[str, SearchCorpus] = {}
@@ -189,6 +183,6 @@ def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, Sea
         limit = dataset.resolve_limit(settings.limit)
         for condition in conditions(settings.search):
             if condition.kind in kinds:
-                corpus = find_corpus(dataset, condition, limit if condition.size else None)
+                corpus = SearchCorpus(dataset, condition, limit)
                 found.setdefault(corpus.id, corpus)
     return found

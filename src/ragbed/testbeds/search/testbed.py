@@ -11,7 +11,7 @@ from ragbed.data import Dataset, kind_of
 from ragbed.schema import Case, Item, Message, ScoreName
 from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.names import name_case
-from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions, find_corpus
+from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions
 from ragbed.testbeds.search.protocol import read_texts
 from ragbed.testbeds.search.settings import DEFAULT_K
 from ragbed.testbeds.settings import Settings
@@ -31,9 +31,10 @@ class SearchTestbed:
         """Yield one case per item and condition for its kind."""
         limit = dataset.resolve_limit(settings.limit)
         for condition in conditions(settings.search):
+            corpus: SearchCorpus | None = None
             for item in selected_items(dataset, settings):
                 if kind_of(item) == condition.kind:
-                    corpus = find_corpus(dataset, condition, limit if condition.size else None)
+                    corpus = corpus or SearchCorpus(dataset, condition, limit)
                     yield _make_case(dataset, item, settings, condition, corpus)
 
 

@@ -10,7 +10,7 @@ import { say, spoken } from "./words.js";
 
 const TONE = {
   correct: "good", incorrect: "bad", partial: "warn", refused: "other", "flag-only": "other", misled: "bad",
-  empty: "warn", unscored: "warn", error: "bad", ok: "good", supports: "good", contradicts: "bad",
+  empty: "warn", unscored: "warn", unsure: "warn", error: "bad", ok: "good", supports: "good", contradicts: "bad",
 };
 const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
 const SCORES = ["correct", "refused", "flagged"];

@@ -32,6 +32,7 @@ const ZH = {
   "flag-only": "仅指出错误",
   "empty": "空回答",
   "unscored": "无法评分",
+  "unsure": "无法确定",
   "misled": "被误导",
   "ok": "已回答",
   "error": "出错",

@@ -1,0 +1,115 @@
+"""Validate the robust scorer on labelled responses, with substring matching and the original code as baselines.
+
+    python -m benches scorer [--folder FOLDER] [--held-out]
+    python -m benches scorer --sample RESPONSES.jsonl … --per-language 1000 --folder FOLDER
+
+The second form draws the rows to label (`benches/scorer_sample.py`). The format of all files is described in
+`tests/scoring/validation/README.md`. A third of the rows is held out, by the hash of question and response; without
+`--held-out` these rows are neither read nor scored.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benches import ROOT
+from benches.scorer_sample import ORDINARY, Part, ValidationRow, draw_sample, read_labels, read_rows, write_rows
+from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.rates import wilson
+from ragbed.scoring import score
+from ragbed.scoring.value import Value
+
+FOLDER = ROOT / "tests" / "scoring" / "validation"
+LABELS = ("correct", "refused", "flagged")
+TRACKS = {"robust": "", "substring matching": "paper.", "original code": "code."}
+
+
+class Judged(NamedTuple):
+    """A row with its adjudicated labels and the values of all tracks."""
+
+    row: ValidationRow
+    labels: dict[str, bool]
+    values: dict[str, Value]
+
+    def is_wrong(self, prefix: str, names: Iterable[str] = LABELS) -> bool:
+        return any(bool(self.values[f"{prefix}{name}"]) != self.labels[name] for name in names)
+
+
+def main() -> int:
+    """Draw a sample, or score the labelled rows; return 1 if a row has no label."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the validation set")
+    parser.add_argument("--held-out", action="store_true", help="score the held-out third instead of the rest")
+    parser.add_argument("--sample", type=Path, nargs="+", default=[], help="responses from which to draw the rows")
+    parser.add_argument("--per-language", type=int, default=1000, help="rows to draw per language")
+    options = parser.parse_args()
+    if options.sample:
+        counts = write_rows(options.folder, draw_sample(options.sample, options.per_language))
+        print("\n".join(f"{lang} {part} {stratum}: {count}" for (lang, part, stratum), count in sorted(counts.items())))
+        return 0
+    part: Part = "held-out" if options.held_out else "dev"
+    rows = read_rows(options.folder, part)
+    labels = {name: read_labels(options.folder, name, part) for name in ("a", "b", "adjudicated")}
+    missing = [row.id for row in rows if row.id not in labels["adjudicated"]]
+    if missing or not rows:
+        print(f"{len(missing)} of {len(rows)} rows of part {part} have no adjudicated label, e.g. {missing[:3]}")
+        return 1
+    judged = [Judged(row, labels["adjudicated"][row.id], score(row.case(), row.response)) for row in rows]
+    _print_agreement(rows, labels)
+    for lang in ("en", "zh"):
+        _print_results(lang, [each for each in judged if each.row.lang == lang])
+    _print_results("both languages", judged)
+    return 0
+
+
+def _print_agreement(rows: Sequence[ValidationRow], labels: dict[str, dict[str, dict[str, bool]]]) -> None:
+    print("| Label | n | agreement of the two labellers | κ |\n|---|---|---|---|")
+    for name in LABELS:
+        pairs = [(labels["a"][row.id][name], labels["b"][row.id][name]) for row in rows if row.id in labels["b"]]
+        if pairs:
+            same = sum(first == second for first, second in pairs) / len(pairs)
+            print(f"| {name} | {len(pairs)} | {same:.3f} | {_kappa(pairs):.3f} |")
+
+
+def _kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
+    first, second = np.array(pairs).T
+    return agreement(second, first, range(len(pairs))).kappa.value
+
+
+def _print_results(title: str, judged: Sequence[Judged]) -> None:
+    if not judged:
+        return
+    print(f"\n{title}: errors in any of {', '.join(LABELS)}\n\n| Stratum | n | unsure | {' | '.join(TRACKS)} |")
+    print("|---" * (3 + len(TRACKS)) + "|")
+    for stratum in sorted({each.row.stratum for each in judged}):
+        rows = [each for each in judged if each.row.stratum == stratum]
+        errors = [sum(each.is_wrong(prefix) for each in rows) for prefix in TRACKS.values()]
+        print(f"| {stratum} | {len(rows)} | {_unsure(rows)} | {' | '.join(map(str, errors))} |")
+    wrong = [each for each in judged if not each.labels["correct"]]
+    right = [each for each in judged if each.labels["correct"]]
+    ordinary = [each for each in judged if each.row.stratum in ORDINARY]
+    print(f"\n| Pooled rate | n | {' | '.join(TRACKS)} |\n" + "|---" * (2 + len(TRACKS)) + "|")
+    _print_rate("false credit", wrong, lambda each, prefix: bool(each.values[f"{prefix}correct"]))
+    _print_rate("missed credit", right, lambda each, prefix: not each.values[f"{prefix}correct"])
+    _print_rate("refusal and flag errors", judged, lambda each, prefix: each.is_wrong(prefix, ("refused", "flagged")))
+    _print_rate("errors on ordinary responses", ordinary, lambda each, prefix: each.is_wrong(prefix))
+    print(f"\nunsure: {_unsure(judged)} of {len(judged)}; on ordinary responses {_unsure(ordinary)} of {len(ordinary)}")
+
+
+def _print_rate(name: str, rows: Sequence[Judged], is_error: Callable[[Judged, str], bool]) -> None:
+    cells = []
+    for prefix in TRACKS.values():
+        errors = sum(is_error(each, prefix) for each in rows)
+        cells.append(
+            f"{errors} ({errors / len(rows):.1%}, at most {wilson(errors, len(rows)).high:.1%})" if rows else "–"
+        )
+    print(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
+
+
+def _unsure(rows: Sequence[Judged]) -> int:
+    return sum(each.values["verdict"] == "unsure" for each in rows)

@@ -1,0 +1,48 @@
+"""Find the first sentence of a response if it answers by repeating the question: what follows explains the answer."""
+
+from __future__ import annotations
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.assertion import sentence_spans
+from ragbed.scoring.robust.cues import english
+from ragbed.scoring.robust.patterns import lazy
+from ragbed.scoring.robust.question import WORD, Asked
+
+_MIN_LENGTH = 160  # shorter responses are read completely
+_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
+_OPEN = lazy(
+    r"\b(?:not|no|cannot|none|neither|conflict\w*|contradict\w*|inconsisten\w*|differ\w*|unclear|unknown|question|asks?"
+    r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might"
+    r"|could|will|would)\b|n't\b|\?"
+    r"|不|没|未|无法|矛盾|冲突|问题|是否|传闻|据说|可能|虽然|尽管|但|有的|有人|许多|很多|原定|原计划|[?]|以下"
+)
+_REVISES = lazy(
+    r"\b(?:actually|in fact|in reality|correction|i was wrong|on second thought|(?:final|correct|right|actual"
+    r"|true) answer"
+    r"|therefore|which is wrong|this is (?:wrong|incorrect|false|not (?:correct|true|right)))\b"
+    r"|实际上|事实上|其实|更正|正确(?:的)?(?:答案|说法)|最终答案|因此|所以|综上|这是(?:错误|不正确)"
+)
+
+
+def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
+    """Return the end of the first sentence if it repeats the question and the rest does not revise it."""
+    if len(text) < _MIN_LENGTH:
+        return None
+    start, end = next(((start, end) for start, end in sentence_spans(text) if text[start:end].strip()), (0, 0))
+    if len(text) - end < _MIN_LENGTH // 4 or text[end : end + 1] == "?":
+        return None
+    sentence = text[start:end]
+    if _OPEN.search(sentence) or share_of(sentence, asked, lang) < _SHARE[lang] or _REVISES.search(text, end):
+        return None
+    return end
+
+
+def share_of(sentence: str, asked: Asked, lang: Lang) -> float:
+    """Return the share of the question's words, or pairs of characters, that a sentence repeats."""
+    if lang == "zh":
+        wanted, found = asked.pairs, {sentence[at : at + 2] for at in range(len(sentence) - 1)}
+    else:
+        wanted = frozenset(WORD.findall(asked.text)) - english().skipped
+        wanted = frozenset(word for word in wanted if word[0].isalnum())
+        found = set(WORD.findall(sentence))
+    return len(wanted & found) / len(wanted) if wanted else 0

@@ -1,0 +1,133 @@
+"""Check whether a mention is a name of its own: not a part of a longer name, and not an ordinary word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.candidates import COMMON, SURNAMES
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.patterns import lazy, words
+from ragbed.scoring.robust.question import Asked
+
+_RIGHT = re.compile(r"[ -]([A-Z][\w'’-]*)(?=([.,;:!?)]|'s|’s)?)")
+_LEFT = re.compile(r"(?:^|(?<=[^\w]))([A-Z][\w.-]*)[ -]$")
+_TITLES = words(
+    "mr mrs ms miss dr sir lord lady dame professor prof president director minister mayor judge captain "
+    "coach author king "
+    "queen prince princess saint governor senator chancellor chairman ceo general colonel architect designer "
+    "writer actor "
+    "actress singer painter artist poet novelist chef doctor engineer winner champion chairwoman secretary premier"
+)
+# Words that turn a name into the name of something else.
+_INSTITUTIONS = words(
+    "university college school academy institute foundation bank air airlines airways railway railways post "
+    "times herald "
+    "tribune gazette news street road avenue square bridge hospital museum library hotel press records prize "
+    "award medal cup "
+    "trophy society association committee council trust fund memorial station church cathedral orchestra choir theatre "
+    "theater ballet opera gallery jr junior sr senior"
+)
+_PREFIXES = words(
+    "new north south east west old fort port mount upper lower great little grand royal central san santa st"
+)
+_NAMING = frozenset("是为叫由给")
+# A character after a name that ends its clause and is not a particle.
+_LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
+_PLACES_ZH = re.compile(
+    "大学|学院|银行|日报|晚报|早报|时报|集团|公司|基金会|出版社|电视台|医院|俱乐部|博物馆|航空|铁路|杯|中学"
+    "|小学|研究院|研究所|协会|分行|大桥|大道|机场(?!举)"
+)
+# Aliases that are also function words need a sign that they are meant as a name.
+PRONOUNS = words(
+    "it us her him them he she they we you i me who what where when how why this that these those one some all other "
+    "up now then here there so may will can must the and or if but do be is was my his our your its mine ours "
+    "他 她 它 我 你 我们 你们 他们 她们 它们 这 那 谁 什么 这里 那里 大家 自己"
+)
+_TITLE_BEFORE = re.compile(
+    r"(?:\"|'|《|〈|\b(?:called|titled|entitled|named|film|movie|novel|book|song|album|band|series) )$"
+)
+_TITLE_AFTER = re.compile(r"\"|'(?!s\b)|》|〉")
+_LINK_BEFORE = re.compile(r"(?:\b(?:is|was|were|are)|:|是|为) ?$")
+_ENDS = re.compile(r"[.!。]?\s*(?:$|\n)")
+
+
+def is_part_of_name(
+    original: str, span: tuple[int, int], asked: Asked, lang: Lang, initials: frozenset[str] | None
+) -> bool:
+    """Return whether a name in the original response is a part of a longer one, e.g. Baku in 'Baku Air'.
+
+    Args:
+        original: The response.
+        span: The position of the mention in it.
+        asked: The question.
+        lang: The language.
+        initials: For a single word, which can be another person's surname: the initials of the right given names.
+    """
+    start, end = span
+    is_single = initials is not None
+    if lang == "zh":
+        return _is_part_zh(original, start, end, asked)
+    right = _RIGHT.match(original, end)
+    if right and _extends(right[1], asked, is_single=is_single):
+        return True
+    left = _LEFT.search(original, max(0, start - 24), start)
+    if left is None or initials is None:
+        return False
+    word = left[1].lower().strip(".")
+    if word in _PREFIXES:
+        return word not in asked.text
+    if not asked.asks_who or word in _TITLES or word in COMMON or word in asked.text:
+        return False
+    return word[0] not in initials
+
+
+def _is_part_zh(text: str, start: int, end: int, asked: Asked) -> bool:
+    if _is_part_of_title(text, start, end) or _is_part_of_person(text, start, end):
+        return True
+    found = _PLACES_ZH.match(text, end)
+    return found is not None and found[0] not in asked.text and found[0] not in text[start:end]
+
+
+def _is_part_of_title(text: str, start: int, end: int) -> bool:
+    """Return whether a mention is in 《…》 with other words before or after it."""
+    opening, closing = text.rfind("《", max(0, start - 30), start), text.find("》", end, end + 30)
+    if opening < 0 or closing < 0 or "》" in text[opening:start]:
+        return False
+    return (opening + 1, closing) != (start, end)
+
+
+def _is_part_of_person(text: str, start: int, end: int) -> bool:
+    """Return whether a surname with one character, such as 王建, starts a longer name (王建国)."""
+    if end - start != 2 or text[start] not in SURNAMES:
+        return False
+    return text[start - 1 : start] in _NAMING and _LAST_CHARACTER.match(text, end) is not None
+
+
+def _extends(word: str, asked: Asked, *, is_single: bool) -> bool:
+    lowered = word.lower().removesuffix("'s").removesuffix("’s")
+    if lowered in _INSTITUTIONS:
+        return lowered not in asked.text
+    is_longer_name = asked.asks_who and not is_single  # a single given name may be followed by its surname
+    return is_longer_name and lowered not in COMMON and lowered not in asked.text
+
+
+def is_ordinary_word(text: str, mention: Mention, original: str) -> bool:
+    """Return whether an alias such as 'It' or 她 is used as an ordinary word."""
+    if text[mention.start : mention.end] not in PRONOUNS:
+        return False
+    if not (text[: mention.start] + text[mention.end :]).strip(" \n.。!\"'《》"):
+        return False
+    before, after = text[max(0, mention.start - 12) : mention.start], text[mention.end : mention.end + 3]
+    if _TITLE_BEFORE.search(before) and (_TITLE_AFTER.match(after) or before[-1:] == " "):
+        return False
+    is_last = _LINK_BEFORE.search(before) is not None and _ENDS.match(text, mention.end) is not None
+    return not (is_last and (not original[:1].isascii() or original[:1].isupper()))
+
+
+def locate(mention: Mention, positions: Sequence[int] | None) -> tuple[int, int]:
+    """Return the position of a mention in the original response."""
+    if positions is None:
+        return mention.start, mention.end
+    return positions[mention.start], positions[max(mention.start, mention.end - 1)] + 1

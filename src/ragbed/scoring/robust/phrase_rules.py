@@ -1,0 +1,101 @@
+"""Find phrases in folded text with rules that are applied only to sentences with one of their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from ragbed.scoring.robust.assertion import sentence_bounds
+from ragbed.scoring.robust.match import MAX_MENTIONS, Mention
+from ragbed.scoring.robust.patterns import Terms
+
+# The name of a rule, the words of which a sentence must have one (or one of each of two sets), and the pattern.
+PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
+Validator: TypeAlias = Callable[[str, "re.Match[str]"], bool]
+
+_FREQUENT = frozenset({"not", "is", "no", "不", "没", "有", "是", "无", "未", "出"})
+_MARGIN = 2  # characters before a sentence, so that a pattern can start with a full stop
+
+
+class PhraseRules:
+    """Rules that find phrases in folded text.
+
+    Args:
+        rules: The rules. Required words are English words or phrases, single Chinese characters or Chinese words.
+    """
+
+    def __init__(self, rules: Sequence[PhraseRule]) -> None:
+        self._rules = [
+            (name, *(terms if isinstance(terms, tuple) else (terms, frozenset[str]())), pattern)
+            for name, terms, pattern in rules
+        ]
+        self._by_term: dict[str, set[int]] = {}
+        self._by_phrase: dict[str, dict[str, set[int]]] = {}  # by a word or character of the phrase
+        for at, (_, required, _, _) in enumerate(self._rules):
+            for term in required:
+                if len(term) > 1 and (not term.isascii() or " " in term):
+                    self._by_phrase.setdefault(_key(term), {}).setdefault(term, set()).add(at)
+                else:
+                    self._by_term.setdefault(term, set()).add(at)
+        self._terms = frozenset(self._by_term)
+        self._keys = frozenset(self._by_phrase)
+
+    def find(self, text: str, terms: Terms, is_valid: Validator) -> list[Mention]:
+        """Return the first valid match of each rule."""
+        found: list[Mention] = []
+        for at, present in sorted(self._applicable(text, terms).items()):
+            rule, _, also_required, pattern = self._rules[at]
+            if also_required and terms.isdisjoint(also_required):
+                continue
+            matches = (match for start, end in _windows(text, present) for match in pattern.finditer(text, start, end))
+            match = next((match for match in matches if is_valid(text, match)), None)
+            if match is not None:
+                found.append(Mention(*match.span(), rule))
+        return found
+
+    def _applicable(self, text: str, terms: Terms) -> dict[int, list[str]]:
+        """Return the rules that may apply, with their words that the text has."""
+        present: dict[int, list[str]] = {}
+        for term in terms & self._terms:
+            for at in self._by_term[term]:
+                present.setdefault(at, []).append(term)
+        for key in terms & self._keys:
+            for phrase, rules in self._by_phrase[key].items():
+                if phrase in text:
+                    for at in rules:
+                        present.setdefault(at, []).append(phrase)
+        return present
+
+
+def _key(phrase: str) -> str:
+    """Return a part of a phrase that must be among the terms of a text."""
+    if not phrase.isascii():
+        return phrase[0] if phrase[0] not in _FREQUENT else phrase[-1]
+    first, *_, last = phrase.split()
+    return last if first in _FREQUENT or len(first) < 2 or not first.isalpha() else first
+
+
+def _windows(text: str, present: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences that contain one of the words."""
+    starts, stops = sentence_bounds(text)
+    if not stops:
+        yield 0, len(text)
+        return
+    wanted = sorted({at for term in present for at in _positions(text, term)})
+    number, done = 0, -1
+    for at in wanted:
+        while number < len(stops) and stops[number] < at:
+            number += 1
+        if number > done:
+            done = number
+            yield max(0, starts[number] - _MARGIN), stops[number] if number < len(stops) else len(text)
+
+
+def _positions(text: str, term: str) -> Iterator[int]:
+    at = text.find(term)
+    for _ in range(MAX_MENTIONS):
+        if at < 0:
+            return
+        yield at
+        at = text.find(term, at + 1)
