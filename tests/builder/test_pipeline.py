@@ -206,7 +206,7 @@ def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
     state = run(build)
     assert (state.steps["articles"].rejected, state.steps["articles"].stamp) == ({outcome: 1}, "")
     delivery, _ = compare_delivery(build, state)
-    assert f"main rejects: articles: {outcome} 1" in delivery.reason
+    assert f"main reasons for rejection: articles: {outcome} 1" in delivery.reason
     site.scripts["feed"] = whole
     state = run(build)
     assert state.steps["articles"].made == 20

@@ -435,7 +435,7 @@ def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
     assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
     assert "en_base.jsonl: 0 of 2." in done.err
     assert delivered(place / "out") == before
-    assert "The files and the lock of the earlier build in out are kept" in done.err
+    assert "The files and the lock of the earlier build in out were kept" in done.err
 
 
 def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
@@ -482,11 +482,11 @@ def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
     done = type_command("build", "init", "docs", "5 English questions about bridges", "-m", "ollama/q")
     assert done.code == 0
-    told = "for each of en: 5 base, 0 integration, 0 counterfactual; about: bridges; generator: ollama/q."
-    assert f"Proposed: {told}" in done.err
+    told = "for each of en: 5 base, 0 integration, 0 counterfactual; topic: bridges; generator: ollama/q."
+    assert f"Proposed recipe: {told}" in done.err
     done = type_command("build", "init", "docs", "10 English and 5 Chinese questions", "-o", "both.toml")
-    told = "en: 10 base, 0 integration, 0 counterfactual; zh: 5 base, 0 integration, 0 counterfactual; about: anything"
-    assert f"Proposed: {told}" in done.err
+    told = "en: 10 base, 0 integration, 0 counterfactual; zh: 5 base, 0 integration, 0 counterfactual; topic: anything"
+    assert f"Proposed recipe: {told}" in done.err
 
 
 @pytest.mark.parametrize("role", ["", '[pools]\nrewriter = "opnai/x"', '[gate]\nmodels = ["opnai/x"]'])

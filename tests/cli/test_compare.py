@@ -101,7 +101,10 @@ def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:
 def test_a_run_of_several_models_needs_a_name(runs: Path) -> None:
     done = type_command("compare", f"{runs}/both", f"{runs}/code")
     assert done.code == 2
-    assert f"{runs}/both has 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle, or compare all" in done.err
+    assert (
+        f"{runs}/both contains 2 models. Choose one of them, e.g. {runs}/both:scripted/oracle, or compare all"
+        in done.err
+    )
 
 
 def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> None:

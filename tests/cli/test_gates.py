@@ -51,7 +51,7 @@ def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path:
     done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
     assert f"--fail-under {floor}=0.5: no case in this run measures this." in done.err
-    assert "--limit, --shard. No model was called." in done.err
+    assert "--limit or --shard. No model was called." in done.err
     assert not (tmp_path / "run").exists()
 
 

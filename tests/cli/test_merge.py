@@ -50,7 +50,7 @@ def test_a_missing_shard_and_other_settings_are_named(tmp_path: Path) -> None:
     other = _run(tmp_path / "other", seed="1")
     done = _merge(tmp_path / "merged", first, other)
     assert done.code == 2
-    assert f"{first} was created with seed=0, but {other} with seed=1" in done.err
+    assert f"{first} was created with seed=0, but {other} was created with seed=1" in done.err
 
 
 def test_runs_of_several_machines_with_different_models_join(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def _children(process: subprocess.Popen[str]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -> None:
     with _start(tmp_path / "run") as process:
         while not (early := _replies(tmp_path / "run")):
@@ -135,7 +136,9 @@ def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_pla
         cases = list(job.cases())
     assert warnings == []
     assert list(warn_of_languages(cases, [english, unknown], warnings.append)) == cases
-    warning = "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base has Chinese "
+    warning = (
+        "Warning: scripted/oracle does not list Chinese among its languages, but ragbed-mini-zh_base contains Chinese "
+    )
     assert [text.startswith(warning) for text in warnings] == [True]
 
 

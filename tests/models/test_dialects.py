@@ -127,7 +127,7 @@ def test_a_judge_gets_json_output_where_the_server_accepts_it_and_run_never_asks
     with serving(Server("groq", "VERDICT: no")) as server:
         done = type_command(*words, "-m", server.model, env=server.env)
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
-    assert "response_format is left out" in done.err
+    assert "response_format is omitted" in done.err
 
 
 def test_gemini_and_openai_report_no_thought_and_all_others_do(data: Path, tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_searxng_is_asked_for_the_shortest_span_that_reaches_back(
 
 
 def test_a_query_that_is_too_long_is_not_sent(wire: EngineServer, tmp_path: Path) -> None:
-    with pytest.raises(SearchFailed, match="the query has 401 characters; brave allows 400"):
+    with pytest.raises(SearchFailed, match="the query has 401 characters, but brave allows at most 400"):
         ask(wire, tmp_path, "brave", Query(text="x" * 401, lang="en"))
     assert wire.asked == []
 

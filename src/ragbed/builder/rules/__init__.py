@@ -10,10 +10,12 @@ from itertools import islice
 
 from ragbed.builder.rules.chinese import find_chinese_facts
 from ragbed.builder.rules.english import find_english_facts
-from ragbed.builder.rules.facts import Fact
+from ragbed.builder.rules.facts import Fact, unwrap
 from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
+_MAX_CHARS = 20_000  # maximum length of a part, about 3,000 words
+_MAX_PARTS = 25  # maximum number of parts of a text that are read
 WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_facts, "zh": find_chinese_facts}
 
 
@@ -21,11 +23,24 @@ def write_fields(article: Article, most: int) -> list[dict[str, str]]:
     """Return the fields of at most this many questions about an article, in the form that a model would return."""
     seen: set[str] = set()
     facts = []
-    for fact in WRITERS[article.lang](article.title, article.text):
-        if fact.question not in seen:
-            seen.add(fact.question)
-            facts.append(fact)
+    for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
+        for fact in WRITERS[article.lang](article.title, text):
+            if fact.question not in seen:
+                seen.add(fact.question)
+                facts.append(fact)
+        if len(facts) >= most:
+            break
     return [{"event": fact.sentence, "question": fact.question, "answer": fact.answer} for fact in islice(facts, most)]
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the parts of a long text, because names are compared with all preceding sentences of a part."""
+    while len(text) > _MAX_CHARS:
+        end = text.rfind("\n", _MAX_CHARS // 2, _MAX_CHARS)
+        end = _MAX_CHARS if end < 0 else end
+        yield text[:end]
+        text = text[end:]
+    yield text
 
 
 def join_questions(first: str, second: str, lang: Lang) -> str:

@@ -1,8 +1,14 @@
-"""The data type for facts found by the rules."""
+"""The data type for facts found by the rules, and the preparation of texts."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+from ragbed.schema import Lang
+
+# Minimum length of a line that can be wrapped; shorter ones without a full stop are headings.
+_WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 
 class Fact(NamedTuple):
@@ -11,3 +17,18 @@ class Fact(NamedTuple):
     question: str
     answer: str
     sentence: str
+
+
+def unwrap(text: str, lang: Lang) -> str:
+    """Join the lines of wrapped paragraphs, as in PDF documents and plain text."""
+    lines: list[str] = []
+    is_open = False  # the previous line ends inside a sentence
+    for line in text.splitlines():
+        starts_block = re.match(r"\s*(?:[-*#|>]|\d+[.)] |$)", line) is not None
+        if is_open and not starts_block:
+            lines[-1] += (" " if lang == "en" else "") + line.strip()
+        else:
+            lines.append(line)
+        is_long = len(line.strip()) >= _WRAPPED[lang]
+        is_open = is_long and not starts_block and re.search(r"[.!?:;。！？：；…][\"'”’）)*]*\s*$", line) is None
+    return "\n".join(lines)
