@@ -135,6 +135,7 @@ def test_the_first_step_of_the_action_installs_the_wheel(tmp_path: Path, wheels:
     assert (tmp_path / "installed" / "ragbed" / "py.typed").is_file()
 
 
+@pytest.mark.slow
 def test_without_data_and_gates_the_action_generates_questions_and_no_junit_file(tmp_path: Path) -> None:
     done = _evaluate(tmp_path, "scripted/oracle", data="", gates="")
     assert done.returncode == 0, done.stderr

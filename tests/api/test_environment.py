@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +56,23 @@ def test_most_options_have_a_variable() -> None:
     assert {"RAGBED_LIMIT", "RAGBED_JSON", "RAGBED_NOISE"} < set(_variables())
 
 
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
+    """The result without variables."""
+    return _result(tmp_path_factory.mktemp("runs") / "before")
+
+
 @pytest.mark.parametrize("name", sorted(_variables()))
 def test_the_variable_of_an_option_changes_no_result(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, before: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = _result(tmp_path / "before")
     monkeypatch.setenv(name, _variables()[name])
     assert _result(tmp_path / "after") == before
 
 
-def test_all_variables_together_change_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = _result(tmp_path / "before")
+def test_all_variables_together_change_no_result(
+    before: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in _variables().items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
@@ -95,6 +102,7 @@ def test_no_module_below_the_command_line_imports_click_or_prints() -> None:
                 assert node.func.id != "print", path
 
 
+@cache
 def _code(path: Path) -> str:
     """A module without its comments and docstrings."""
     return ast.unparse(ast.parse(path.read_text("utf-8")))

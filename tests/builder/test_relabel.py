@@ -29,7 +29,9 @@ SUPPORT: dict[str, dict[Stance, tuple[int, int]]] = {
 TESTBED = {"zh_refine": "noise", "en_fact": "counterfactual", "zh_int": "integration"}
 
 
-@pytest.mark.parametrize("file", PLAIN)
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, marks=[pytest.mark.slow] * file.startswith("zh")) for file in PLAIN]
+)
 def test_containment_gives_the_published_labels(file: str, rgb_dir: Path) -> None:
     sums, disagreements = relabel(Dataset(file, rgb_dir / f"{file}.json").items())
     found = {(row.way, row.published): (row.agree, row.of) for row in sums.rows}

@@ -56,6 +56,7 @@ def _children(process: subprocess.Popen[str]) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -> None:
     with _start(tmp_path / "run") as process:
         while not (early := _replies(tmp_path / "run")):

@@ -47,7 +47,8 @@ def by_vectors(pool: RecallPool, encoder: Encoder) -> Callable[[str], Matrix]:
 
 
 @pytest.mark.parametrize(
-    ("name", "at_10", "first", "own"), [("en_fact", 0.91, 0.91, 0.74), ("zh_refine", 0.95, 0.89, 0.78)]
+    ("name", "at_10", "first", "own"),
+    [("en_fact", 0.91, 0.91, 0.74), pytest.param("zh_refine", 0.95, 0.89, 0.78, marks=pytest.mark.slow)],
 )
 def test_e5_finds_the_passages_that_contain_the_answer(
     rgb_dir: Path, name: str, at_10: float, first: float, own: float

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from genai_prices.data import providers
 
 from ragbed.runs.budget import Budget
-from ragbed.runs.prices import cost_of, find_price
+from ragbed.runs.prices import _LISTED, cost_of, find_price
 from ragbed.schema import Completion, Message, Step
 
 # The time of the prices below, which are those of genai-prices; DeepSeek has others at night.
@@ -141,3 +144,16 @@ def test_a_budget_adds_up_without_rounding() -> None:
     budget.pay("m", done)  # 0.1 + 0.1 + 0.1 is 0.3, which floats do not know
     assert not budget.allows()
     assert budget.spending() == {"m": (Decimal("0.3"), 3)}
+
+
+def test_the_price_list_is_loaded_for_all_of_its_providers() -> None:
+    ids = [provider.id for provider in providers]
+    assert len(ids) > 20
+    assert [name for name in ids if not any(part in name for part in _LISTED)] == []
+
+
+def test_the_price_list_is_not_loaded_for_other_providers() -> None:
+    line = "import sys; from ragbed.runs.prices import find_price; print(find_price('openai-api/mine/m'), *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("None ")
+    assert "genai_prices" not in done.stdout

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     help="Write N responses per criterion to --out, for people to label.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
-@options.option("--unsure", is_flag=True, help="Judge only responses whose verdict by rules is unsure.")
+@options.option("--unsure", is_flag=True, help="Judge only the responses whose rule-based verdict is uncertain.")
 @asking_options
 @options.json_option
 @options.config_option

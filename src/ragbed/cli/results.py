@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def tell_truncated(count: int, limit: str) -> str:
 
 def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
-    from ragbed.cli.console import console, print_table, say
+    from ragbed.cli.console import print_table, say
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -100,12 +100,26 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
     if unsure := sum(round(cell.rate("unsure") * cell.asked) for cell in cells):
         say(f"{unsure:,} responses are unsure and count as wrong. Judge them with ragbed judge RUN -m MODEL --unsure.")
     if any(cell.asked < FEW for cell in cells):
-        console(to_stderr=to_stderr).print(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.")
+        click.echo(f"* fewer than {FEW} cases, so the 95 % interval (in brackets) is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(
             f"{unscored:,} responses are excluded from the robust rates because their gold answers cannot be "
             "matched. `ragbed lint DATA` lists these answers."
         )
+
+
+def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
+    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
+    testbeds = settings["testbeds"]
+    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
+    if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
+        return
+    from ragbed.api.reports import read_report
+    from ragbed.cli.report import print_tables
+
+    tables = read_report([folder], [str(folder)], "robust").tables
+    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
+    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:

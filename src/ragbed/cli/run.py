@@ -79,7 +79,10 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--confidence",
     metavar="NAME",
     group=help_groups.SAMPLING,
-    help="Measure the confidence of answers by logprobs, agreement (of --repeats) or stated (requested in the prompt).",
+    help=(
+        "How to measure the confidence of answers: logprobs, agreement (over --repeats) or stated (requested in "
+        "the prompt)."
+    ),
 )
 @options.option(
     "--temperature",
@@ -226,32 +229,17 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
     from ragbed.api.runs import read_decisions
     from ragbed.cli.cases import cases_command
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import print_cells, read_rest
+    from ragbed.cli.results import print_cells, print_other_tables, read_rest
 
     print_cells(cells, [job.folder], to_stderr=to_json)
-    _print_strategies(job, to_stderr=to_json)
+    print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
     if infeasible := read_rest(job.folder)[0]:
-        cases = "case was" if infeasible == 1 else "cases were"
-        say(f"{infeasible:,} infeasible {cases} not run. To see why, run:")
+        say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
         say(f"  {cases_command(data)}")
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
-
-
-def _print_strategies(job: Job, *, to_stderr: bool) -> None:
-    """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
-    testbeds = job.settings["testbeds"]
-    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
-    if is_covered and not {"remedies", "search", "confidence"} & {*job.settings}:
-        return
-    from ragbed.api.reports import read_report
-    from ragbed.cli.report import print_tables
-
-    tables = read_report([job.folder], [str(job.folder)], "robust").tables
-    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
-    print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 
 def _print_decisions(job: Job) -> None:

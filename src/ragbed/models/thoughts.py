@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["thought", "answer", "marker"]
@@ -49,11 +49,10 @@ _PAIR = rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}})?(?P<right
 _BEGIN = rf"(?P<left2>[<\[]\|?)(?:begin|start)(?P<of>[_ ](?:of[_ ])?(?:{_WORD}|working_out))(?P<right2>\|?[>\]])"
 _AFTER = rf"(?P<left3>[<\[]\|?)(?P<name3>{_WORD})[_ ](?:begin|start)(?P<right3>\|?[>\]])"
 _OTHER = r"(?P<unused><unused94>(?:thought\n)?)|(?P<gemma><\|channel>thought\b)"
-_OPEN = re.compile(f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}", re.IGNORECASE)
-_CLOSE = re.compile(
+_OPEN = f"{_PAIR}|{_BEGIN}|{_AFTER}|{_OTHER}"
+_CLOSE = (
     rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
-    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>",
-    re.IGNORECASE,
+    rf"|[<\[]\|?(?:{_WORD})[_ ]end\|?[>\]]|<unused95>|<channel\|>"
 )
 # Tags around the answer. They are removed only after a thought, because otherwise they may be part of the answer.
 _ANSWER_WORD = r"answer|response|final|final_answer|solution|output|回答|答案|最终答案|答复"
@@ -61,12 +60,11 @@ _ANSWER_TAG = (
     rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}"
     rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
 )
-_ANSWER_OPEN = re.compile(rf"\s*{_ANSWER_TAG}", re.IGNORECASE)
-_ANSWER_LINE = re.compile(rf"\n[ \t]{{0,9}}{_ANSWER_TAG}", re.IGNORECASE)
-_ANSWER_CLOSE = re.compile(
+_ANSWER_OPEN = rf"\s*{_ANSWER_TAG}"
+_ANSWER_LINE = rf"\n[ \t]{{0,9}}{_ANSWER_TAG}"
+_ANSWER_CLOSE = (
     rf"(?:{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}"
-    rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z",
-    re.IGNORECASE,
+    rf"|[<\[]\|?end[_ ](?:of[_ ])?(?:final[_ ])?(?:{_ANSWER_WORD})\|?[>\]])\s*\Z"
 )
 _CHANNEL = re.compile(
     r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<name>\w{1,30})[^<]{0,80}(?:<\|constrain\|>[^<]{0,80})?<\|message\|>"
@@ -79,6 +77,12 @@ _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # beginnings of the t
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain none of these characters and need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum per response; a response with more was not written by a model
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern when a response first has a tag, because most responses have none."""
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -115,8 +119,10 @@ def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
 
 def _ends_open(marker: str) -> bool:
     """Return whether a marker's last tag opens a thought that has no text."""
-    opened = [found.start() for found in _OPEN.finditer(marker)]
-    closed = [found.start() for found in _CLOSE.finditer(marker)]
+    if not marker:
+        return False
+    opened = [found.start() for found in _compiled(_OPEN).finditer(marker)]
+    closed = [found.start() for found in _compiled(_CLOSE).finditer(marker)]
     return bool(opened) and (not closed or closed[-1] < opened[-1])
 
 
@@ -169,9 +175,9 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
         return
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=has_thought)
-        closing = _CLOSE.search(text, at)
+        closing = _compiled(_CLOSE).search(text, at)
         if not has_thought and closing is not None and (opening is None or closing.start() < opening.start()):
-            if _OPEN.search(text, at, closing.start()) is not None:
+            if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return  # both tags are inside a sentence of the answer
             yield Segment("thought", text[at : closing.start()])
             yield Segment("marker", closing[0])
@@ -193,11 +199,11 @@ def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
 
 def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | None:
     """Return the next opening tag that starts a thought; see the rule in the module docstring."""
-    first = _OPEN.match(text, _skip_space(text, at))
+    first = _compiled(_OPEN).match(text, _skip_space(text, at))
     if first is not None:
         return first
-    last = max((found.start() for found in _CLOSE.finditer(text, at)), default=-1)
-    for found in _OPEN.finditer(text, at):
+    last = max((found.start() for found in _compiled(_CLOSE).finditer(text, at)), default=-1)
+    for found in _compiled(_OPEN).finditer(text, at):
         starts_line = text[max(at, found.start() - 9) : found.start()].rstrip(" \t").endswith("\n")
         if starts_line and (has_thought or found.end() <= last):
             return found
@@ -217,7 +223,7 @@ def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
         found = re.compile(same, re.IGNORECASE).search(text, opening.end())
         if found is not None:
             return found
-    return _CLOSE.search(text, opening.end())
+    return _compiled(_CLOSE).search(text, opening.end())
 
 
 def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
@@ -229,7 +235,7 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
     """
     closing = _closing_of(text, opening)
     if closing is None:
-        answer = _ANSWER_LINE.search(text, opening.end())
+        answer = _compiled(_ANSWER_LINE).search(text, opening.end())
         end = len(text) if answer is None else answer.start()
         return end, end
     inner = len(re.findall(re.escape(opening[0]), text[opening.end() : closing.start()]))
@@ -244,11 +250,11 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
     """Yield an answer; if it follows a thought, tags around the whole answer become markers."""
-    opening = _ANSWER_OPEN.match(text) if has_thought else None
+    opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)
         return
-    closing = _ANSWER_CLOSE.search(text, opening.end())
+    closing = _compiled(_ANSWER_CLOSE).search(text, opening.end())
     end = len(text) if closing is None else closing.start()
     yield Segment("marker", text[: opening.end()])
     yield Segment("answer", text[opening.end() : end])

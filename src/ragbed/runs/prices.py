@@ -23,6 +23,14 @@ Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one 
 COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
 # Provider names in the price list that differ from the first part of a model string.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
+# Parts of the names of the providers in the price list, which takes half a second to load.
+_LISTED = (
+    *("amazon", "anthropic", "arcee", "avian", "aws", "azure", "baseten", "bedrock", "cerebras", "cloudflare"),
+    *("cohere", "copilot", "cursor", "databricks", "deepseek", "doubleword", "elevenlabs", "fireworks"),
+    *("gemini", "google", "groq", "huggingface", "meta", "minimax", "mistral", "modal", "moonshot", "novita"),
+    *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
+    *("voyage", "x-ai", "xai", "zai", "zhipu"),
+)
 _HALVED = ("openai", "azure", "anthropic")  # providers whose batches cost half, also where the list has no such price
 _TOKENS = {
     "in": "input_tokens",
@@ -44,6 +52,8 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     provider, _, name = model.partition("/")
     if provider == "openai-api":
         provider, _, name = name.partition("/")
+    if not any(part in provider.lower() for part in _LISTED):
+        return None
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
     except ImportError:

@@ -112,7 +112,13 @@ def _agree(ours: list[Cell], wanted: list[Cell]) -> None:
 
 
 @pytest.mark.parametrize(
-    "made", [{}, {"turned": True}, {"events": True}, {"repeats": 3}], ids=["plain", "turned", "events", "repeated"]
+    "made",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"turned": True}, id="turned"),
+        pytest.param({"events": True}, id="events", marks=pytest.mark.slow),
+        pytest.param({"repeats": 3}, id="repeated", marks=pytest.mark.slow),
+    ],
 )
 def test_cells_from_sums_equal_cells_from_all_trials(made: dict[str, bool]) -> None:
     wanted = list(measure(_trials(120, **made)))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import FOLDER, Scope
+from ragbed.analysis.judging.judge_run import Scope
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document, Message
 from tests.payloads import PAYLOADS

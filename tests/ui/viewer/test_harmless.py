@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
+from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import FOLDER as JUDGES
 from ragbed.analysis.judging.labels import Label
 from ragbed.analysis.judging.request import judge_case
 from ragbed.runs.store import RECORD, CallRequest, StoredResult, open_store

@@ -6,3 +6,5 @@ corrected rates).
 
 To add a criterion, write two prompt files and add a line to CRITERIA.
 """
+
+FOLDER = "judge"  # inside the folder of the judged run

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import FOLDER, Scope, read_judgements
+from ragbed.analysis.judging.judge_run import Scope, read_judgements
 from ragbed.analysis.judging.tally import JudgedCell, tabulate
 from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup

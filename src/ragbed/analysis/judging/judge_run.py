@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import Criterion
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, settle, verdict_of
@@ -16,8 +17,6 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring import score
-
-FOLDER = "judge"  # inside the folder of the judged run
 
 
 @dataclass(frozen=True)

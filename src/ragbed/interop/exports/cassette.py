@@ -17,7 +17,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.analysis.diagnosis.reruns import FOLDER as DIAGNOSES
-from ragbed.analysis.judging.judge_run import FOLDER as JUDGES
+from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.cassette import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
-from ragbed.analysis.judging.judge_run import FOLDER as JUDGES
+from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.errors import UsageError
 from ragbed.runs.database import NAME
 from ragbed.text import storable_name

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import FOLDER, needs_judge
+from ragbed.analysis.judging.judge_run import needs_judge
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import verdict_of
 from ragbed.errors import RagbedError
