@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -198,12 +199,19 @@ def read_rows(folder: Path, part: Part) -> list[ValidationRow]:
 
 
 def _decode(path: Path) -> Iterator[ValidationRow]:
-    for line in path.read_bytes().splitlines() if path.is_file() else ():
+    for line in _read_lines(path):
         yield msgspec.json.decode(line, type=ValidationRow)
+
+
+def _read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file, which may be compressed, or nothing if it does not exist."""
+    compressed = path.with_name(f"{path.name}.gz")
+    if compressed.is_file():
+        return gzip.decompress(compressed.read_bytes()).splitlines()
+    return path.read_bytes().splitlines() if path.is_file() else []
 
 
 def read_labels(folder: Path, labeller: str, part: Part) -> dict[str, dict[str, bool]]:
     """Return the labels of a labeller by the ID of the row."""
     path = folder / "labels" / f"{labeller}-{part}.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return {record["id"]: record for record in map(json.loads, lines)}
+    return {record["id"]: record for record in map(json.loads, _read_lines(path))}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 
-from ragbed.schema import Lang
+from ragbed.schema import Document, Lang
 from ragbed.scoring.robust import explain, score
 from tests.scoring.robust.adversarial_cases import read_cases
 from tests.scoring.robust.cases import make_case
@@ -82,3 +83,30 @@ def test_an_alias_that_is_part_of_a_rival_is_not_the_answer() -> None:
     case = make_case("Which bank lent the money?", [["Norbank"]], [["Norbank East"]])
     assert score(case, "Norbank East lent the money.")["correct"] is False
     assert score(case, "Norbank lent the money.")["correct"] is True
+
+
+def test_recorded_values_of_documents_are_rivals() -> None:
+    case = make_case("Which crop is grown most in the delta?", [["jute"]])
+    rival = Document(text="The delta grows rice.", stance="distracts", kind="related", source=0, states="rice")
+    with_rival = msgspec.structs.replace(case, documents=(rival,))
+    assert score(with_rival, "Last century it was jute, but now it is rice.")["correct"] is False
+    assert score(with_rival, "Last century it was rice, but now it is jute.")["correct"] is True
+    same = msgspec.structs.replace(rival, states="jute")
+    assert score(msgspec.structs.replace(case, documents=(same,)), "It is jute.")["correct"] is True
+
+
+@pytest.mark.parametrize(
+    ("answer", "fake", "reply", "verdict"),
+    [
+        ([["Oslo"]], [["Oslo"]], "It is Oslo.", "correct"),  # the gold answer is also the false one
+        ([[""]], None, "It is Oslo.", "unscored"),
+        ([["7"]], [["17"]], "17", "incorrect"),
+        ([["7"]], [["17"]], "7", "correct"),
+        ([["Ян Berg李"]], None, "It was Ян Berg李.", "correct"),
+        ([["Oslo"]], None, "\u200b \n", "empty"),
+    ],
+)
+def test_unusual_answers_get_a_verdict(
+    answer: list[list[str]], fake: list[list[str]] | None, reply: str, verdict: str
+) -> None:
+    assert score(make_case("What is it?", answer, fake), reply)["verdict"] == verdict

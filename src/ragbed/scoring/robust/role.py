@@ -136,18 +136,25 @@ def _names(member: frozenset[str], text: str, terms: frozenset[str] | None) -> b
 
 def contrast_role(asked: Asked, lang: Lang, clause: str, text: str, strength: int) -> Role | None:
     """Return the role of a mention whose clause names another part or side than the asked one, e.g. south for north."""
-    terms = frozenset(clause.split()) if lang == "en" else None
-    for asked_words, others in _asked_members(asked.text, lang):
+    members = _asked_members(asked.text, lang)
+    terms = frozenset(clause.split()) if lang == "en" and members else None
+    for asked_words, others in members:
         if _names(others, clause, terms) and not _names(asked_words, clause, terms):
             is_contrasted = any(word in text for word in asked_words)
             if strength >= 2 or is_contrasted:
                 return Role("other-part", weak=False, strength=0)
-    numbered = _NUMBERED[lang]
-    wanted = {_numbered(found) for found in numbered.finditer(asked.text)}
-    named = {_numbered(found) for found in numbered.finditer(clause)} if len(wanted) == 1 else set()
+    wanted = _asked_numbers(asked.text, lang)
+    if len(wanted) != 1:
+        return None
+    named = {_numbered(found) for found in _NUMBERED[lang].finditer(clause)}
     if any(kind in {each[1] for each in wanted} for _, kind in named) and not named & wanted:
         return Role("other-part", weak=False, strength=0)
     return None
+
+
+@lru_cache(maxsize=16_384)
+def _asked_numbers(question: str, lang: Lang) -> frozenset[tuple[str, str]]:
+    return frozenset(_numbered(found) for found in _NUMBERED[lang].finditer(question))
 
 
 def _numbered(found: re.Match[str]) -> tuple[str, str]:

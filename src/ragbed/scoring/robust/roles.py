@@ -82,6 +82,7 @@ _RUMOUR = lazy(
     r"\brumou?rs? (?:was |had it |went round |spread )?that\b[^.;]{0,80}$|\b(?:rule|ruled) out that\b[^.;]{0,40}$"
 )
 _OPPONENTS = words("opponent opponents rival rivals victims loser losers challenger challengers")
+_TIMES = words("earlier before prior previously later after ago previous preceding following next last")
 _EARLIER = lazy(
     r"\b(?:(?:a|one|two|three|four|five|ten|the|several|many)(?: \w+)? (?:years?|seasons?|months?|days?"
     r"|weeks?) (?:earlier|before|prior|previously|later|after|ago)"
@@ -172,7 +173,7 @@ class _EnglishClause:
         return "other-predicate" if is_past and not self._weight(verb) else ""
 
     def _rumoured(self) -> str:
-        return "rumoured" if _RUMOUR.search(" ".join(self.before)) else ""
+        return "rumoured" if "that" in self.before and _RUMOUR.search(" ".join(self.before)) else ""
 
     def _clause(self) -> str:
         start = max(
@@ -293,7 +294,12 @@ class _EnglishClause:
 
     def _is_at_another_time(self) -> bool:
         """Return whether the relation held at another time, e.g. 'A had won it a year earlier'."""
-        if self.asked.is_reversed or self.is_relative or not self._strength_after():
+        if (
+            _TIMES.isdisjoint(self.predicate)
+            or self.asked.is_reversed
+            or self.is_relative
+            or not self._strength_after()
+        ):
             return False
         return _EARLIER.search(" ".join(self.predicate)) is not None and _EARLIER.search(self.asked.text) is None
 

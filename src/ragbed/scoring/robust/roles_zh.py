@@ -38,7 +38,7 @@ def read_role(text: str, mention: Mention, asked: Asked, before: str, after: str
     status = _status(mention, asked, before[cut - 1 if cut else 0 :], clause_after)
     if status:
         return Role(status, weak=status == "rumoured", strength=strength)
-    titles = set(_TITLE.findall(asked.text))
+    titles = set(_TITLE.findall(asked.text)) if "《" in asked.text else set()
     named = set(_TITLE.findall(clause_before + clause_after)) if titles else set()
     if named and not named & titles and any(title in text for title in titles):
         return Role("other-part", weak=False, strength=0)
