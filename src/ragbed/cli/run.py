@@ -153,7 +153,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Evaluate five cases and forecast the calls, tokens, cost and time.",
+    help="Evaluate five cases and estimate the calls, tokens, cost and time of the full run.",
 )
 @options.json_option
 @options.config_option
