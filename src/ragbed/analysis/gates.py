@@ -240,7 +240,7 @@ def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
 def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> bool:
     """Return whether n questions would probably decide a comparison, if the observed difference is the true one."""
     reach = (row.difference.high - row.difference.low) / 2
-    spread = reach / student(LEVEL, row.n) * math.sqrt(row.n + 2)
+    spread = reach / two_sided(LEVEL) * math.sqrt(row.n + 2)
     level = LEVEL if row.difference.value >= -least else 1 - 2 * alpha
     distance = abs(row.difference.value * n / (n + 2) + least)
     return distance * math.sqrt(n + 2) >= (student(level, n) + quantile(POWER)) * spread

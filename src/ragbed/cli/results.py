@@ -1,4 +1,4 @@
-"""Print the overview table of a run."""
+"""Print the results of a run: its overview table, its conditions, and the forecast of `--dry-run`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import click
 
 if TYPE_CHECKING:
     from ragbed.analysis.condition_table import ConditionCounts
+    from ragbed.runs.execution import Job
+    from ragbed.runs.forecast import Forecast
 
 _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
@@ -120,6 +122,53 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     tables = read_report([folder], [str(folder)], "robust").tables
     shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
     print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
+
+
+def print_forecasts(job: Job, *, to_json: bool) -> None:
+    """Evaluate a few cases and print a forecast for each model."""
+    from ragbed.api.runs import forecast_job
+    from ragbed.cli.console import print_json, print_table, say
+    from ragbed.runs.display_names import short_names
+
+    forecasts = forecast_job(job)
+    names = short_names([model.name for model in job.models], job.names)
+    rows = [
+        (
+            names[row.model],
+            row.calls,
+            row.tokens_in,
+            row.tokens_out,
+            _show_cost(row),
+            f"{row.minutes:.1f}",
+        )
+        for row in forecasts
+    ]
+    columns = ("model", "calls", "input tokens", "output tokens", "cost", "minutes")
+    print_table("Forecast", columns, rows, to_stderr=to_json)
+    if job.rule is not None:
+        say("--until may stop the run before it has made all of these calls.")
+    for row in forecasts:
+        if row.truncated:
+            say(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
+    if to_json:
+        print_json({"forecasts": forecasts})
+
+
+def _show_cost(row: Forecast) -> str:
+    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
+        return "–"
+    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
+
+
+def print_decisions(job: Job) -> None:
+    """Print the results of the --until conditions."""
+    from ragbed.api.runs import read_decisions
+    from ragbed.cli.console import say
+
+    if job.rule is not None:
+        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
+    for decision in read_decisions(job):
+        say(f"until {decision.state}: {decision.name}: {decision.message}")
 
 
 def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:

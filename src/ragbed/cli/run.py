@@ -187,9 +187,8 @@ def run(
     from ragbed.api.runs import check_gates
     from ragbed.api.spec import RunSpec
     from ragbed.cli.console import say
-    from ragbed.cli.forecasts import print_forecasts
     from ragbed.cli.keywords import call_with_given
-    from ragbed.cli.results import exit_if_incomplete
+    from ragbed.cli.results import exit_if_incomplete, print_decisions, print_forecasts
 
     if chosen["engine"] == "local" and not options.typed(context, "cluster"):
         chosen["cluster"] = None  # The value comes from the environment and may be meant for other commands.
@@ -202,7 +201,7 @@ def run(
     _print_results(job, cells, data, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} contains no questions, so no case was run.")
-    _print_decisions(job)
+    print_decisions(job)
     exit_if_incomplete(job.folder, cells, job.settings["max_tokens"], may_stop=job.rule is not None)
     tell_gates(check_gates(spec, job.folder))
 
@@ -240,14 +239,3 @@ def _print_results(job: Job, cells: Sequence[ConditionCounts], data: Sequence[st
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})
-
-
-def _print_decisions(job: Job) -> None:
-    """Print the results of the --until conditions."""
-    from ragbed.api.runs import read_decisions
-    from ragbed.cli.console import say
-
-    if job.rule is not None:
-        say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
-    for decision in read_decisions(job):
-        say(f"until {decision.state}: {decision.name}: {decision.message}")

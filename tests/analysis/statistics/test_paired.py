@@ -127,9 +127,9 @@ def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
 
 
 def test_a_difference_is_that_of_bonett_and_price() -> None:
-    # Table of 100 questions, 15 fell and 5 rose: (5 − 15) / 102 ± t √((22/102 − (10/102)²) / 102)
+    # Table of 100 questions, 15 fell and 5 rose: (5 − 15) / 102 ± z √((22/102 − (10/102)²) / 102)
     interval = paired_difference([-1] * 15 + [1] * 5 + [0] * 80)
-    reach = stats.t.ppf(0.975, 100) * math.sqrt((22 / 102 - (10 / 102) ** 2) / 102)
+    reach = stats.norm.ppf(0.975) * math.sqrt((22 / 102 - (10 / 102) ** 2) / 102)
     assert interval == pytest.approx((-0.10, -10 / 102 - reach, -10 / 102 + reach), abs=1e-5)
 
 

@@ -11,12 +11,12 @@ import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
-from ragbed.analysis.statistics.rates import LEVEL, Interval, student
+from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum denominator of differences that are fractions, e.g. 60 for means of 2 to 6 verdicts
-_FULL_CHANGES = 8  # chosen by simulation: with 1, the coverage falls to 83 % if a few events of ten questions change
+_FULL_CHANGES = 16  # chosen by simulation: with 1, the coverage falls to 83 % if a few events of ten questions change
 _BISECTIONS = 80  # makes the saddlepoint exact to the last digit
 _CENTRAL = 0.01  # deviates below this use the normal approximation
 _ROUNDING = 1e-9  # mathematically equal sums of fractions may differ by this much
@@ -168,9 +168,9 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
     """Return the mean difference between paired scores with its interval.
 
     Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
-    even if hardly any score changed. The square of their change is the mean over the observed changes and eight changes
-    of 1: graded scores change less than verdicts, but if only a few events change completely, a sample may have none
-    of them. The quantile is Student's t with one degree of freedom per question.
+    even if hardly any score changed. The square of their change is the mean over the observed changes and 16 changes of
+    1: graded scores change less than verdicts, but if only a few events change completely, a sample may have none
+    of them.
 
     Args:
         differences: One per question (or event), second minus first, between −1 and 1.
@@ -180,15 +180,16 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
     Raises:
         ValueError: There are no differences.
     """
-    mean, middle, error, n = _moments(differences, counts)
-    reach = student(level, n) * error
+    mean, middle, error, _ = _moments(differences, counts)
+    reach = two_sided(level) * error
     return Interval(mean, max(-1.0, middle - reach), min(1.0, middle + reach))
 
 
 def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
     """Return the p value from the minimum-effect test, whose null hypothesis is a decline of at most `least`.
 
-    The p value is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
+    The p value is doubled, so that p < 0.05 implies that the 95 % interval lies below −least. The quantile is Student's
+    t with one degree of freedom per question, because gates must not err more often than stated in any design.
     """
     _, middle, error, n = _moments(differences, counts)
     return min(1.0, 2 * float(scipy.special.stdtr(n, (middle + least) / error)))
