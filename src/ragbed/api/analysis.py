@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks it. Importing the real type takes longer than scoring a small run.
+    ModelLike = object  # `read_models` checks the type; importing the real one takes longer than scoring a small run.
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 
@@ -54,7 +54,7 @@ def compare(
 
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
-        b: The run to compare with it.
+        b: The run to compare with the baseline.
         track: Scoring track to compare: robust, code, paper, or a plug-in's track.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
@@ -109,7 +109,7 @@ def score(
         runs: One run or several.
         disagreements: Also list the responses that this track and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
-        progress: Show progress, or an object that receives it.
+        progress: Whether to show progress, or a `Progress` object.
         engine: Options that choose where the work runs.
 
     Example:
@@ -185,8 +185,8 @@ def judge(
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
         unsure: Judge only responses whose verdict by rules is `unsure`.
-        progress: Show progress, or an object that receives it.
-        calls: Options of every function that calls models.
+        progress: Whether to show progress, or a `Progress` object.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
@@ -275,8 +275,8 @@ def diagnose(
         run: The run.
         intervene: Call the run's models again with the suspected cause removed, to confirm error types.
         knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
-        progress: Show progress, or an object that receives it.
-        calls: Options of every function that calls models.
+        progress: Whether to show progress, or a `Progress` object.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
