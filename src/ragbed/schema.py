@@ -310,3 +310,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
+    unsure: int = 0  # accuracy: responses that the rules cannot decide and that count as wrong

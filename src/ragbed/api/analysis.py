@@ -55,7 +55,7 @@ def compare(
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
         b: The run to compare with the baseline.
-        track: Scoring track to compare: robust, code, paper, or a plug-in's track.
+        track: Scoring track to compare: robust, code, paper, or a track from a plug-in.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
         junit: File to write the gate results to, as JUnit XML.

@@ -33,7 +33,7 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
         UsageError: A setting is invalid, or the testbed is not run.
     """
     if spec.search is not None and "search" not in (names or ()):
-        raise UsageError(f"search={spec.search} has no effect without the testbed. Add testbeds=search.")
+        raise UsageError(f"search={spec.search} has no effect without the testbed search. Add testbeds=search.")
     return replace(settings, search=parse_search(spec.search))
 
 

@@ -232,7 +232,9 @@ config_option: Decorator = option(
 
 def track_option(about: str) -> Decorator:
     """Return the option that selects the scoring track."""
-    return option("--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a plug-in's.")
+    return option(
+        "--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a track from a plug-in."
+    )
 
 
 num_docs_option: Decorator = option(
@@ -267,7 +269,7 @@ _selection_options: Decorator = together(
         help=(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
             "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
-            "which the model calls a search tool; or a plug-in's."
+            "which the model calls a search tool; or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
