@@ -109,7 +109,7 @@ def score(
         runs: One run or several.
         disagreements: Also list the responses that this track and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         engine: Options that choose where the work runs.
 
     Example:
@@ -185,7 +185,7 @@ def judge(
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
         unsure: Judge only responses whose verdict by rules is `unsure`.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
     Example:
@@ -275,7 +275,7 @@ def diagnose(
         run: The run.
         intervene: Call the run's models again with the suspected cause removed, to confirm error types.
         knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
     Example:

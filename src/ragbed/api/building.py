@@ -104,7 +104,7 @@ def build(
         since: Use only articles published on or after this date, e.g. "2026-11-01".
         precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it.
         locked: Rebuild byte-identical files offline from stored pages and responses.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
     Example:

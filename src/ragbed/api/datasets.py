@@ -66,7 +66,7 @@ def cases(
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
         out: File, URL or open binary file for the cases, one JSON object per line.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         layout: Options that choose the test cases, as in `run`.
 
     Example:
@@ -177,7 +177,7 @@ def lint(
         only: Run only these rules. "all" includes the slow rules; "record" only validates the records.
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
         mix: Options for the documents that the items must be able to supply, as in `cases`.
 
     Example:
@@ -270,7 +270,7 @@ def synthesize(
         perturbations: Causes of failure to add: "mix" (to two items in ten), "none", or names of perturbations, in
             which case every item becomes a minimal pair.
         workers: Number of worker processes; by default, one per core.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
 
     Example:
         >>> made = ragbed.synthesize("news", items=6, lang="en", workers=1)

@@ -64,7 +64,7 @@ def download(
         from_: Copy the files from this folder, file or wheel instead.
         mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Checksums are still
             verified. If no mirror is given, `HF_ENDPOINT` replaces https://huggingface.co.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
 
     Raises:
         IncompleteDownload: A file could not be downloaded or has the wrong content, or no file was found.

@@ -192,7 +192,7 @@ def review(
         export: Write all decisions to this file, and do nothing else.
         import_: Add the decisions in this file, and do nothing else.
         apply: Write the reviewed dataset to this folder, and do nothing else.
-        progress: Whether to show progress, or a `Progress` object.
+        progress: Show progress, or an object that receives it.
 
     Example:
         >>> made = ragbed.synthesize("built", items=3, lang="en", workers=1)
