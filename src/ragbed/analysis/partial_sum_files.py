@@ -203,7 +203,7 @@ class _Reader:
     def take(self, record: _Record) -> None:
         if self.is_complete:
             raise ValidationError(
-                "there are more lines after the end of the file; if files were concatenated, pass them separately"
+                "there are lines after the last line of the file; if files were concatenated, pass them separately"
             )
         if isinstance(record, _Head) != (self._lines == 0):
             raise ValidationError("the header must appear on the first line and nowhere else")

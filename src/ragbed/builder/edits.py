@@ -1,8 +1,8 @@
 """Replace the true answer with a false one in a supporting passage.
 
 There are two variants. `edit_passage` replaces every form of the answer with the same form of the false answer.
-`ask_rewrite` asks a model to make the passage fluent, so that words that depend on the answer also fit. The output of
-both must pass `check_edit`.
+`ask_rewrite` returns a prompt for making the passage fluent, so that words that depend on the answer also fit. Both
+results must pass `check_edit`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, i
 
 
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt that asks a model to make an edited passage fluent."""
+    """Return the prompt for making an edited passage fluent."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
     return write_prompt(question.lang, "rewrite", texts)
 

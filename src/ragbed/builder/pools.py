@@ -73,7 +73,7 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
 
 
 def ask_opinion(question: Question, text: str) -> str:
-    """Return the prompt that asks a judge to label a passage."""
+    """Return the judge's prompt for labelling a passage."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
     return write_prompt(question.lang, "stance", texts)
 

@@ -33,7 +33,7 @@ _TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, some pair
 @click.command()
 @options.json_option
 def paper(json: bool) -> None:
-    """Show the paper's tables, and what they do and do not support.
+    """Show the paper's tables and which conclusions they support.
 
     This prints the figures of Chen et al. (arXiv 2309.01431), the counts behind them, and five findings that follow
     from these counts alone. The paper compares the same questions with and without noise, but reports only how many

@@ -24,7 +24,15 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
         return "–"
     value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
     interval = f" [{low}, {high}]" if low and high else ""
-    return value + interval + (few if cell.n < FEW else "")
+    return value + interval + (few if cell.n < FEW else "") + show_bound(cell, column)
+
+
+def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
+    """Return the rate if all unsure responses, which count as wrong, were right; nothing if there are none."""
+    unsure = getattr(cell, "unsure", 0)
+    if not unsure or not cell.n or cell.value is None:
+        return ""
+    return f" (at most {show_number(min(1, cell.value + unsure / cell.n), column)})"
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:

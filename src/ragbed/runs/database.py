@@ -263,7 +263,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if strange := found ^ _objects_of(version):
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
         raise DataError(
-            path, f"its {kind} {name!r} is not part of a run's schema; the file may be corrupt or maliciously crafted"
+            path,
+            f"contains the {kind} {name!r}, which is not part of the run schema; the file may be corrupt or malicious",
         )
     return int(version)
 

@@ -150,6 +150,11 @@ class CellBuilder:
             value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), n, mask)
 
+    def _count_unsure(self, mask: Mask) -> int:
+        if self.track != "robust":
+            return 0
+        return self.trials.size(mask & (self.trials.score("unsure", self.track) == 1))
+
     def cell(self, metric: str, interval: Interval, n: int, mask: Mask, *, scored: Mask | None = None) -> Cell:
         """Return a cell with a given interval and the counts of its trials."""
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
@@ -165,5 +170,6 @@ class CellBuilder:
             errors=self.trials.size(mask & self.trials.failed),
             infeasible=self.trials.size(mask & ~self.trials.asked),
             truncated=self.trials.size(mask & self.trials.truncated),
+            unsure=self._count_unsure(asked) if metric == "accuracy" else 0,
         )
         return Cell(self.table, self.trials.key, self.track, self.scope, estimate, self.place or CellKey())

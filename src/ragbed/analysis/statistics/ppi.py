@@ -52,7 +52,9 @@ def prediction_powered(
     known = np.isfinite(y)
     questions = len(np.unique(groups[known]))
     if questions < 2:
-        raise ValueError(f"a correction requires labels for at least two questions, not {questions}")
+        raise ValueError(
+            f"a correction requires labels for at least two questions, but there are labels for {questions}"
+        )
     weights = np.where(known, 1.0 if inclusion is None else 1.0 / np.asarray(inclusion, np.float64), 0.0)
     weights *= len(f) / weights.sum()
     y = np.where(known, y, 0.0)

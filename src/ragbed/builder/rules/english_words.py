@@ -101,8 +101,7 @@ OF_KINDS = _words("town city village island municipality port monastery")
 COMPANIES = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
 )
-# Kinds of things that a place may have several of, so that "the Skarness station" is ambiguous. "Skarness Station" is
-# a name.
+# Kinds of things that a place may have several of: "the Skarness school" is ambiguous, but "Skarness School" is a name.
 SEVERAL = _words(
     "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
     " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"

@@ -137,7 +137,7 @@ def _read_own_text(path: Path) -> str:
     needed = _NEEDED.get(path.name, ())
     for placeholder in needed:
         if placeholder not in text:
-            raise UsageError(f"{path} does not contain {placeholder}, so the model would not see it.")
+            raise UsageError(f"{path} does not contain {placeholder}, so the prompt would not contain its content.")
     for placeholder in set(_PLACEHOLDER.findall(text)) - set(needed):
         raise UsageError(f"{path} contains {placeholder}, which is replaced only in user.md.")
     return text

@@ -1,7 +1,7 @@
 """How a model calls the search tool: as tool calls of its API, or as lines of text.
 
-A response is parsed strictly. It either contains searches, or is the final answer, or has a named problem, which the
-model is told. docs/reference/search.md lists the problems.
+A response is parsed strictly. It either contains searches, or is the final answer, or has a named problem, which is
+reported to the model. docs/reference/testbeds.md lists the problems.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _invalid(problem: str, written: str) -> Search:
 
 
 def show_results(search: Search, lang: Lang) -> str:
-    """Return what the model is told after a search."""
+    """Return the message that a search returns to the model."""
     texts = read_texts(lang)
     if search.problem is not None:
         return str(texts["problems"][search.problem])

@@ -125,7 +125,9 @@ class ReviewSession:
         if last is None:
             raise UsageError(f"{rater} has no decision to undo.")
         if not last.final and self.state.of(last.item).both_done:
-            raise UsageError(f"both raters have decided on {last.item}; resolve it in the list of disagreements.")
+            raise UsageError(
+                f"both raters have already reviewed {last.item}; resolve the item in the list of disagreements."
+            )
         self._store([Undone(act=secrets.token_hex(8), at=now(), rater=rater, undoes=last.act)])
         return last.item
 
@@ -209,7 +211,7 @@ class ReviewSession:
             names = " and ".join(self.state.raters)
             raise UsageError(f"this review has two raters, {names}; {rater} can only resolve their disagreements.")
         elif self.state.of(key).both_done:
-            raise UsageError(f"both raters have decided on {key}; resolve it in the list of disagreements.")
+            raise UsageError(f"both raters have already reviewed {key}; resolve the item in the list of disagreements.")
 
     def _store(self, lines: Sequence[Line]) -> None:
         self._log.add([*self._unsaved, *lines])
