@@ -56,7 +56,7 @@ class RankingResult(TableResult):
 
 @checked
 def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
-    """Rank all models in the runs on the questions they share, with a paired test for every two models.
+    """Rank all models in the runs on the questions they share, with a paired test for each pair.
 
     Args:
         runs: One run with several models, or several runs.

@@ -129,7 +129,7 @@ def _text(value: object) -> str:
 
 
 def _markup(cell: str) -> str:
-    """Return a cell as HTML, with a fainter interval."""
+    """Return a cell as HTML, with the interval in a lighter colour."""
     number, bracket, interval = html.escape(cell).partition(" [")
     return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 

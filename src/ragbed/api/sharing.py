@@ -78,7 +78,7 @@ def export(
         shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
         canonical: For runs, sort the trials and omit timings and attempts, so that equal runs give equal files.
         model: For runs, export only this model's trials.
-        progress: Show messages, or an object that receives them.
+        progress: Whether to show messages, or a `Progress` object.
         layout: Options that choose the test cases, as in `run`.
 
     Example:

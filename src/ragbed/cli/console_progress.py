@@ -48,7 +48,7 @@ class ConsoleProgress(RunProgress):
 
 
 class DownloadProgress(Progress):
-    """A display with one progress bar in megabytes per file on a terminal, and occasional lines elsewhere.
+    """A display with a progress bar for each file, in megabytes, on a terminal, and occasional lines elsewhere.
 
     Args:
         clock: Function that returns monotonic time in seconds.

@@ -97,7 +97,7 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class ShardedDataset(Dataset):
-    """Items in parts, which are read one after another."""
+    """A dataset in parts, which are read one after another."""
 
     parts: tuple[ShardPart, ...]
 

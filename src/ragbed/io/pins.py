@@ -1,7 +1,7 @@
 """Check files against pins: `git:<blob id>` or `sha256:<hex>`.
 
 Git's blob ID is the SHA-1 of `blob <size>`, a NUL byte and the file's content. Public repositories show it for each
-file in a commit, so that anyone can check a pin.
+file in a commit, so anyone can check a pin.
 """
 
 from __future__ import annotations

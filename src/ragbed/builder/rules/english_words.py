@@ -101,7 +101,7 @@ OF_KINDS = _words("town city village island municipality port monastery")
 COMPANIES = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
 )
-# Kinds of which a place has several, so that "the Skarness station" is not clear; "Skarness Station" is a name.
+# Kinds of which a place can have several: "the Skarness school" is not clear, although "Skarness School" is a name.
 SEVERAL = _words(
     "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
     " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"

@@ -1,7 +1,7 @@
 """Parse a model's calls to the search tool, made through the tool-calling API or as lines of text.
 
 Parsing is strict: a response contains searches, is the final answer, or has a named problem, which is reported to the
-model. docs/reference/search.md lists the problems.
+model. docs/reference/testbeds.md lists the problems.
 """
 
 from __future__ import annotations
