@@ -132,7 +132,7 @@ class CellFilter:
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """Return, for each value of each facet, how many trials would match if only that facet's selection changed to it."""
+    """Return, for each value of each facet, how many trials would match if it replaced the facet's selected values."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)
