@@ -100,7 +100,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield sentences about conditions that differ significantly, while their testbed does not or has the opposite sign."""
+    """Yield sentences about significant differences in single conditions that disagree with the testbed's result."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():
