@@ -1,6 +1,6 @@
 """Engines, which run long work on this machine or on a cluster with byte-identical results.
 
-To add one, write a module with a class that has the methods of `Engine`, and add a line to ENGINES.
+To add an engine, write a module with a class that has the methods of `Engine`, and add a line to ENGINES.
 """
 
 # ruff: noqa: PLC0415  # Engines are imported on first use because their libraries are slow to load.

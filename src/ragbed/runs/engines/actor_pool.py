@@ -60,7 +60,7 @@ class _Member:
 
         Args:
             update: The report.
-            given: The number of the last job before the request; later ones may still be on their way.
+            given: The number of the last job sent before the request; later jobs may still be on their way.
         """
         self.room = update.room
         if update.ended:
@@ -91,8 +91,8 @@ class ActorPool:
     """A pool of cluster workers that acts as one worker.
 
     Args:
-        ray: The library.
-        make: Creates a worker; called on the cluster.
+        ray: The Ray library.
+        make: Function that creates a worker; it is called on the cluster.
         share: The number of workers and the resources for each.
         tell: Called if a worker is abandoned while others continue.
         tries: Maximum attempts for a job whose workers die.
@@ -125,7 +125,7 @@ class ActorPool:
 
     @property
     def spare(self) -> int:
-        """The total number of jobs that are only queued, for all workers."""
+        """The total number of jobs that are only queued at the workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -214,7 +214,7 @@ class ActorPool:
         """Open a worker if necessary, and return how many times it has been opened.
 
         Raises:
-            RagbedError: It cannot be opened, or it differs from the others.
+            RagbedError: The worker cannot be opened, or it differs from the others.
         """
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))

@@ -51,7 +51,7 @@ class ReplicaSpec:
 
 
 class Engine(Protocol):
-    """An engine for long-running work; only the main process writes.
+    """An engine for long-running work; only the main process writes files.
 
     `shares_disk` says whether workers can open this process's files.
     """
@@ -69,9 +69,9 @@ class Engine(Protocol):
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return one worker that represents them all; `make` creates a worker for a number of cores.
+        """Return one worker that represents all workers; `make` creates a worker that uses the given number of cores.
 
-        A job whose worker dies is repeated by another one, so it must be idempotent.
+        A job whose worker dies is repeated by another worker, so it must be idempotent.
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:

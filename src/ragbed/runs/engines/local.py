@@ -1,4 +1,4 @@
-"""The local engine, which works in this process and starts more processes for long work."""
+"""The local engine, which runs work in this process and starts more processes if the work takes long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished by then
+_ALONE_S = 1.0  # seconds of work before more processes are started, about as long as a process takes to start
 _AHEAD = 3  # maximum jobs per process that are running or queued, to bound memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -82,7 +82,7 @@ class ReplicatedModel:
     """A model's replicas presented as one model.
 
     Args:
-        model: The same model in this process, which makes the requests but loads nothing.
+        model: The same model in this process, which builds the requests but loads no weights.
         pool: The replicas.
         max_cases: The maximum concurrency, if the user sets one.
 

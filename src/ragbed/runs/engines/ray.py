@@ -32,7 +32,7 @@ from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, sha
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum jobs per core that are running or queued
-_RETRIES = 20  # maximum workers that may die during one job; more than is likely
+_RETRIES = 20  # maximum number of workers that may die during one job, more than are likely to
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
@@ -143,7 +143,7 @@ class RayEngine:
             raise
 
     def _check_room(self) -> None:
-        """Check that one replica fits on a node; their number is not checked, because the cluster may grow."""
+        """Check that one replica fits on a node; the number of replicas is not checked, as the cluster may grow."""
         wanted = {"CPU": self._share.cpus, "GPU": self._share.gpus}
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
@@ -182,7 +182,7 @@ def _import_ray() -> Any:
 
 @contextmanager
 def _loopback_only(ray: Any) -> Iterator[None]:
-    """Make Ray listen on 127.0.0.1, as on macOS; on Linux, it replaces every loopback address."""
+    """Make Ray listen on 127.0.0.1, as it does on macOS; on Linux, Ray replaces every loopback address."""
     constants = ray._private.ray_constants
     before = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
@@ -257,7 +257,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server uses gRPC, as head nodes do; if it uses TLS, Ray checks it."""
+    """Return whether the server uses gRPC, as head nodes do; with TLS, this is left to Ray."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True

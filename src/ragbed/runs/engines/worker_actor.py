@@ -1,7 +1,7 @@
 """Run a pool's worker as a cluster actor that takes jobs and returns results in batches.
 
-A call between two processes takes nearly a millisecond, a job in it almost nothing. So jobs that arrive together are
-sent together, and so are results that are ready.
+A call between two processes takes nearly a millisecond, but each additional job in a call takes almost no time. Jobs
+that arrive together are therefore sent together, and so are results that are ready at the same time.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _QUIET_S = 20.0  # time without a result after which a worker reports its jobs
 class WorkerReady(NamedTuple):
     """The report from a worker that has been opened.
 
-    `version` is ragbed's version, `what` the worker's identity, and `opened` how many times it was opened: answers to
-    older requests are stale.
+    `version` is ragbed's version, `what` the worker's identity, and `opened` how many times it was opened; responses
+    from earlier openings are stale.
     """
 
     version: str
@@ -94,7 +94,7 @@ class WorkerActor:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return finished jobs as soon as there are any, or a report after a while.
+        """Return finished jobs as soon as there are any; after a quiet period, return the list of all held jobs.
 
         Args:
             opened: The latest opening known to the caller; results from earlier ones are discarded.
