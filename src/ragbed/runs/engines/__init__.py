@@ -22,7 +22,7 @@ class EngineSpec:
     """The engine chosen by the user, with its options."""
 
     engine: str = "local"
-    # Address of a Ray cluster; "auto" for this user's cluster on this machine, None for a new one.
+    # Address of a Ray cluster; "auto" for this user's cluster on this machine, None for a new cluster.
     cluster: str | None = None
     share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of each model
     workers: int | None = None  # number of processes for the local engine

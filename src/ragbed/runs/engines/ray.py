@@ -232,7 +232,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the head node's address; a wrong one is detected in seconds, whereas Ray takes minutes."""
+    """Return the head node's address after checking it, which takes seconds; Ray would retry for minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -268,7 +268,7 @@ def _is_grpc(line: socket.socket) -> bool:
 
 
 def _check_token(ray: Any, address: str, listens_at: str) -> None:
-    """Report a missing or wrong token immediately; Ray would retry for half a minute."""
+    """Report a missing or invalid token immediately; Ray would retry for half a minute."""
     from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
     try:
