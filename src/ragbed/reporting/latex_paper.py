@@ -1,6 +1,6 @@
 """Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below the paper's.
 
-Our values always use the track `code`, because only they are comparable with the paper's. Rej*, ED* and CR are
+Our values always use the track `code`, because only this track is comparable with the paper. Rej*, ED* and CR are
 a judge's verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
@@ -122,7 +122,7 @@ def small(text: str) -> str:
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
     """Add the judged values to the rows, and return the judges and their instructions.
 
-    Each row uses one judge, the first, with the original instructions if both kinds exist. If there is a judge,
+    Each row uses only the first judge, with the original instructions if both kinds were used. If there is a judge,
     rule-based values are removed from the judged columns, so that each column has one definition.
     """
     of_row: dict[_Ours, list[Cell]] = {}

@@ -13,7 +13,7 @@ FEW = 30  # Minimum number of cases; rates based on fewer are marked, because th
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Return a value with its interval: a dash if there is no value, and the mark `few` if it is based on few cases.
+    """Format a value with its interval and, if it is based on few cases, a mark; without a value, return a dash.
 
     Args:
         cell: Estimate to show.

@@ -1,4 +1,4 @@
-"""Serve web pages to one person on this machine."""
+"""Serve web pages to one user on this machine."""
 
 from __future__ import annotations
 

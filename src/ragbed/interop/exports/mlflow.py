@@ -16,7 +16,7 @@ from ragbed.interop.exports.records_base import ExportedRun, Written
 
 _TRACK = "robust"
 _NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow does not allow in names
-_MAX_PARAM_LENGTH = 500  # every MLflow server accepts param values of this length
+_MAX_PARAM_LENGTH = 500  # maximum length of a param value that every MLflow server accepts
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:

@@ -45,8 +45,8 @@ class _SafeProcess(SpawnProcess):
 class SafeSpawnContext(SpawnContext):
     """A `multiprocessing` spawn context for processes that import none of the user's modules.
 
-    Semaphores and queues start a process too (the resource tracker): create them, or the pool that does, inside
-    `safe_path`.
+    Semaphores and queues also start a process (the resource tracker), so create them, or the pool that creates them,
+    inside `safe_path`.
     """
 
     Process = _SafeProcess

@@ -106,7 +106,9 @@ class ReviewSession:
         self._refuse_late(rater, key, decisions, final=final)
         line = Decided(
             act=secrets.token_hex(8),
-            at=max(now(), self.state.latest),  # If the clock was set back, this must not become the older decision.
+            at=max(
+                now(), self.state.latest
+            ),  # Must not be earlier than the last decision, even if the clock was set back.
             rater=rater,
             item=key,
             digest=self.queue.entries[key].digest,
@@ -174,7 +176,7 @@ class ReviewSession:
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
-        """Return why an imported line does not fit, or None if it does."""
+        """Return why an imported line cannot be accepted, or None if it can."""
         if not _TIME.fullmatch(line.at):
             return f"{line.at!r} is not a valid time, e.g. 2026-11-15T12:00:00.000+00:00"
         try:

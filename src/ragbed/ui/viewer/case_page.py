@@ -136,7 +136,7 @@ def _cost(stored: StoredResult) -> float | None:
 
 
 def _cut(page: CasePage, budget: int) -> CasePage:
-    """Shorten long texts, so that the texts of each type have the same total length."""
+    """Shorten long texts, so that the total length of the texts of each type is within the budget."""
 
     def short(text: str | None, among: int) -> str | None:
         most = budget // max(1, among)

@@ -1,8 +1,8 @@
 """Full-text search in English and Chinese.
 
-Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text
-matches a query if it contains all its words anywhere. The last word can be incomplete. Adjacent Chinese characters and
-quoted words must be adjacent in the text.
+Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text matches
+a query if it contains all of the query's words. The last word can be incomplete. Adjacent Chinese characters and quoted
+words must be adjacent in the text.
 """
 
 from __future__ import annotations
