@@ -1,7 +1,7 @@
 """Run a pool's worker as a cluster actor that takes jobs and returns results in batches.
 
-A call between two processes takes nearly a millisecond, regardless of the number of jobs in it. Therefore, jobs that
-arrive together are sent together, and so are results that are ready.
+A call between two processes takes nearly a millisecond, but each additional job in a call takes almost no time. Jobs
+that arrive together are therefore sent together, and so are results that are ready at the same time.
 """
 
 from __future__ import annotations
