@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Track which window uses each name. Two windows with the same name would mix up the authors of decisions."""
+    """Tracks which window uses each name. Two windows with the same name would mix up the authors of decisions."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
