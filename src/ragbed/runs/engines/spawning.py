@@ -1,9 +1,9 @@
-"""Start child processes that import neither modules in the current folder nor the main module.
+"""Start child processes that import neither modules from the current folder nor the main module.
 
-Python puts the current folder first on the path of a process that is started with `-c`, as `multiprocessing` does.
+Python puts the current folder first on the import path of processes started with `-c`, as `multiprocessing` does.
 A file such as `msgspec.py` in a folder of downloaded data would then run in every child. `multiprocessing` also imports
 the main module in every child, so a script that calls `ragbed.score` without `if __name__ == "__main__":` would start
-itself again. The work is always a function in another module.
+itself again. Neither is needed, because the work is always a function in an installed module.
 """
 
 from __future__ import annotations
