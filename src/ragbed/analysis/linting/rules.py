@@ -175,7 +175,7 @@ def record(_: DatasetContext) -> Find:
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """Return part of a text with some context, on one line."""
+    """Return a span of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"

@@ -30,7 +30,7 @@ class Locale:
 
 @cache
 def read_words(lang: Lang) -> Locale:
-    """Return the texts in a language."""
+    """Load the texts in the given language."""
     texts = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
     return Locale(lang, MappingProxyType(dict(_flat(texts, ""))))
 

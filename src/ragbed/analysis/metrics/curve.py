@@ -89,7 +89,7 @@ def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Fl
 
 
 def within(cell: Cell, lowest: float, highest: float) -> Cell:
-    """Return a copy of a cell without those of its value and bounds that are outside the measured ratios."""
+    """Return a copy of a cell in which values and bounds outside the measured ratios are removed."""
     bounds = {name: getattr(cell.estimate, name) for name in ("value", "low", "high")}
     known = {
         name: None if bound is None or not lowest - 1e-9 <= bound <= highest + 1e-9 else bound

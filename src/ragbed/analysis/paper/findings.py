@@ -211,6 +211,6 @@ def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
 
 
 def _is_possible_sample(shares: Sequence[int], n: int) -> bool:
-    """Return whether n items can be divided so that the rounded percentages are these."""
+    """Return whether n items can be divided into counts with these rounded percentages."""
     fits = [[hits for hits in range(n + 1) if abs(100 * hits / n - share) <= 0.5] for share in shares]
     return all(fits) and sum(hits[0] for hits in fits) <= n <= sum(hits[-1] for hits in fits)

@@ -62,7 +62,7 @@ def read_tables() -> Tables:
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """Return the number of hits that rounds to a percentage, out of n or the next smaller number for which one exists.
+    """Return the counts behind a printed percentage: hits out of n, or out of the largest smaller number that fits.
 
     The original code drops failed questions from the denominator, so a run may have lost some.
 

@@ -1,4 +1,4 @@
-"""Exact results for the binomial distribution."""
+"""Exact intervals, bounds and tests for the binomial distribution."""
 
 from __future__ import annotations
 

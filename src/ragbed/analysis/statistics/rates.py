@@ -1,4 +1,4 @@
-"""Closed-form intervals for rates and means. No numerical library is imported, so that the first table appears fast."""
+"""Closed-form intervals for rates and means, without numerical libraries, so that the first table appears quickly."""
 
 from __future__ import annotations
 
