@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of t
     )
 
 # Type checkers treat this as true. `typing` is not imported because it would load a dozen modules before a command
-# starts, and `python -m ragbed` still has the current folder on its path.
+# starts, and with `python -m ragbed` the current folder is still on the path.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

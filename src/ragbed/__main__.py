@@ -1,4 +1,4 @@
-"""Start the command line: `ragbed` or `python -m ragbed`."""
+"""Start the command-line interface (`ragbed` or `python -m ragbed`)."""
 
 import sys
 
@@ -6,18 +6,18 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # `python -m` puts the current folder first on the path, so a json.py in it would shadow the standard module.
     del sys.path[0]
 
-import _signal as signal  # type: ignore[import-not-found]  # `signal` imports a dozen modules, and Ctrl-C can come earlier
+import _signal as signal  # type: ignore[import-not-found]  # `signal` is slow to import, and Ctrl-C may come earlier
 import atexit
 import gc
 import os
 
 # Number of new objects that triggers a garbage collection. Runs create thousands of records, hardly any of them in
-# cycles. With the default of 700, collections take a fifteenth of the start-up time and of a run.
+# cycles. With the default of 700, garbage collection takes a fifteenth of the start-up time and of a run's time.
 _GC_THRESHOLD = 100_000
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command-line interface."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background jobs ignore Ctrl-C
         signal.signal(signal.SIGINT, _exit_now)
     _replace_closed_streams()
@@ -40,8 +40,8 @@ def _exit_now(*_: object) -> None:
 def _replace_closed_streams() -> None:
     """Open the null device for standard streams that are closed (`>&-`).
 
-    Otherwise the first file that is opened, e.g. a run's database, would get the stream's file descriptor, and thus
-    its output.
+    Otherwise the first file that is opened, e.g. a run's database, would get the stream's file descriptor and
+    receive its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def variables() -> Mapping[str, str]:
-    """Return the environment variables that models read API keys, base URLs and proxies from."""
+    """Return the environment variables, from which models read API keys, base URLs and proxies."""
     return os.environ
 
 
@@ -39,7 +39,7 @@ def cache_file() -> Path:
 
 
 def required() -> dict[str, str]:
-    """Return the variables that a process needs in order to start; only Windows has one."""
+    """Return the variables without which a process cannot start; only Windows requires one."""
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 

@@ -24,7 +24,8 @@ Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
-# Maximum numbers. Published items have up to 5 slots and 30 aliases, and scoring compares every pair of slots.
+# Limits per answer and per slot. Published items have up to 5 slots and 30 aliases, and scoring compares every pair of
+# slots.
 MAX_SLOTS, MAX_ALIASES = 100, 1_000
 # A list of slots, all of which are required; each slot is a list of interchangeable aliases.
 Answer: TypeAlias = Annotated[
@@ -106,7 +107,7 @@ class Labelling(Record, frozen=True, kw_only=True):
     rule: str  # the rule that set the label, e.g. contains, anchors, surname, dateline, year, part, value, far, model
     reason: str
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
-    parts: tuple[int, ...] = ()  # the parts of the answer that the passage contains, from 0
+    parts: tuple[int, ...] = ()  # indexes, from 0, of the parts of the answer that the passage contains
 
 
 class Question(Record, frozen=True, kw_only=True):
@@ -124,15 +125,15 @@ class Passage(Record, frozen=True, kw_only=True):
     text: str
     stance: Stance
     kind: str = "related"  # more detail than `stance`, e.g. related, rumour, outdated, partial
-    part: int | None = None  # integration: the sub-question that it supports, from 0
-    edit_of: int | None = None  # counterfactual: index of the true passage that it falsifies
+    part: int | None = None  # integration: index, from 0, of the sub-question that the passage supports
+    edit_of: int | None = None  # counterfactual: index of the true passage from which this one was made
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
     url: str | None = None
     title: str | None = None
     date: str | None = None  # ISO date of the page
     snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
-    page: str | None = None  # ID of its article, which has the hash of the bytes (in a build's `steps/pages.jsonl`)
+    page: str | None = None  # ID of its article, with which a build's `steps/pages.jsonl` stores the hash of the bytes
     licence: str | None = None
     reviewed: bool = False  # whether a person set the label, in which case rules do not check it
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
@@ -150,7 +151,7 @@ class Item(Question, frozen=True, kw_only=True):
     dial: str | None = None  # the perturbation, if this is the perturbed item of a minimal pair
     twin: str | None = None  # ID of the item of the pair that has no perturbation
     date: str | None = None  # ISO date of the event; models with a later knowledge cut-off may know the answer
-    valid: tuple[str, str] | None = None  # first and last ISO date of the pages that give the answer
+    valid: tuple[str, str] | None = None  # earliest and latest ISO dates of the pages that give the answer
     known_by: tuple[str, ...] = ()  # models that answered correctly without documents when the item was created
 
 
@@ -162,7 +163,7 @@ class Document(Record, frozen=True, kw_only=True):
     kind: str
     source: int  # index among its item's passages
     item: str | None = None  # ID of its item, if it was taken from another item
-    part: int | None = None  # integration: the part of the answer that it supports, from 0
+    part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
 
@@ -172,7 +173,7 @@ class ToolCall(Record, frozen=True, kw_only=True):
     id: str
     name: str
     arguments: str  # JSON, if the model wrote valid JSON
-    extra: dict[str, Any] | None = None  # other fields of the provider, which it expects back
+    extra: dict[str, Any] | None = None  # other fields from the provider, which expects them back in the next request
 
 
 class Message(Record, frozen=True, kw_only=True):
@@ -180,7 +181,7 @@ class Message(Record, frozen=True, kw_only=True):
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
-    calls: tuple[ToolCall, ...] = ()  # assistant: the tools that it called
+    calls: tuple[ToolCall, ...] = ()  # assistant: the tool calls in the message
     call: str | None = None  # tool: ID of the call that the message answers
 
 
@@ -214,7 +215,7 @@ class Case(Record, frozen=True, kw_only=True):
     answer: Answer
     fake: Answer | None
     expect: Expectation
-    rotation: int = 0  # how far the documents are rotated (`--positions all`)
+    rotation: int = 0  # number of positions by which the documents are rotated (`--positions all`)
     event: str | None = None  # the item's event
     reason: str | None = None  # why the case is infeasible
     corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
@@ -229,18 +230,18 @@ class Retrieved(Record, frozen=True, kw_only=True):
     """A passage that a RAG system retrieved or cited."""
 
     id: str  # ID in the corpus, or the start of the text if the corpus does not contain it
-    stance: Stance | None = None  # None if the corpus does not contain it
-    part: int | None = None  # integration: the part of the answer that it supports, from 0
+    stance: Stance | None = None  # None if the corpus does not contain the passage
+    part: int | None = None  # integration: index, from 0, of the part of the answer that it supports
     text: str = ""
 
 
 class Search(Record, frozen=True, kw_only=True):
-    """One search of an episode, or an attempt at one that could not be executed."""
+    """One search in an episode, or a call of the search tool that could not be executed."""
 
     query: str
     k: Count = 0
     found: tuple[Retrieved, ...] = ()  # best first
-    problem: str | None = None  # why it was not executed, e.g. bad-json, unknown-tool, query-too-long
+    problem: str | None = None  # why the search was not executed, e.g. bad-json, unknown-tool, query-too-long
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -255,14 +256,14 @@ class Step(Record, frozen=True, kw_only=True):
     latency_s: float | None = None
     cached: bool = False  # whether the response came from the cache
     calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
-    searches: tuple[Search, ...] = ()  # search: what was searched for after the response
+    searches: tuple[Search, ...] = ()  # search: the searches that the response requested
     protocol: Literal["tools", "text", "function"] | None = None  # search: how the model calls the tool
 
 
 class Served(Record, frozen=True, kw_only=True):
     """What the server reported about the call that produced a response."""
 
-    model: str | None = None  # may be more exact than the requested name, e.g. with a date
+    model: str | None = None  # may be more specific than the requested name, e.g. include a date
     provider: str | None = None  # if the server is a router: the company whose servers answered
     fingerprint: str | None = None  # identifies the weights and configuration
     id: str | None = None  # ID of the response, for support requests to the provider
@@ -271,7 +272,7 @@ class Served(Record, frozen=True, kw_only=True):
 class Completion(Record, frozen=True, kw_only=True):
     """A model's response, or the reason why there is none.
 
-    A response is `truncated` if it ended at the token limit or inside a thought, and `filtered` if the provider's
+    A response is `truncated` if it ended at the token limit or inside its reasoning, and `filtered` if the provider's
     content filter blocked it.
 
     Example:
@@ -291,8 +292,8 @@ class Completion(Record, frozen=True, kw_only=True):
     served: Served | None = None
     retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
-    confidence: float | str | None = None  # from 0 to 1, or why it is unknown; None if not requested
-    steps: tuple[Step, ...] = ()  # strategies and episodes: the calls; usage, latency and attempts are totals
+    confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
+    steps: tuple[Step, ...] = ()  # the calls of a strategy or episode; usage, latency and attempts are totals
     calls: tuple[ToolCall, ...] = ()  # search: the tools that the response calls
 
 
@@ -309,3 +310,4 @@ class Estimate(Record, frozen=True, kw_only=True):
     errors: int
     infeasible: int
     truncated: int = 0
+    unsure: int = 0  # accuracy: responses that the rules cannot decide and that count as wrong

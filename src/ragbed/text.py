@@ -1,4 +1,4 @@
-"""Compare, split and format texts.
+"""Compare, split and format text.
 
 Scoring has its own, more precise matcher; the comparisons here are the ones used to create RGB's data.
 """
@@ -25,17 +25,17 @@ def guess_lang(question: str) -> Lang:
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, the form that RGB used to split documents into positive and negative ones."""
+    """Lowercase a text, as RGB's authors did to divide documents into positive and negative ones."""
     return text.lower()
 
 
 def spaceless(text: str) -> str:
-    """Return a text in lower case without ASCII spaces, as the original scorer reads a Chinese response."""
+    """Lowercase a text and remove ASCII spaces, as the original scorer does with Chinese responses."""
     return text.lower().replace(" ", "")
 
 
 def squeezed(text: str) -> str:
-    """Return a text in NFKC form, case-folded and without white space, for the most tolerant comparison."""
+    """Normalise a text to NFKC, case-fold it and remove white space, for the most tolerant comparison."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -62,7 +62,7 @@ def _folded(answer: Answer, lang: Lang) -> Answer:
 
 
 def mentions_answer(text: str, answer: Answer) -> bool:
-    """Return whether a text contains any alias in the most tolerant form; there can be false positives."""
+    """Return whether a text contains any alias by the most tolerant comparison; there can be false positives."""
     squeezed_text = squeezed(text)
     return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
 
@@ -77,7 +77,7 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that can be stored, with each lone surrogate replaced by U+FFFD."""
+    """Replace each lone surrogate in a text with U+FFFD, so that the text can be stored."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -90,7 +90,7 @@ def storable_name(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text that is safe for a terminal, with control and direction characters escaped."""
+    """Escape control and direction characters in a text, so that it is safe to print on a terminal."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -100,13 +100,14 @@ _END = re.compile(
     rf"|(?P<latin>[.!?]+{_CLOSING})(?=\s)"
     r"|(?P<line>\n+)"
 )
-# A full stop after one of these may not end a sentence. A single letter is an initial; several are like "U.S.".
+# A full stop after one of these does not necessarily end a sentence. Single letters are initials; sequences of them are
+# abbreviations such as "U.S.".
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Col|Lt|Sgt|Capt|Rev|Hon|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Vol|Fig|vs|etc"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"
 )
 _CONTINUES = re.compile(r"\s*[a-z,;]")
-# Heuristic: words that start a sentence. "In the U.S. The …" is therefore split, but "U.S. President" is not.
+# Words that are assumed to start a sentence after an abbreviation: "in the U.S. The …" is split, "U.S. Army" is not.
 _STARTS = re.compile(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b")
 # Number of characters to check before a full stop, slightly more than the longest abbreviation.
 _BEFORE = 12

@@ -47,7 +47,7 @@ def test_the_result_is_stated_in_sentences(runs: Path) -> None:
     worse = type_command("compare", *sides).out
     assert (
         "B is worse than A on noise robustness (mean over noise 0 and 0.8): accuracy falls from 100.0 % to 60.0 % "
-        "(−40.0 points, 95 % interval −45.0 to −31.9, adjusted p 1.8e-12, 50 questions)."
+        "(−40.0 points, 95 % interval −45.2 to −31.7, adjusted p 1.8e-12, 50 questions)."
     ) in worse
     better = type_command("compare", *sides[::-1]).out
     assert "B is better than A on noise robustness" in better

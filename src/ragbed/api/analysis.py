@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.scoring.disagreements import TrackDisagreement
 else:
-    ModelLike = object  # `read_models` checks it. Importing the real type takes longer than scoring a small run.
+    ModelLike = object  # `read_models` checks the type; importing the real one takes longer than scoring a small run.
 
 _VOTING_TEMPERATURE = 0.7  # At temperature 0, all of a judge's votes would be identical.
 
@@ -54,8 +54,8 @@ def compare(
 
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model of a run with several.
-        b: The run to compare with it.
-        track: Scoring track to compare: robust, code, paper, or a plug-in's track.
+        b: The run to compare with the baseline.
+        track: Scoring track to compare: robust, code, paper, or a track from a plug-in.
         least: Smallest drop that counts as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Gate that fails if B is significantly worse than A by more than this margin. Sets `least`.
         junit: File to write the gate results to, as JUnit XML.
@@ -186,7 +186,7 @@ def judge(
         out: File for `sample`.
         unsure: Judge only responses whose verdict by rules is `unsure`.
         progress: Show progress, or an object that receives it.
-        calls: Options of every function that calls models.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
@@ -276,7 +276,7 @@ def diagnose(
         intervene: Call the run's models again with the suspected cause removed, to confirm error types.
         knock_out: Call the run's models again, leaving out one document at a time, to find the one that misled them.
         progress: Show progress, or an object that receives it.
-        calls: Options of every function that calls models.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")

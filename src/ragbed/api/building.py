@@ -105,7 +105,7 @@ def build(
         precision: Guaranteed share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it.
         locked: Rebuild byte-identical files offline from stored pages and responses.
         progress: Show progress, or an object that receives it.
-        calls: Options of every function that calls models.
+        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
@@ -190,7 +190,7 @@ class RecipeResult:
 
     Attributes:
         path: The recipe file.
-        recipe: Its content.
+        recipe: Parsed content.
         survey: Summary of the documents found; None if they are not in a folder.
         forecast: Expected calls, cost and time of the build; None if the documents are not in a folder.
     """

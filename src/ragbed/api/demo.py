@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 ENGLISH_ONLY = (DEFAULT_MODEL,)
 BASELINE = "baseline/lexical"
 _ITEMS = 11  # Number of questions of each of the three kinds per language, which gives about 80 cases.
-_DOCS = 2  # Keep prompts short, so that the bundled model needs only a few minutes on two cores.
+_DOCS = 2  # Documents per prompt; so few that the bundled model needs only a few minutes on two cores.
 _RATIOS = {
     "noise": (Fraction(0), Fraction(1, 2)),
     "integration": (Fraction(0),),
 }  # These apply to prompts with two documents.
-_MAX_TOKENS = 64  # This is enough for a sentence or two.
+_MAX_TOKENS = 64  # Maximum tokens per response, enough for a sentence or two.
 
 
 def demo(

@@ -45,7 +45,7 @@ def open_object(source: ModelSource, connections: int | None, timeout: float, co
 
 
 def identify_functions(models: ModelLike) -> str:
-    """Return the versions of the functions among models; an empty string if there are none."""
+    """Return the code versions of the models that are functions, or an empty string if there are none."""
     values = [source.value for source in read_models(models)]
     return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
 

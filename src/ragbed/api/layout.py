@@ -21,7 +21,7 @@ CONFIDENCES = ("logprobs", "agreement", STATED)
 NameT = TypeVar("NameT", bound=str)
 Values: TypeAlias = str | float | Iterable[str | float]
 """A value, several values, or a text with values separated by commas."""
-_MOST_DOCS = 10_000  # Far more than any model can read; a typo must not lead to days of planning.
+_MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 

@@ -66,7 +66,7 @@ def system(function: SystemFunction, *, name: str | None = None) -> System:
 
     The function, sync or async, receives a `SystemCase`. It returns the answer as a string, or a dictionary or object
     with `answer` and, optionally, `contexts`: the passages that the answer is based on, as texts, corpus ids, or
-    dictionaries with `id` or `text`. It can be used as a decorator.
+    dictionaries with `id` or `text`. `system` can be used as a decorator.
 
     Args:
         function: The system.
@@ -132,7 +132,7 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
 
 
 def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - checked by the callers
-    """Return the values of a parameter with their names; a value without a name has an empty one.
+    """Return the values of a parameter with their names; the name of an unnamed value is empty.
 
     Raises:
         UsageError: A name contains characters other than letters, digits, `.`, `_` and `-`.

@@ -72,10 +72,10 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
 
 
 def read_share(name: str, value: float | str) -> float:
-    """Return a share between 0 and 1, given as a number or as a text, e.g. `0.03` or `3%`.
+    """Parse a fraction between 0 and 1, given as a number or a string, e.g. `0.03` or `3%`.
 
     Raises:
-        UsageError: The value is not a share between 0 and 1.
+        UsageError: The value is not a fraction between 0 and 1.
     """
     text = str(value).strip()
     try:

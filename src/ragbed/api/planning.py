@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
-# Models that have no log-probabilities.
+# Prefixes of models that do not return log-probabilities.
 _WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
@@ -141,7 +141,7 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
 
 
 def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
-    """Check that all models can return log-probabilities, if they are requested; objects may set `confidence`."""
+    """Check that all models can return log-probabilities, if requested; model objects may set `confidence`."""
     for source in sources if spec.confidence == "logprobs" else ():
         if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
             raise UsageError(

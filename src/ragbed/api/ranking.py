@@ -56,11 +56,11 @@ class RankingResult(TableResult):
 
 @checked
 def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
-    """Rank all models in the runs on the questions they share, with a paired test for every two models.
+    """Rank all models in the runs on the questions they share, with a paired test for each pair.
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track to rank by: robust, code, paper, or a plug-in's track.
+        track: Scoring track to rank by: robust, code, paper, or a track from a plug-in.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]

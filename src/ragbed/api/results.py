@@ -129,7 +129,7 @@ def _text(value: object) -> str:
 
 
 def _markup(cell: str) -> str:
-    """Return a cell as HTML, with a fainter interval."""
+    """Return a cell as HTML, with the interval in a lighter colour."""
     number, bracket, interval = html.escape(cell).partition(" [")
     return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
@@ -212,7 +212,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95 % intervals.
 
         Args:
-            track: Scoring track: robust, code, paper, or a plug-in's track.
+            track: Scoring track: robust, code, paper, or a track from a plug-in.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)

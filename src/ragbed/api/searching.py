@@ -1,4 +1,4 @@
-"""Open what the testbed `search` needs: the corpora with their indexes, and the factory of episodes."""
+"""Open the resources of the testbed `search`: the corpora with their indexes, and the episode factory."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from ragbed.testbeds.search.settings import IndexKind
     from ragbed.testbeds.settings import Settings
 
-# The generated news from which large corpora are filled up. Another seed gives other corpora under the same name.
+# Seed of the generated news that pads large corpora. A different seed gives different corpora under the same name.
 _SEED = 20_231_218
 _ITEMS = 1_000
-# The encoder of dense indexes. `e5` finds more, but would need an hour for 10,000 passages (docs/project/encoders.md).
+# The encoder for dense indexes. `e5` finds more, but would take an hour for 10,000 passages (docs/project/encoders.md).
 _ENCODER = "e5-static"
 
 
 def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
-    """Return the settings with those given by `search`.
+    """Return the settings, updated with the values of the option `search`.
 
     Raises:
         UsageError: A setting is invalid, or the testbed is not run.
     """
     if spec.search is not None and "search" not in (names or ()):
-        raise UsageError(f"search={spec.search} has no effect without the testbed. Add testbeds=search.")
+        raise UsageError(f"search={spec.search} has no effect without the testbed search. Add testbeds=search.")
     return replace(settings, search=parse_search(spec.search))
 
 
 def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
-    """Return the corpora of the testbed by ID; their indexes are built when they are first searched."""
+    """Return the search corpora by ID; the index of each corpus is built when the corpus is first searched."""
     from ragbed.testbeds.search.corpora import corpora_of
 
     corpora = corpora_of(datasets, settings)
@@ -74,7 +74,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
 
 
 def _index_maker(kind: IndexKind) -> MakeIndex:
-    """Return the function that makes an index.
+    """Return the function that builds an index of this kind.
 
     Raises:
         UsageError: The encoder is not installed.
@@ -101,5 +101,5 @@ def generated_sentences(lang: Lang) -> Sequence[str]:
 
 
 def own_corpora(spec: RunSpec, corpora: Mapping[str, SearchCorpus]) -> Mapping[str, SearchCorpus]:
-    """Return the corpora that systems in this process may search; workers of a cluster get none."""
+    """Return the corpora that systems in this process may search; cluster workers get none."""
     return corpora if spec.engine == "local" else {}

@@ -76,9 +76,9 @@ def export(
             inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
         shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
-        canonical: For runs, sort the trials and omit times and attempts, so that equal runs give identical bytes.
+        canonical: For runs, sort the trials and omit timings and attempts, so that equal runs give equal files.
         model: For runs, export only this model's trials.
-        progress: Show messages, or an object that receives them.
+        progress: Whether to show messages, or a `Progress` object.
         layout: Options that choose the test cases, as in `run`.
 
     Example:
@@ -238,7 +238,7 @@ def merge(runs: Sequence[Run | str | Path | Url], out: str | Path | Url) -> Merg
 
     Args:
         runs: Runs with the same settings apart from `shard`, or aggregate files (`score(…, sums=FILE)`).
-        out: New folder for the run, or file or URL for the aggregates.
+        out: Folder to create for the run; for aggregates, a file or URL.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}

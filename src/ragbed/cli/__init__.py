@@ -92,7 +92,7 @@ def app() -> None:
 
 
 def main() -> None:
-    """Run the command line; user errors are printed as a single line and set the exit code."""
+    """Run the command-line interface; a user error is printed as a single line and sets the exit code."""
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing

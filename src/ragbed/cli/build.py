@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Group(click.Group):
-    """The subcommands. The old form, `build RECIPE`, is rejected with a message that gives the new one."""
+    """The subcommands. The old form, `build RECIPE`, is rejected with a message that gives the new form."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)

@@ -1,4 +1,4 @@
-"""Print for all commands: results to standard output, everything else to standard error."""
+"""Print the output of all commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPE_WIDTH = 1_000  # Wide enough that tables are never wrapped in a pipe.
+_PIPE_WIDTH = 1_000  # Width of output to a pipe, so large that tables are never wrapped.
 
 
 def say(message: str) -> None:
@@ -27,7 +27,7 @@ def say(message: str) -> None:
 
 
 def with_options(message: str, command: click.Command | None = None) -> str:
-    """Replace parameters in an API message by options: `num_docs` by --num-docs, and noise=0 by --noise 0.
+    """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
 
     Args:
         message: The message.
@@ -66,7 +66,7 @@ def program() -> str:
 
 
 def quoted(*words: object) -> str:
-    """Return words of a command, with the quotes that the user's shell needs."""
+    """Join the words of a command, with the quotes that the user's shell needs."""
     texts = [str(word) for word in words]
     if os.name == "nt":
         from subprocess import list2cmdline
@@ -76,7 +76,7 @@ def quoted(*words: object) -> str:
 
 
 def activation() -> str | None:
-    """Return the command that activates this program's virtual environment, if it has an inactive one."""
+    """Return the command that activates this program's virtual environment, if it has one that is not active."""
     script = Path(sys.argv[0]).with_name("activate")
     return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
 
@@ -87,7 +87,7 @@ def print_json(summary: object) -> None:
 
     try:
         encoded = msgspec.json.encode(summary)
-    except UnicodeEncodeError:  # a file name may not be valid UTF-8
+    except UnicodeEncodeError:  # file names are not necessarily valid UTF-8
         encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary)))
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")

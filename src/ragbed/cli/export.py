@@ -46,7 +46,7 @@ _SHOWN = 5  # Maximum number of trials without a response to print; --json conta
 @options.option(
     "--canonical",
     is_flag=True,
-    help="For runs: sort the trials and omit times and attempts, so that equal runs give identical bytes.",
+    help="For runs: sort the trials and omit timings and attempts, so that identical runs produce identical files.",
 )
 @options.option("--model", "-m", help="For runs: export only the trials of this model.")
 @options.layout_options

@@ -71,7 +71,7 @@ def judge(
     json: bool,
     **chosen: Unpack[CallKeywords],
 ) -> None:
-    """Let a model judge the responses of a run.
+    """Use a model to judge the responses of a run.
 
     The judge sees the question and the response, fenced so that a response cannot give it instructions, and answers
     with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's folder.

@@ -14,7 +14,7 @@ from ragbed.cli import options
     "-o",
     required=True,
     metavar="RUN|SUMS",
-    help="New folder for the run, or file or URL for aggregates.",
+    help="Folder to create for the run; for aggregates, a file or URL.",
 )
 @options.json_option
 def merge(runs: tuple[str, ...], out: str, json: bool) -> None:

@@ -25,7 +25,7 @@ _MOST = 2**53 - 1  # Integers up to this limit are exact in JSON and fit into a 
 
 
 class _Bounded(click.ParamType[Any]):
-    """The type of a finite number within the range of any sensible count, time or amount of money."""
+    """An option type for finite numbers in the range of any sensible count, duration or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         number = self._read(value, param, ctx)
@@ -68,7 +68,7 @@ def _bounded(kind: object) -> object:
     return kind
 
 
-def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
+def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - the arguments of click.option
     """Return an option with its environment variable (RAGBED_ and its long name); former names are rejected.
 
     Takes the parameters of `click.option`, and `group`, the section of the help that lists the option.
@@ -91,7 +91,7 @@ def _variable(long: str) -> str:
 
 
 def former_option(old: str) -> Decorator:
-    """Return a hidden option that rejects a former name and gives the new one, also for environment variables."""
+    """Return a hidden option that rejects a former name, or its environment variable, and gives the new name."""
 
     def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is None:
@@ -105,7 +105,7 @@ def former_option(old: str) -> Decorator:
 
 
 class LocalPath(click.Path):
-    """The type of a local path. URLs are rejected, because they would otherwise create a folder with that name."""
+    """An option type for local paths. URLs are rejected; otherwise, a folder with that name would be created."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -113,7 +113,7 @@ class LocalPath(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Convert a value, as click does."""
+        """Convert a value as click does, but reject URLs."""
         if "://" in str(value):
             self.fail(
                 f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "
@@ -232,7 +232,9 @@ config_option: Decorator = option(
 
 def track_option(about: str) -> Decorator:
     """Return the option that selects the scoring track."""
-    return option("--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a plug-in's.")
+    return option(
+        "--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a track from a plug-in."
+    )
 
 
 num_docs_option: Decorator = option(
@@ -267,7 +269,7 @@ _selection_options: Decorator = together(
         help=(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
             "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
-            "which the model calls a search tool; or a plug-in's."
+            "which the model calls a search tool; or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
@@ -326,10 +328,10 @@ layout_options: Decorator = together(
 
 
 def share(value: str | float) -> float:
-    """Parse a share between 0 and 1, e.g. `0.03` or `3%`, as an option type.
+    """Parse a fraction between 0 and 1, e.g. `0.03` or `3%`. This is used as an option type.
 
     Raises:
-        click.BadParameter: The value is not a share between 0 and 1.
+        click.BadParameter: The value is not a fraction between 0 and 1.
     """
     from ragbed.api.parameters import read_share
     from ragbed.errors import UsageError

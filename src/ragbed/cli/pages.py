@@ -1,4 +1,4 @@
-"""Serve a command's page until it is interrupted."""
+"""Serve a command's web page until the user interrupts the command."""
 
 from __future__ import annotations
 

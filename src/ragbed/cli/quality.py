@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     metavar="PATH",
     type=LocalPath(),
     multiple=True,
-    help="Training texts to check for items that appear in them. Repeatable.",
+    help="Training corpus to check for the benchmark's items (contamination). Repeatable.",
 )
 @json_option
 @config_option

@@ -17,7 +17,7 @@ _SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
-    """Return the number of infeasible cases and the first error's message."""
+    """Return the number of a run's infeasible cases and the message of its first error."""
     from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
@@ -25,7 +25,7 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
 
 
 def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: str, *, may_stop: bool) -> None:
-    """Exit with code 3 if a case failed, was truncated, or has no result although the run may not stop early.
+    """Exit with code 3 if a case failed or was truncated, or if it has no result and the run must not stop early.
 
     Episodes of the testbed `search` that end at a limit are only counted.
 
@@ -45,7 +45,7 @@ def exit_if_incomplete(folder: Path, cells: Sequence[ConditionCounts], limit: st
         raise click.exceptions.Exit(3)
     errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
     if episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"):
-        truncated -= episodes  # a limit of an episode is a result, which another run would repeat
+        truncated -= episodes  # the limit is part of the testbed, so running these episodes again would not help
         say(
             f"{counted(episodes, 'episode')} of search ended without an answer, at a limit or after invalid calls, and "
             "count as wrong on the robust track. --search sets the limits."
@@ -201,7 +201,7 @@ def _row(cell: ConditionCounts, varied: Sequence[str], truncated: Sequence[int])
 
 
 def _upper_bound(cell: ConditionCounts, score: str) -> str:
-    """Return the rate if all unsure responses, which count as wrong, were right; nothing if there are none."""
+    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
     if score != "correct" or not cell.rate("unsure"):
         return ""
     return f", at most {100 * (cell.rate('correct') + cell.rate('unsure')):.1f}"

@@ -104,7 +104,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     show_default="auto",
     group=help_groups.SAMPLING,
     help=(
-        "Maximum number of tokens per response. auto starts at 256 (4,096 for models that think) and retries "
+        "Maximum number of tokens per response. auto starts at 256 (4,096 for reasoning models) and retries "
         "truncated responses once with up to 16,384."
     ),
 )
@@ -112,7 +112,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--trust-remote-code",
     is_flag=True,
     group=help_groups.OUTPUT,
-    help="Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<40 digits>).",
+    help="Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<full commit hash>).",
 )
 @asking_options
 @options.option(
@@ -137,8 +137,9 @@ _DEFAULT_MODEL = "bundled/smollm2"
     metavar="CONDITION",
     group=help_groups.REQUESTS,
     help=(
-        "Stop when this condition is decided: a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); a "
-        "drop, e.g. 'compare:runs/base:drop 5%'; or decided, for all gates. Repeatable."
+        "Stop as soon as this is known: a rate to a precision, e.g. 'noise.accuracy@0.8 ± 3' (percentage points); "
+        "whether a rate dropped, e.g. 'compare:runs/base:drop 5%'; or, with 'decided', the result of every gate. "
+        "Repeatable."
     ),
 )
 @options.option(
@@ -153,7 +154,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     "--dry-run",
     is_flag=True,
     group=help_groups.REQUESTS,
-    help="Evaluate five cases and forecast the calls, tokens, cost and time.",
+    help="Evaluate five cases and estimate the calls, tokens, cost and time of the full run.",
 )
 @options.json_option
 @options.config_option

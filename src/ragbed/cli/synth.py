@@ -32,17 +32,13 @@ from ragbed.cli import options
     "--tokens",
     type=int,
     default=85,
-    help=(
-        "Approximate document length in tokens: 60, or a value from 80 to 1500. Values between 60 and 80 give about 80."
-    ),
+    help=("Approximate document length in tokens: 60, or 80 to 1500. Values between 60 and 80 are treated as 80."),
 )
 @options.option(
     "--perturbations",
     metavar="NAMES",
     default="mix",
-    help=(
-        "Perturbations to add: mix (in two of ten items), none, or a list of names (every item gets a minimal pair)."
-    ),
+    help=("Perturbations to add: mix (20% of the items), none, or a list of names (a minimal pair for every item)."),
 )
 @options.option("--workers", type=int, show_default="one per core", help="Number of worker processes.")
 @options.json_option

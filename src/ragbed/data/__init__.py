@@ -45,12 +45,12 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Line(NamedTuple):
-    """One line of a dataset: an item, or the error of a line that is not an item."""
+    """One line of a dataset: an item, or the error if the line is not a valid item."""
 
     number: int
     content: Item | DataError
     size: int  # size in bytes
-    spelling: str  # name of the format; empty if it was not detected
+    spelling: str  # name of the format; empty if no format was detected
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Dataset:
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
-        """Yield the items in file order; raise the error of the first line that is not an item."""
+        """Yield the items in file order; raise the error for the first line that is not a valid item."""
         for line in self.lines():
             if isinstance(line.content, DataError):
                 raise line.content
@@ -153,7 +153,7 @@ def _detect_format(shown: Place, number: int, line: bytes) -> str:
 
 
 def kind_of(item: Item) -> Kind:
-    """Return an item's kind, which is inferred from its fields."""
+    """Infer an item's kind from its fields."""
     if item.fake is not None:
         return "counterfactual"
     return "integration" if any(passage.part is not None for passage in item.passages) else "base"

@@ -26,7 +26,7 @@ _PRIORITY: tuple[Stance, ...] = (
     "supports",
     "contradicts",
     "distracts",
-)  # if a text has two labels in one item, the first of these is used
+)  # if a text has two labels in one item, the one listed first here is used
 
 
 class Named(NamedTuple):
@@ -56,7 +56,7 @@ class Corpus:
     Args:
         dataset: The dataset of the passages.
         edition: Which passages to include.
-        choose: Selects passages of an item; None for all.
+        choose: A function that selects passages of an item; None to include all passages.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Corpus:
 
 
 def passage_id(text: str) -> str:
-    """Return the ID of a text, which ignores white space and case."""
+    """Return the ID of a text; differences in white space and case are ignored."""
     return hashlib.sha256(squeezed(text).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
 
 
 def _stance(pooled: _Pooled, case: Case) -> tuple[Stance, int | None]:
-    """Return the label in the case's own item, or in an item on the same event if the text has the case's answer."""
+    """Return the label in the case's item, or in an item on the same event if the text contains the case's answer."""
     own = [use for use in pooled.uses if use.item == case.item]
     if own:
         use = min(own, key=lambda use: _PRIORITY.index(use.stance))

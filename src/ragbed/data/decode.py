@@ -1,4 +1,4 @@
-"""Decode one line of JSON to a typed record, with errors that give the file, line and field."""
+"""Decode one line of JSON into a typed record, with errors that give the file, line and field."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _packed(kind: inspect.Type, value: Any) -> Any:
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """Convert a column value for its record; missing values are left to the record's defaults."""
+    """Convert a column value to the type that its record expects; missing values are left to the record's defaults."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         known = _fields(kind)
         present = {name: inner for name, inner in value.items() if inner is not None}

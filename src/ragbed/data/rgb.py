@@ -1,6 +1,6 @@
 """Read and write RGB's format: the eight published files, and files with the same fields.
 
-The files are JSON Lines despite the name `.json`. There are three kinds of records: base
+The files are JSON Lines despite the suffix `.json`. There are three kinds of records: base
 `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list per sub-question, and `asnwer1`
 (sic), `answer2`; counterfactual with `fakeanswer` and `positive_wrong[]`, where `positive_wrong[i]` is the falsified
 `positive[i]`.
@@ -64,7 +64,7 @@ def to_line(item: Item) -> bytes:
     Raises:
         RagbedError: The item cannot be written in RGB's format.
     """
-    import json  # noqa: PLC0415 - only needed for writing RGB's spaces, which msgspec omits
+    import json  # noqa: PLC0415 - only needed to write RGB's spaces between tokens, which msgspec omits
 
     spelled = item.rgb or {}
 

@@ -95,7 +95,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     if layout_options:
         raise UnusedOption(layout_options[0], f"{to} contains complete items, not test cases")
     if len(datasets) > 1:
-        raise UsageError(f"{to} writes one file for one dataset, but {len(datasets)} datasets are given.")
+        raise UsageError(f"{to} exports only one dataset at a time, but {len(datasets)} datasets were given.")
     dataset = datasets[0]
     if target.shards is not None:
         return target.write_shards(ITEMS, dataset)

@@ -59,7 +59,7 @@ def match_frozen(
         options: The test-case options that were given, most of which do not apply.
     """
     if fixed := sorted(set(options) - {"testbeds", "lang"}):
-        raise UnusedOption(fixed[0], f"the cases of {folder} were fixed when it was exported")
+        raise UnusedOption(fixed[0], f"{folder} is an exported testbed, whose cases cannot be changed")
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:

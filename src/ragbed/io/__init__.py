@@ -1,1 +1,1 @@
-"""File formats and downloads."""
+"""Read and write file formats, and download files."""

@@ -1,4 +1,4 @@
-"""The cassette file format: compressed lines with a running checksum, which locates any changed line.
+"""The cassette file format: compressed lines with a running checksum that locates the first changed line.
 
 Each line starts with eight digits of the SHA-256 of all lines so far; the last line has the complete hash. The same
 lines always give the same bytes (for a given version of zlib). Reading and writing hold one line in memory at a time.
@@ -28,7 +28,7 @@ _DIGITS = 8
 # Higher compression levels take twice as long and save hardly any space.
 _LEVEL = 6
 _END = b"end "
-_HEAD_1 = b'{"cassette":1,'  # the start of a version 1 file, which used different outcomes
+_HEAD_1 = b'{"cassette":1,'  # start of a version 1 file, in which outcomes have different names
 # Maximum compression ratio beyond the first 64 MiB. Runs reach about 50; gzip allows 1,000.
 _MAX_RATIO = 250
 
@@ -41,10 +41,10 @@ class Head(Record, frozen=True, kw_only=True):
 
 
 class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
-    """The header of a run, which is followed by its cases and then its results.
+    """The header of a run; the run's cases follow it, and then the results.
 
     Attributes:
-        folder: Its path within the run's folder; empty for the run itself, `judge/…` for a judge.
+        folder: The part's path within the run's folder; empty for the run itself, `judge/…` for a judge.
         settings: The settings of the run.
         models: The models' names and identities.
         cases: The number of cases that follow.
@@ -61,7 +61,7 @@ class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):
-    """The header of one of the run's files, e.g. human labels or a diagnosis, which is followed by its lines."""
+    """The header of one of the run's other files, e.g. human labels or a diagnosis; the file's lines follow it."""
 
     path: str
     lines: int
@@ -102,11 +102,11 @@ class CassetteWriter:
 def read_cassette(path: Path) -> Iterator[bytes]:
     """Yield each line once it has been checked; check the complete hash after the last line.
 
-    Lines of version 1 are upgraded.
+    Lines in the format of version 1 are upgraded.
 
     Raises:
         NoSuchFile: The file does not exist.
-        DataError: The file is not a cassette, or was changed; the error gives the first changed line.
+        DataError: The file is not a cassette, or it was modified; the error gives the first modified line.
     """
     is_old = False
     for number, line in enumerate(_read_stored(path)):
@@ -152,7 +152,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
 
 
 def cassette_hash(path: Path) -> str:
-    """Return the hash of all lines of a cassette, which identifies it; see `read_cassette` for errors."""
+    """Return the hash of all lines of a cassette, which serves as its ID; see `read_cassette` for errors."""
     digest = hashlib.sha256()
     for line in _read_stored(path):
         digest.update(line + b"\n")

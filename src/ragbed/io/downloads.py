@@ -1,8 +1,9 @@
-"""Download pinned files over HTTP. Interrupted downloads resume, and a file gets its name once it matches its pin.
+"""Download pinned files over HTTP and resume interrupted downloads.
 
-Bytes go to a `.part` file beside the target, which is kept after an interruption. Only the pin decides whether a file
-is correct, so ETags are ignored, and a complete `.part` file needs no request. We wrote our own client because no
-library we know of resumes downloads, checks both kinds of pins and limits file sizes.
+Bytes go to a `.part` file next to the target. This file is kept after an interruption and renamed once it matches the
+pin. Only the pin decides whether a file is correct, so ETags are ignored, and a complete `.part` file needs no
+request. We wrote our own client because no library we know of resumes downloads, checks both kinds of pins and limits
+file sizes.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class DownloadLimits:
     total_s: float = 3600  # time limit for all attempts, enough for RGB's largest file (11 MB) at 3 kB/s
     max_bytes: int = 64 << 20  # size limit for files of unknown size, six times RGB's largest file
     tries: int = 4  # maximum number of consecutive attempts without progress
-    pause_s: float = 0.5  # pause before the second attempt; doubled before each further one
+    pause_s: float = 0.5  # pause before the second attempt; doubled before each further attempt
     redirects: int = 5
-    at_once: int = 3  # concurrent downloads; enough to saturate a connection without straining one host
+    at_once: int = 3  # maximum concurrent downloads; enough to saturate a connection without straining one host
 
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """A file to download into an existing folder; `pin` is as in `ragbed.io.pins`, `size` in bytes if known."""
+    """A file to download into an existing folder; `pin` has a format from `ragbed.io.pins`, and `size` is in bytes."""
 
     url: str
     path: Path
@@ -91,7 +92,7 @@ class _Download:
     session: aiohttp.ClientSession
     limits: DownloadLimits
     watcher: Watcher
-    dead_hosts: set[str | None]  # unreachable hosts, which downloads that have not started yet skip
+    dead_hosts: set[str | None]  # unreachable hosts; pending downloads from them are skipped
 
     def __post_init__(self) -> None:
         self.part = self.request.path.with_name(f"{self.request.path.name}.part")
@@ -171,7 +172,7 @@ class _Download:
         return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Remove a wrong part. The first time, an old part may be the cause; the second time, it must be the server."""
+        """Delete an invalid part. The first time, it may be outdated; the second time, the server must be at fault."""
         found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
         problem = (

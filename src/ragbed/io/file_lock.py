@@ -1,9 +1,9 @@
-"""Lock files that allow one process at a time.
+"""Lock files, which only one process can hold at a time.
 
 `filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which is released when
-the process ends, even if it is killed. Its path-based locks are not used, because they accept a named pipe as the lock
-file and fall back to a marker file that survives a killed process. `open_regular` rejects links, pipes and devices,
-and truncates nothing. On a system without such a lock, files are not locked.
+the process ends, even if it is killed. The library's path-based locks are not used, because they accept a named pipe as
+the lock file and fall back to a marker file that survives a killed process. `open_regular` rejects links, pipes and
+devices. On a system without such a lock, files are not locked.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ragbed.io.locations import open_regular
 
 _MAX_PID_BYTES = 20
 _RETRY_S = 0.005
-_PROBE_S = 0.05  # how long to retry, because a probe in another process holds the lock for a moment
+_PROBE_S = 0.05  # how long to retry, because another process that checks the lock also holds it for a moment
 _PID_WAIT_S = 0.2  # how long to wait for the process ID, which the owner writes just after taking the lock
 
 
 class LockHeld(RagbedError):
-    """Another process has the lock; `owner` is its process ID, or "unknown"."""
+    """Another process holds the lock; `owner` is its process ID, or "unknown"."""
 
     def __init__(self, path: Path, owner: str) -> None:
         super().__init__(f"{path} is locked by process {owner}.")
@@ -37,7 +37,7 @@ def lock_file(path: Path, wait_s: float = _PROBE_S) -> IO[bytes]:
     """Create a lock file if necessary, lock it and write this process's ID to it; closing the file releases the lock.
 
     Raises:
-        LockHeld: Another process still has the lock after the wait.
+        LockHeld: Another process still holds the lock after the wait.
         UsageError: The path names a link, a pipe or a device.
         OSError: The file cannot be opened.
     """
@@ -59,7 +59,7 @@ def lock_file(path: Path, wait_s: float = _PROBE_S) -> IO[bytes]:
 
 
 def find_owner(path: Path) -> str | None:
-    """Return the ID of the process that has the lock, or None if no process has it."""
+    """Return the ID of the process that holds the lock, or None if no process holds it."""
     try:
         try:
             file = open_regular(path, "r+b")  # NFS locks only files that are open for writing

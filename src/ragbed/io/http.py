@@ -1,4 +1,4 @@
-"""Request the rest of a file, and decide whether each error can be retried."""
+"""Request the remaining bytes of a file, and decide which errors can be retried."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """A response with a file's content from an offset on, which is 0 if the server does not support ranges."""
+    """A response with a file's content from an offset on; the offset is 0 if the server does not support ranges."""
 
     response: aiohttp.ClientResponse
     start: int
@@ -124,7 +124,7 @@ def next_hop(here: URL, location: str) -> URL:
 
 
 def retry_after(response: aiohttp.ClientResponse) -> float:
-    """Return the pause requested by a server in seconds, up to a maximum."""
+    """Return the pause in seconds that a server requested, limited to a maximum."""
     value = response.headers.get("Retry-After", "")
     return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
 

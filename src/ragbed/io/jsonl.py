@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 # Maximum line length. The longest published RGB record has 60 kB. A longer line almost certainly means a different kind
-# of file, e.g. one JSON array, and must not exhaust the memory.
+# of file, e.g. one JSON array, and must not exhaust memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
-# Buffer size, because lines are longer than Python's default buffer.
+# Buffer size; most lines do not fit into Python's default buffer.
 _BUFFER_BYTES = 256 * 1024
 
 _OTHER_ENCODINGS = {
@@ -34,7 +34,7 @@ _OTHER_ENCODINGS = {
 
 
 def part_of(key: str, count: int) -> int:
-    """Return the part number for a key, from 0 to count - 1, which is the same on all machines and in all versions."""
+    """Return the part number for a key, from 0 to count - 1. It is the same on all machines and in all versions."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % count
 
@@ -76,7 +76,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 class _OutputFile(io.FileIO):
-    """A new file whose write errors show the path that the user gave."""
+    """An output file whose write errors name the path that the user gave."""
 
     def __init__(self, path: Path, shown: Path) -> None:
         super().__init__(path, "xb")
@@ -164,8 +164,8 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
         with report_errors(path, "written"):
             temporary.mkdir(parents=True)
             yield temporary
-            if target.exists():  # it is empty; Windows does not replace folders
+            if target.exists():  # an empty folder, which Windows would not replace
                 target.rmdir()
             temporary.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # either it was renamed, or it is incomplete
+        shutil.rmtree(temporary, ignore_errors=True)  # the folder either was renamed or is incomplete

@@ -2,7 +2,7 @@
 
 A remote file is downloaded completely before it is read, and uploaded once it is complete. In object stores it appears
 when the upload is finished; with `file`, `ftp` and `sftp` it is visible during the upload. Credentials are handled by
-each scheme's package; ragbed stores none and never shows those in a URL.
+each scheme's package; ragbed does not store credentials and never shows those in a URL.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragbed.errors import NoSuchFile, RagbedError, UsageError, explain_failed_wr
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
             "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
 _MAX_MESSAGE = 300
-# The user information, up to the last @ before the path, because it may contain an @ itself.
+# A URL's user information, which ends at the last @ before the path, because a password may contain an @.
 _USER_INFO = re.compile(r"(?<=://)[^/?\s]*@")
 # The query string of a URL within a sentence.
 _QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
@@ -66,13 +66,13 @@ Place: TypeAlias = Path | Url
 
 
 def parse_place(text: str) -> Place:
-    """Parse a location as typed by the user; a text with a scheme is a URL."""
+    """Parse a location as typed by the user; text with a scheme is a URL."""
     return Url(text) if "://" in text else Path(text)
 
 
 @contextmanager
 def local_copy(place: Place) -> Iterator[Path]:
-    """Yield a local file: the file itself, or a temporary copy of a remote one.
+    """Yield a local file: the file itself, or a temporary copy of a remote file.
 
     Raises:
         NoSuchFile: The file does not exist.
@@ -186,7 +186,7 @@ def uploading(url: Url) -> Iterator[IO[bytes]]:
 
 
 def open_sink(place: Place) -> IO[bytes]:
-    """Open a file for streaming, for data larger than the local disk; the caller reports write errors."""
+    """Open a file for writing without a local copy, for data larger than the disk; the caller reports write errors."""
     if isinstance(place, Path):
         with report_errors(place, "written"):
             return open(place, "wb")
@@ -259,7 +259,7 @@ def report_errors(place: Place, done: str) -> Iterator[None]:
 
 
 def _brief(url: Url, error: Exception) -> str:
-    """Return a driver's error message without the URL's secrets, which it may repeat."""
+    """Return a driver's error message, with the URL's secrets removed."""
     message = " ".join(str(error).split()) or type(error).__name__
     for secret in _secrets(url.text):
         message = message.replace(secret, "…")
@@ -267,7 +267,7 @@ def _brief(url: Url, error: Exception) -> str:
 
 
 def _secrets(text: str) -> list[str]:
-    """Return a URL's user, password and query, both as typed and as decoded by a driver, longest first."""
+    """Return a URL's user information, password and query, both as typed and decoded, longest first."""
     users = [found[0][:-1] for found in _USER_INFO.finditer(text.partition("?")[0])]
     parts = {*users, *(user.partition(":")[2] for user in users), text.partition("?")[2]}
     return sorted((parts | {unquote(part) for part in parts}) - {""}, key=len, reverse=True)

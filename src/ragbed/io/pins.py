@@ -1,7 +1,7 @@
 """Check files against pins: `git:<blob id>` or `sha256:<hex>`.
 
 Git's blob ID is the SHA-1 of `blob <size>`, a NUL byte and the file's content. Public repositories show it for each
-file in a commit, so that anyone can check a pin.
+file in a commit, so anyone can check a pin.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def pin_of(path: Path, like: str) -> str:
 
 
 def matches_pin(path: Path, pin: str, size: int | None = None) -> bool:
-    """Return whether a file exists and matches a pin; a wrong size is detected without hashing."""
+    """Return whether a file exists and matches a pin; a file with a different size is not hashed."""
     if not path.is_file() or (size is not None and path.stat().st_size != size):
         return False
     return pin_of(path, pin) == pin

@@ -7,11 +7,11 @@ from typing import Any
 _TRUNCATED = (b'"finish":"length"', b'"finish":"max_tokens"')
 
 
-def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes; a damaged file may have anything
+def upgrade_completion(encoded: Any) -> Any:  # noqa: ANN401 - bytes, but a damaged file may contain any type
     """Convert an encoded completion from schema 1 to the outcomes of schema 2.
 
-    `refused` is now `filtered`, and a response that ended at the token limit is `truncated`. The texts in a completion
-    cannot contain these bytes, because JSON escapes their quotes.
+    `refused` is now `filtered`, and a response that ended at the token limit is `truncated`. The text of a
+    response cannot contain these byte sequences, because JSON escapes quotes in text.
     """
     if not isinstance(encoded, bytes):
         return encoded

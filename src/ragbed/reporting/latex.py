@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
-from ragbed.reporting.numbers import FEW, show_incomplete, show_number
+from ragbed.reporting.numbers import FEW, show_bound, show_incomplete, show_number
 from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
 from ragbed.schema import Estimate
 from ragbed.text import printable
 
-# Brackets and stars are wrapped in braces, because \\ and \midrule would take a following one as an argument.
+# Brackets and stars are wrapped in braces, because \\ and \midrule would read one that follows as an argument.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -89,7 +89,7 @@ def _interval(cell: Estimate | None, column: TableColumn) -> str:
     if cell is None or cell.low is None or cell.high is None:
         return ""
     low, high = (show_number(number, column).replace("-", "$-$") for number in (cell.low, cell.high))
-    return small(f"{low}--{high}")
+    return small(f"{low}--{high}{show_bound(cell, column)}")
 
 
 def _note(table: ReportTable) -> str:

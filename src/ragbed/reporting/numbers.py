@@ -13,18 +13,26 @@ FEW = 30  # Minimum number of cases; rates based on fewer are marked, because th
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Return a value with its interval: a dash if there is no value, and the mark `few` if it is based on few cases.
+    """Format a value with its interval and, if it is based on few cases, a mark; without a value, return a dash.
 
     Args:
         cell: Estimate to show.
-        column: Column that defines the unit; per cent if None.
+        column: Column that defines the unit; by default, per cent.
         few: Mark for an estimate that is based on fewer than `FEW` cases.
     """
     if cell is None or cell.value is None:
         return "–"
     value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
     interval = f" [{low}, {high}]" if low and high else ""
-    return value + interval + (few if cell.n < FEW else "")
+    return value + interval + (few if cell.n < FEW else "") + show_bound(cell, column)
+
+
+def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
+    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
+    unsure = getattr(cell, "unsure", 0)
+    if not unsure or not cell.n or cell.value is None:
+        return ""
+    return f" (at most {show_number(min(1, cell.value + unsure / cell.n), column)})"
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:

@@ -1,10 +1,11 @@
 """Encode texts as vectors. Each encoder has its own module and is selected by name.
 
 To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder` and add a line to ENCODERS. Other
-packages register functions that open one as entry points `ragbed.encoders` (docs/reference/plugins.md).
+packages register a function that opens their encoder in the entry point group `ragbed.encoders`
+(docs/reference/plugins.md).
 """
 
-# ruff: noqa: PLC0415  # an encoder is imported when it is used, because numpy and others are slow to import
+# ruff: noqa: PLC0415  # encoders are imported on use, because numpy and other libraries are slow to import
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-# The best encoder in both languages whose weights come with a package; docs/project/encoders.md has the measurements.
+# The best encoder in both languages among those whose weights come with a package (see docs/project/encoders.md).
 DEFAULT = "e5"
 
 
@@ -46,7 +47,7 @@ ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
 
 
 def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
-    """Return the function that opens an encoder."""
+    """Return the function that opens the encoder with the given name."""
     family, slash, source = name.partition("/")
     if slash and family == "st":
         if not source:
@@ -56,5 +57,5 @@ def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
 
 
 def open_encoder(name: str) -> Encoder | TokenEncoder:
-    """Open an encoder."""
+    """Open the encoder with the given name."""
     return find_encoder(name)()

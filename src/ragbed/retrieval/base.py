@@ -1,6 +1,6 @@
 """Protocols for encoders.
 
-An `Encoder` creates one vector per text, and the product of two vectors is the similarity of the texts. A
+An `Encoder` creates one vector per text, and the dot product of two vectors is the similarity of their texts. A
 `TokenEncoder` creates one vector per token, and a question is compared with a passage token by token (late
 interaction). This is more precise, but the storage grows with the number of tokens.
 """
@@ -45,7 +45,7 @@ class Encoder(Protocol):
         """Return the encoder's package, version and weights hash, for cache keys."""
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return the vectors for any number of texts; the other texts in the call change a vector by at most 1e-5."""
+        """Return one vector per text; a vector varies by at most 1e-5 with the other texts in the call."""
 
 
 @runtime_checkable
@@ -55,10 +55,10 @@ class TokenEncoder(Protocol):
     name: str
 
     def identity(self) -> str:
-        """Return what identifies the encoder apart from its name, for cache keys."""
+        """Return the encoder's package, version and weights hash, for cache keys."""
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """Return the token vectors for any number of texts."""
+        """Return one matrix of token vectors per text."""
 
 
 def to_unit(vectors: Matrix) -> Matrix:

@@ -50,7 +50,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Layer:
-    """A transformer block, with the projections of query, key and value in one matrix."""
+    """A transformer block, with the query, key and value projections in one matrix."""
 
     query_key_value: Linear
     mix: Linear
@@ -60,7 +60,7 @@ class Layer:
     narrow_norm: Norm
 
     def __call__(self, states: Matrix, bounds: Sequence[int], heads: int) -> Matrix:
-        """Return the states after this block."""
+        """Return the hidden states after this block."""
         joint = self.query_key_value(states)
         mixed = np.empty_like(states)
         for start, end in pairwise(bounds):
@@ -71,14 +71,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Bert:
-    """The normalisation of the embeddings, and the blocks."""
+    """A BERT encoder: the normalisation of the embeddings, followed by the transformer blocks."""
 
     norm: Norm
     layers: tuple[Layer, ...]
     heads: int
 
     def __call__(self, embedded: Matrix, lengths: Sequence[int]) -> Matrix:
-        """Return the states of concatenated texts with the given lengths."""
+        """Return the hidden states of concatenated texts with the given lengths."""
         bounds: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths)])
         states = self.norm(embedded)
         for layer in self.layers:
@@ -99,7 +99,7 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
 
 
 def gelu(states: Matrix) -> Matrix:
-    """Apply GELU in place in its tanh form, because numpy has no erf; the two differ by at most 0.0005."""
+    """Apply GELU in place. The tanh approximation is used because numpy has no erf; it is accurate to 0.0005."""
     gate = states * states
     gate *= np.float32(0.044715)
     gate += 1

@@ -1,7 +1,7 @@
-"""Rank passages by shared words with BM25 (Robertson and Zaragoza, 2009).
+"""Rank passages by the words they share with a question, using BM25 (Robertson and Zaragoza, 2009).
 
-If a question has hundreds of passages, the slow encoder needs to read only those that BM25 selects. BM25 does not
-consider meaning, so across languages it finds only names and numbers.
+If a question has hundreds of passages, the slow encoder needs to encode only those that BM25 selects. BM25 does not
+consider meaning, so if the question and a passage are in different languages, it matches only names and numbers.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from math import log
 
 from ragbed.text import to_terms
 
-# The usual values of BM25's parameters k1 and b.
+# The usual values of BM25's parameters k1 (saturation) and b (length).
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
 
 
 def shortlist(question: str, passages: Sequence[str], keep: int) -> list[int]:
-    """Return the indexes of the best passages, best first; the earlier passage wins a tie."""
+    """Return the indexes of the `keep` best passages, best first; ties go to the earlier passage."""
     scores = bm25(question, passages)
     return sorted(range(len(passages)), key=lambda at: (-scores[at], at))[:keep]
 
 
 def bm25(question: str, passages: Sequence[str]) -> list[float]:
-    """Return the score of each passage; word frequencies are computed over the given passages."""
+    """Return the BM25 score of each passage; document frequencies are computed over the given passages."""
     counts = [Counter(to_terms(passage)) for passage in passages]
     lengths = [found.total() for found in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1.0

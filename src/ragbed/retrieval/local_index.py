@@ -1,7 +1,7 @@
-"""Index local documents in a single SQLite file, with full text (FTS5) and, given an encoder, vectors.
+"""Index local documents in a single SQLite file, with full text (FTS5) and, if there is an encoder, vectors.
 
 The time to add a document does not depend on the number of documents. A document is identified by its URL: an unchanged
-one is not added again, and a changed one replaces the old one.
+document is not added again, and a changed document replaces its old version.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Encode(Protocol):
         """Return the vectors for texts, one row per text."""
 
 
-# Version of the tables; increase it when the tables or the words in them change.
+# Version of the tables; increase it whenever the tables or the rules for splitting words change.
 VERSION = 2
 _TABLES = (
     """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
@@ -43,7 +43,7 @@ _TABLES = (
     """CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
     "CREATE INDEX passages_of ON passages (document)",
     "CREATE INDEX passages_without ON passages (id) WHERE vector IS NULL",
-    # We split texts into words ourselves, so the tokenizer only needs to split at spaces; the texts are in `passages`.
+    # We split texts into words ourselves, so FTS5 only needs to split at spaces. The original texts are in `passages`.
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
     "CREATE VIRTUAL TABLE counts USING fts5vocab (words, row)",
 )
@@ -53,7 +53,7 @@ _BATCH = 64
 
 @dataclass(frozen=True)
 class IndexedPassage:
-    """A document to add; its passages are determined separately."""
+    """A document to add to the index, and its passages."""
 
     url: str
     title: str
@@ -67,7 +67,7 @@ class LocalIndex:
 
     Args:
         path: The file, which is created if missing; its folder must exist.
-        encode: The encoder, which must be the same every time.
+        encode: The encoding function. The same encoder must be used every time the index is opened.
     """
 
     def __init__(self, path: Path, encode: Encode | None = None) -> None:
@@ -94,7 +94,7 @@ class LocalIndex:
         self.file.close()
 
     def add(self, entries: Iterable[IndexedPassage]) -> int:
-        """Add documents, and return the number that are new or changed."""
+        """Add documents, and return how many of them are new or changed."""
         added, remaining = 0, iter(entries)
         while batch := list(islice(remaining, _BATCH)):
             added += self._add_batch(batch)
@@ -109,12 +109,12 @@ class LocalIndex:
         return len(fresh)
 
     def _is_fresh(self, entry: IndexedPassage) -> bool:
-        """Return whether a document is new or changed, and remove its old version."""
+        """Return whether a document is new or changed; if it is changed, remove its old version."""
         row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
         if row is None or row[1] == _digest(entry):
             return row is None
         for number, text in self.file.execute("SELECT id, text FROM passages WHERE document = ?", (row[0],)).fetchall():
-            # To delete from a contentless FTS5 table, the old text must be given.
+            # Deleting from a contentless FTS5 table requires the old text.
             self.file.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (number, _spaced(text)))
         self.file.execute("DELETE FROM passages WHERE document = ?", (row[0],))
         self.file.execute("DELETE FROM documents WHERE id = ?", (row[0],))
@@ -142,7 +142,7 @@ class LocalIndex:
             return self.file.execute(query, values).fetchall()
 
     def encode_query(self, text: str) -> bytes | None:
-        """Return a query's vector in the same format as the passages' vectors, or None without an encoder."""
+        """Return a query's vector in the format of the stored vectors, or None if there is no encoder."""
         if self._encode is None:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
@@ -177,9 +177,9 @@ def _digest(entry: IndexedPassage) -> bytes:
 
 
 def _pack(vectors: ArrayLike) -> list[bytes]:
-    """Scale vectors to unit length and store them as 16-bit floats.
+    """Scale vectors to unit length and pack them as 16-bit floats.
 
-    This halves the memory, and cosines change by less than 0.001.
+    Compared with 32-bit floats, this halves the memory and changes cosines by less than 0.001.
     """
     import numpy as np  # noqa: PLC0415 - slow to import
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from itertools import chain
 
 GRAM_CHARS = 5  # number of characters per n-gram, not counting white space
-# Near duplicates share at least four fifths of the shorter text's n-grams. Integers avoid rounding.
+# Near duplicates share at least four fifths of the shorter text's n-grams. An integer avoids rounding errors.
 _FIFTHS = 4
 # Maximum number of characters of a text to compare, to limit memory; RGB's longest text has 1,745 characters.
 _MAX_CHARS = 100_000
 
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """Return the indexes of each text's near duplicates. The result is exact.
+    """Return, for each text, the indexes of its near duplicates. The result is exact.
 
-    An n-gram that occurs in only one text cannot be shared, so a text with mostly such n-grams needs no comparison. The
-    others are counted with an index from n-grams to texts.
+    An n-gram that occurs in only one text cannot be shared, so a text that consists mostly of such n-grams needs no
+    comparison. For the other texts, shared n-grams are counted with an index from n-grams to texts.
     """
     grams = [_grams(text) for text in texts]
     frequency = Counter(chain.from_iterable(grams))
@@ -40,13 +40,13 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """A filter that drops texts that are near duplicates of earlier ones in a stream."""
+    """A filter for a stream of texts that drops near duplicates of earlier texts."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []
 
     def keep(self, text: str) -> bool:
-        """Return whether a text is new, and remember it if so."""
+        """Return whether a text is not a near duplicate of an earlier one, and remember it if so."""
         grams = _grams(text)
         is_new = not any(_are_near(grams, other) for other in self._kept)
         if is_new:
@@ -65,5 +65,5 @@ def _grams(text: str) -> set[str]:
 
 
 def unspaced(text: str) -> str:
-    """Return the part of a text that is compared, without white space."""
+    """Remove white space from a text, and truncate it to the maximum length for comparison."""
     return "".join(text[:_MAX_CHARS].split())

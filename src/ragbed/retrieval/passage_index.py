@@ -1,7 +1,7 @@
-"""Search a fixed list of passages in memory: by words with BM25, or by the cosine of vectors.
+"""Search a fixed list of passages in memory, by words (BM25) or by cosine similarity.
 
-The same passages and query always give the same result. `LocalIndex` in SQLite can be changed and filtered, but among
-a million passages its queries take seconds (`python -m benches search_index`).
+The same passages and query always give the same result. `LocalIndex`, which uses SQLite, supports updates and filters,
+but its queries take seconds with a million passages (`python -m benches search`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
-_CHUNK = 50_000  # passages that are sorted together; this bounds the memory that building needs
+_CHUNK = 50_000  # number of passages that are sorted together, to limit the memory needed to build the index
 _MAX_TERMS = 64  # maximum number of a query's words to use
-# A query's words are used from the rarest on, until their lists of passages have this total length. Common words have
-# little weight but long lists. With up to about 10,000 passages, all words are used.
+# Maximum total length of the posting lists for a query. Its words are used from the rarest to the most common, because
+# common words have long lists but little weight. With up to about 10,000 passages, all words are used.
 _MAX_POSTINGS = 100_000
 
 
@@ -38,14 +38,14 @@ class PassageIndex(Protocol):
     """A searchable list of passages."""
 
     def search(self, query: str, k: int) -> list[int]:
-        """Return the numbers of the best passages, best first; the earlier passage wins a tie."""
+        """Return the numbers of the `k` best passages, best first; ties go to the earlier passage."""
 
     def text(self, number: int) -> str:
         """Return a passage."""
 
 
 class _TextFile:
-    """Passages in a temporary file, because a million of them would take most of the memory."""
+    """Passages in a temporary file, because a million of them would fill most of the memory."""
 
     def __init__(self) -> None:
         self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
@@ -56,7 +56,7 @@ class _TextFile:
         return len(self._ends) - 1
 
     def add(self, texts: Iterable[str]) -> Iterator[str]:
-        """Store texts and yield them."""
+        """Append texts to the file, yielding each of them."""
         end = self._ends[-1]
         for text in texts:
             end += self._file.write(text.encode("utf-8", "surrogatepass"))
@@ -72,7 +72,7 @@ class _TextFile:
 
 
 class _Postings(NamedTuple):
-    """The words of a chunk of passages, sorted by word: for each word the passages and how often they contain it."""
+    """The posting lists for a chunk of passages, sorted by word: the passages that contain it, and how often."""
 
     terms: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -81,7 +81,7 @@ class _Postings(NamedTuple):
 
 
 class LexicalIndex:
-    """An index for BM25.
+    """An index that ranks passages by BM25.
 
     Args:
         texts: The passages.
@@ -120,7 +120,7 @@ class LexicalIndex:
         return self._texts.read(number)
 
     def search(self, query: str, k: int) -> list[int]:
-        """Return the best passages that share a word with the query; see `PassageIndex`."""
+        """Return the numbers of the best passages that share a word with the query; see `PassageIndex`."""
         total, scores = len(self._texts), np.zeros(len(self._texts), np.float32)
         for term in self._choose_terms(query):
             weight = log(1 + (total - self._frequency[term] + 0.5) / (self._frequency[term] + 0.5))
@@ -133,7 +133,7 @@ class LexicalIndex:
         return best_places(scores, k)
 
     def _choose_terms(self, query: str) -> list[int]:
-        """Return the words of a query that are used, rarest first."""
+        """Return the words of a query to search for, rarest first."""
         words = list(dict.fromkeys(words_of(query)))[:_MAX_TERMS]
         known = [number for word in words if (number := self._numbers.get(word)) is not None]
         known.sort(key=lambda term: (self._frequency[term], term))
@@ -146,7 +146,7 @@ class LexicalIndex:
 
 
 def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
-    """Return the places of the highest positive scores, best first; the earlier place wins a tie."""
+    """Return the indexes of the `k` highest positive scores, best first; ties go to the earlier index."""
     places = np.flatnonzero(scores)
     found = scores[places]
     if len(found) > k:
@@ -155,7 +155,7 @@ def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
 
 
 class DenseIndex:
-    """An index of vectors.
+    """An index that ranks passages by cosine similarity.
 
     Args:
         texts: The passages.
@@ -176,8 +176,8 @@ class DenseIndex:
         return self._passages[number]
 
     def search(self, query: str, k: int) -> list[int]:
-        """Return the most similar passages; see `PassageIndex`."""
+        """Return the numbers of the most similar passages; see `PassageIndex`."""
         if not self._passages:
             return []
         scores = self._vectors @ self._encoder.encode([query], "question").vectors[0]
-        return best_places((scores + 2).astype(np.float32), k)  # cosines may be negative, and every passage counts
+        return best_places((scores + 2).astype(np.float32), k)  # 2 is added because `best_places` skips zeros

@@ -26,7 +26,7 @@ class RankedPassages:
 
 
 def rank(question: str, passages: Sequence[str], encoder: Encoder | TokenEncoder, top: int) -> RankedPassages:
-    """Return the passages that are most similar to a question; the earlier passage wins a tie."""
+    """Return the `top` passages that are most similar to a question; ties go to the earlier passage."""
     found: Encoded | EncodedTokens
     if isinstance(encoder, TokenEncoder):
         found = encoder.encode_tokens(passages, "passage")

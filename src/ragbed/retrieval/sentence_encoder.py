@@ -1,4 +1,4 @@
-"""Encode texts with any model of the sentence-transformers library (`st/<repository or folder>`)."""
+"""Encode texts with any sentence-transformers model (`st/<repository or folder>`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# Names of the prompts that some models prepend to a text.
+# Names of the prompts that some models require before a text.
 _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
 
 
@@ -23,7 +23,7 @@ class SentenceEncoder:
 
     Args:
         name: The name of the encoder.
-        source: A folder, or a repository of the Hugging Face Hub, which the library downloads and caches.
+        source: A folder, or a Hugging Face Hub repository, which the library downloads and caches.
     """
 
     def __init__(self, name: str, source: str) -> None:

@@ -1,7 +1,7 @@
-"""Split text into the tokens of a unigram vocabulary, as SentencePiece does (Kudo, 2018).
+"""Tokenize text with a unigram vocabulary, as SentencePiece does (Kudo, 2018).
 
-Of all possible splits of a text, the most probable one is chosen (Viterbi). A character that is in no piece becomes the
-unknown token. See `e5` for why the tokenizers package is not used.
+Of all possible segmentations of a text, the most probable one is chosen (Viterbi). A character that is not in any piece
+becomes the unknown token. See `e5` for why the tokenizers package is not used.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-# The mark for the start of a word; it can only be the first character of a piece.
+# The word-boundary marker, which can only be the first character of a piece.
 SPACE = "\u2581"
-# How much less probable an unknown character is than the rarest piece (SentencePiece's constant).
+# The log-probability of an unknown character is this much lower than that of the rarest piece, as in SentencePiece.
 UNKNOWN_PENALTY = 10.0
-# Words repeat, especially in languages with spaces; the cache is limited because web pages also contain rare words.
+# Maximum number of words in the cache. Words repeat often, but web pages also contain many rare words.
 CACHED_WORDS = 65536
-# Longer sequences without a space (Chinese sentences) are rarely repeated and would fill the memory.
+# Maximum length of a cached word. Longer sequences without spaces (Chinese sentences) rarely repeat.
 CACHED_LENGTH = 24
 
 _SPACES = re.compile(" {2,}")
@@ -26,10 +26,10 @@ class Unigram:
     """A vocabulary of pieces with their log-probabilities.
 
     Args:
-        pieces: Log-probabilities; the index of a piece in the mapping is its id.
+        pieces: The log-probability of each piece; a piece's position in the mapping is its id.
         unknown: The id of the unknown token.
         fold: Replacements for code points (compatibility forms, control characters).
-        special: Ids of special tokens, which texts are never converted to.
+        special: Ids of special tokens, which are never produced from text.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Unigram:
         """Return the token ids of a text."""
         folded = _SPACES.sub(" ", text.translate(self._fold))
         tokens: list[int] = []
-        # No piece contains a mark after its first character, so each word can be split separately.
+        # No piece contains the word-boundary marker after its first character, so words can be tokenized separately.
         for word in folded.removeprefix(" ").split(" "):
             marked = SPACE + word
             tokens += self._encode_cached(marked) if len(marked) <= CACHED_LENGTH else self._encode_word(marked)

@@ -1,4 +1,7 @@
-"""Generate fictional news with known facts: datasets that no model has read (docs/explanation/synthetic-data.md)."""
+"""Generate fictional news with known facts, for datasets that no model has seen in training.
+
+See docs/explanation/synthetic-data.md.
+"""
 
 from ragbed.synth.generate import SynthManifest, make_items, write_dataset
 from ragbed.synth.perturbations import PERTURBATIONS

@@ -12,11 +12,11 @@ from ragbed.synth.language import LanguageRules
 Attributes: TypeAlias = dict[str, int | float | str | bool]
 
 _KINDS = ("hedge", "sibling", "outdated", "partial", "contradiction", "random", "refusal")
-NO_DISTANCE = -1  # distance for a document that contains no value of the relation
+NO_DISTANCE = -1  # recorded for a document that contains no value of the relation
 
 
 class Trace(NamedTuple):
-    """A written statement, with the texts that name its event and give its value."""
+    """A written statement, with the words that name its event and state its value."""
 
     statement: Statement
     event_words: str
@@ -32,7 +32,7 @@ class ValueLocation(NamedTuple):
     Attributes:
         words: The value, or an empty string if the document has none.
         distance: The number of tokens between the value and the name of its event.
-        answer_span: The start and the end of the sentence, if the value is the answer.
+        answer_span: The start and end of the sentence with the value, if the value is the answer.
     """
 
     words: str = ""
@@ -45,8 +45,8 @@ def locate_value(
 ) -> ValueLocation:
     """Locate the answer if the document states it; otherwise, locate the first value of the relation.
 
-    The distance is measured from the nearest earlier full name of the event, or to the name that follows in the same
-    sentence, or from the start of the document if there is no name.
+    The distance is measured from the last full name of the event before the value. If there is none, it is measured to
+    a name later in the same sentence, or else from the start of the document.
     """
     name_ends: dict[tuple[Event, int], int] = {}
     found = ValueLocation()
@@ -88,17 +88,17 @@ def _gap(line: str, trace: Trace, start: int, name_end: int) -> tuple[int, int]:
 
 
 def _position(line: str, words: str, start: int) -> int:
-    # Known limitation: the words are not found at the start of a sentence if their first letter was capitalised.
+    # Known limitation: words at the start of a sentence are not found if their first letter was capitalised.
     return start + max(line.find(words), 0)
 
 
 def measure_attributes(voice: str, text: str, question_words: tuple[str, ...], rules: LanguageRules) -> Attributes:
-    """Return all recorded attributes of a document, including those measured from its text.
+    """Return all attributes to record for a document, including those measured from its text.
 
     Args:
         voice: The style of the document.
         text: The document.
-        question_words: The content words of the question; the overlap is the share that the document contains.
+        question_words: The content words of the question; the overlap is the share of them that the document contains.
         rules: The conventions of the language.
     """
     lowered = text.lower()

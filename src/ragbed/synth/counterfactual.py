@@ -25,13 +25,13 @@ _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
-# Assumed length of a sentence that states an answer when a document is padded. It is fixed because a longer false
-# answer must not make the edited document one sentence shorter.
+# Assumed length in tokens of a sentence that states an answer, for padding. It is fixed because a longer false answer
+# must not make the edited document one sentence shorter than the true one.
 _CORE_TOKENS = 25
 
 
 class Fact(NamedTuple):
-    """A line in the fact bank: the kind, the subject, the aliases of the answer, and a false answer per strength."""
+    """A line in the fact bank: kind, subject, aliases of the answer, and one false answer per plausibility label."""
 
     kind: str
     subject: str
@@ -52,7 +52,7 @@ def read_facts(lang: Lang) -> tuple[Fact, ...]:
 
 
 def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the counterfactual item with an ordinal; after the last fact, facts are reused with other documents."""
+    """Return the counterfactual item with the given ordinal; after the last fact, facts repeat with other documents."""
     facts = read_facts(spec.lang)
     fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)
@@ -136,7 +136,7 @@ class _Writer:
         return self._banks.rules.sentence(self._write(template, slots, draw))
 
     def _pad(self, lines: list[str], draw: HashRandom) -> list[str]:
-        """Add filler sentences up to a random length; the first of them is sometimes placed at the start."""
+        """Pad a document with filler sentences to a random length; the first of them sometimes opens the document."""
         length = draw.between(*self._spec.padding_ends)
         at = draw.below(len(self._fillers))
         goes_first = draw.chance(40)

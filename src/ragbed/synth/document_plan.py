@@ -18,8 +18,8 @@ from ragbed.synth.events import TRUE, Event, EventFamily
 from ragbed.synth.hash_random import HashRandom
 from ragbed.synth.phrase_banks import STALE
 
-# The order of a document: the statements followed by padding, or the answer at the end, either right after the event's
-# name ("near") or separated from it by the padding ("far").
+# The order of a document's sentences: the statements followed by padding, or the answer at the end, either right after
+# the event's name ("near") or separated from it by the padding ("far").
 Order: TypeAlias = Literal["statements first", "near", "far"]
 
 
@@ -37,7 +37,7 @@ class Act(StrEnum):
 
 
 class Statement(NamedTuple):
-    """The plan of one sentence.
+    """The plan for one sentence.
 
     Attributes:
         act: The purpose of the sentence.
@@ -58,16 +58,16 @@ class Statement(NamedTuple):
 
 
 class ArticlePlan(NamedTuple):
-    """The plan of one document.
+    """The plan for one document.
 
     Attributes:
         statements: Its statements, in order.
         stance: Its relevance label.
-        kind: Its finer label.
+        kind: Its type within the relevance label.
         part: Index of the sub-question that it supports.
         min_tokens: Its minimum length.
         order: The order of its statements and the padding.
-        insert: A statement that a perturbation puts first, or the filler that replaces it.
+        insert: A statement that a perturbation puts first, or the filler that replaces it if the perturbation is off.
     """
 
     statements: tuple[Statement, ...]
@@ -96,7 +96,7 @@ class DocumentBrief:
     Attributes:
         family: The family of the question.
         asked: The event and the relation of each sub-question.
-        part: Index of the sub-question of this document.
+        part: Index of the sub-question that the document is planned for.
     """
 
     family: EventFamily
@@ -105,12 +105,12 @@ class DocumentBrief:
 
     @property
     def target(self) -> Event:
-        """The event of the sub-question."""
+        """The event that the document's sub-question is about."""
         return self.asked[self.part][0]
 
     @property
     def relation(self) -> str:
-        """The relation of the sub-question."""
+        """The relation that the document's sub-question is about."""
         return self.asked[self.part][1]
 
     @cached_property
@@ -125,11 +125,12 @@ class DocumentBrief:
         return [event for event in self.family.events if event not in targets]
 
 
-# The forms, repeated according to their probabilities; the early forms need a relation with early values.
+# The forms of a document, repeated in proportion to their probabilities. The early forms need a relation with early
+# values.
 _FORMS = ("report",) * 3 + ("feature",) * 2 + ("history",) * 3 + ("rumour",) * 4 + ("partial",) * 3
 _EARLY_FORMS = ("update",) * 2 + ("outdated",) * 2
 
-# The opening statements of each form; the event, relation and role of a guess are filled in later.
+# The opening statements of each form. The event, the relation and the role of a guess are added later.
 _OPENINGS = {
     "report": (Statement(Act.FACT), Statement(Act.DETAIL, named=False)),
     "feature": (Statement(Act.INTRO), Statement(Act.FILLER, named=False), Statement(Act.FACT, named=False)),
@@ -142,7 +143,7 @@ _OPENINGS = {
 
 
 def draw_form(brief: DocumentBrief, draw: HashRandom) -> str:
-    """Return the form of a document, which does not depend on its relevance label."""
+    """Draw the form of a document, independently of its relevance label."""
     has_early_values = brief.family.domain.relations[brief.relation].wording[STALE]
     return draw.pick(_FORMS + _EARLY_FORMS if has_early_values else _FORMS)
 

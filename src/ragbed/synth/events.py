@@ -1,9 +1,9 @@
 """Generate families of fictional events, with all facts about them.
 
 A family is a cup, a prize, the results of a company, and so on. Its events take place in five consecutive years, in one
-or two divisions. Every relation of an event also exists, with a different value, for the sibling events, so that
-documents about siblings are good distractors. The types of values are person, name (place, organisation), title, date,
-number with unit, percentage and money.
+or two divisions. Sibling events have the same relations with different values, so documents about siblings are good
+distractors. The types of values are person, name (place, organisation), title, date, number with unit, percentage and
+money.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ragbed.synth.templates import Template
 # Number of years in a family. Questions are never about the first or last year, so that each event has an earlier and a
 # later sibling.
 EDITIONS = 5
-TRUE = "true"  # the role of the true value; every other role names a false value
+TRUE = "true"  # the role of the true value; all other roles are for false values
 _FIRST_YEAR, _LAST_YEAR = 2011, 2022
 
 
@@ -48,14 +48,14 @@ class ValueFactory(NamedTuple):
     currency: str
 
     def make(self, value_type: tuple[str, ...], day: date, draw: HashRandom, level: Callable[[], HashRandom]) -> Value:
-        """Return a value of a relation's type.
+        """Return a random value of the given type.
 
         Args:
             value_type: The type and its arguments.
             day: The day of the event.
             draw: Random generator for the value.
-            level: Returns the generator of its magnitude, which all events of a family share: the sales of a company
-                do not grow a hundredfold from one quarter to the next.
+            level: Returns the random generator for the magnitude. All events of a family share it, because a company's
+                sales do not grow a hundredfold from one quarter to the next.
         """
         rules = self.banks.rules
         match value_type:
@@ -94,7 +94,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
-    """Return a number with two or three significant digits followed by zeros; the bounds set the number of digits."""
+    """Return a number with two or three significant digits and then zeros, with as many digits as the bounds."""
     scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
@@ -103,13 +103,13 @@ def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> in
 
 
 def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
-    """Return an integer between about half and twice the family's level."""
+    """Return an integer between about half and twice the family's typical magnitude."""
     centre = level.between(low, high)
     return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
 
 
 class Event(NamedTuple):
-    """One event in a family: the year, counted from the first, and the division."""
+    """One event in a family: the year, counted from the family's first, and the division."""
 
     edition: int
     variant: int
@@ -121,8 +121,8 @@ class EventFamily:
     Args:
         banks: The phrase banks of the language.
         domain: The kind of event.
-        key: The key of the random values.
-        like: A family with which this one shares the years and the number of divisions, so that it can replace it.
+        key: The key of the random generators for its values.
+        like: A family whose years and number of divisions are copied, so that the new family can replace it.
     """
 
     def __init__(self, banks: Banks, domain: Domain, key: Key, like: EventFamily | None = None) -> None:
@@ -157,7 +157,7 @@ class EventFamily:
         return self.first_year + event.edition
 
     def value(self, event: Event, relation: str, role: str = TRUE) -> Value:
-        """Return the value of a relation: the true value, or a false value taken from another role."""
+        """Return a relation's value in the given role: the true value, or one of the false ones."""
         key = (event, relation, role)
         if key not in self._values:
             draw = HashRandom(*self.key, event.edition, event.variant, relation, role)
@@ -171,7 +171,7 @@ class EventFamily:
         return self._values[key]
 
     def event_name(self, event: Event, draw: HashRandom, section: str = "event") -> str:
-        """Return a full name of an event or, for the section "short", a name without that of the family."""
+        """Return the full name of an event or, for the section "short", a name without the family's name."""
         template = draw.pick(self.domain.sections[section])
         key = (event, template)
         if key not in self._event_names:

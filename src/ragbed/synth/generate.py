@@ -23,9 +23,9 @@ from ragbed.synth.items import make_base, make_integration
 from ragbed.synth.spec import SynthSpec
 
 MANIFEST = "manifest.json"
-GENERATOR = 3  # increase when the same settings give different bytes
+GENERATOR = 3  # increase whenever a change makes the same settings produce different bytes
 
-# The kinds of files, by the suffixes of their names.
+# The function that makes the items of a file, by the suffix of the file's name.
 _MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
     "base": make_base,
     "int": make_integration,
@@ -52,7 +52,7 @@ class SynthFile(Struct, frozen=True):
 
 
 class SynthManifest(Struct, frozen=True):
-    """The origin of a folder of generated files: versions, settings per language, and the files themselves."""
+    """The origin of a folder of generated files: versions, settings per language, and a list of the files."""
 
     ragbed: str
     generator: int
@@ -77,14 +77,14 @@ def write_dataset(
 ) -> SynthManifest:
     """Write `{lang}_{kind}.jsonl` for every language and kind, and then a manifest.
 
-    The files get their final names once all of them are complete. An interrupted command leaves the folder unchanged,
-    except for hidden `.part` files if the process was killed.
+    The files are renamed to their final names once all of them are complete. An interrupted command leaves the folder
+    unchanged, except for hidden `.part` files if the process was killed.
 
     Args:
         specs: The settings of each language.
         counts: The number of items of each kind; 0 writes no file.
         folder: The folder, which is created if necessary.
-        workers: The number of processes; None means one per core. The bytes do not depend on it.
+        workers: The number of processes; None means one per core. It does not affect the bytes.
         on_progress: Called with the number of items written since the last call.
         prefix: A prefix for all file names.
     """
@@ -133,6 +133,6 @@ def _write_items(
 
 
 def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
-    """Return the lines for some items, the number of items and the number of documents."""
+    """Return the JSON lines for a chunk of items, the number of items and the number of documents."""
     items = list(make_items(*chunk))
     return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)

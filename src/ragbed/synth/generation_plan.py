@@ -14,7 +14,8 @@ from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
-# The generator cannot create many more documents for one item that are all different and true.
+# Minimum and maximum of each option. The generator cannot create many more documents for one item without repeating
+# itself or contradicting their labels.
 _RANGES = {"num_docs": (2, 200), "parts": (2, 5), "tokens": (60, 1500)}
 
 
@@ -90,7 +91,7 @@ class GenerationPlan:
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
     def check_folder(self, folder: Path) -> None:
-        """Accept a folder that contains the same generated files, and refuse to overwrite any others."""
+        """Check that a folder contains either none of the files to generate or the complete, identical dataset."""
         wanted = {
             f"{lang}_{kind}.jsonl": count for lang in self.langs for kind, count in self.counts().items() if count
         }

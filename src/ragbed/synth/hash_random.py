@@ -1,4 +1,4 @@
-"""Draw random numbers from the hash of a key; they are identical on every machine and Python version.
+"""Draw random numbers from the hash of a key, so that they are identical on every machine and Python version.
 
 The methods of the standard generator may change between Python versions, and a generator shared by all items would make
 each item depend on the items before it. Here, each item and each document has its own key, so items can be generated in
@@ -32,15 +32,15 @@ class HashRandom:
         self._pool: list[int] = list(_WORDS.unpack(self._key))
 
     def below(self, bound: int) -> int:
-        """Return an integer from 0 to bound - 1. The bias is below bound / 2³²."""
+        """Return a random integer from 0 to bound - 1. The bias is below bound / 2³²."""
         try:
             return (self._pool.pop() * bound) >> 32
         except IndexError:
             return (self._next() * bound) >> 32
 
     def pick(self, choices: Sequence[T]) -> T:
-        """Return one of the choices."""
-        try:  # this repeats `below`, because a call would take a tenth of the time needed for a document
+        """Return one of the choices at random."""
+        try:  # `below` is inlined here, because calling it would take a tenth of the time needed for a document
             return choices[(self._pool.pop() * len(choices)) >> 32]
         except IndexError:
             return choices[(self._next() * len(choices)) >> 32]
@@ -51,11 +51,11 @@ class HashRandom:
         return self._pool.pop()
 
     def between(self, low: int, high: int) -> int:
-        """Return an integer from low to high, inclusive."""
+        """Return a random integer from low to high, inclusive."""
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """Return True with the given probability."""
+        """Return True with the given probability in percent."""
         return self.below(100) < percent
 
     def shuffled(self, choices: Sequence[T]) -> list[T]:

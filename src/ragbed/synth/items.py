@@ -16,18 +16,18 @@ from ragbed.synth.spec import SynthSpec
 from ragbed.synth.validation import is_valid
 from ragbed.synth.writer import ArticleWriter, ItemContext, ItemPlan
 
-# Maximum number of attempts to generate one item. About one item in fifteen is rejected because a wrong document
-# contains the answer by chance (48 votes in 148 votes). 200 consecutive failures indicate a defect in the phrase banks.
+# Maximum number of attempts to generate one item. About one item in fifteen is rejected because a distractor contains
+# the answer by chance ("48 votes" in "148 votes"). 200 consecutive failures indicate a defect in the phrase banks.
 _ATTEMPTS = 200
 
-# Probabilities of the number of sub-questions in an integration item, for items about one event and for items about
-# several years.
+# Numbers of sub-questions in an integration item, repeated in proportion to their probabilities, for items about one
+# event and for items about several years.
 _RELATION_COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 5)
 _YEAR_COUNTS = (2, 2, 2, 3)
 
 
 def make_base(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the base item with an ordinal; it depends only on the settings and the ordinal."""
+    """Return the base item with the given ordinal; it depends only on the settings and the ordinal."""
     name, on, root = spec.turn(ordinal)
     for attempt in range(_ATTEMPTS):
         plan = _plan_base(load_banks(spec.lang), (spec.seed, spec.lang, "base", root, attempt), name)
@@ -39,7 +39,7 @@ def make_base(spec: SynthSpec, ordinal: int) -> Item:
 
 
 def make_integration(spec: SynthSpec, ordinal: int) -> Item:
-    """Return the integration item with an ordinal; it has two to five sub-answers, each in different documents."""
+    """Return the integration item with the given ordinal; its two to five sub-answers are in different documents."""
     for attempt in range(_ATTEMPTS):
         key = (spec.seed, spec.lang, "integration", ordinal, attempt)
         plan = _plan_integration(load_banks(spec.lang), key, spec.most_parts)

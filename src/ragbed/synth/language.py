@@ -15,10 +15,10 @@ from typing import TypeAlias
 from ragbed.schema import Lang
 from ragbed.text import numeral, spoken
 
-# Number of tokens per word in the vocabularies of SmolLM2 (1.62) and Qwen2.5 (1.58), measured on 600 documents.
+# Number of tokens per word for the tokenizers of SmolLM2 (1.62) and Qwen2.5 (1.58), measured on 600 documents.
 # Invented names take more tokens than common words.
 _TOKENS_PER_WORD = 1.6
-# Number of tokens per Chinese character in the vocabulary of Qwen2.5.
+# Number of tokens per Chinese character for Qwen2.5's tokenizer.
 _TOKENS_PER_CHARACTER = 0.77
 
 _MONTHS = (
@@ -60,7 +60,7 @@ class _English:
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name without its article, and also without the place name that follows it."""
+        """Return a name without its article, and a second form that also omits the place name after it."""
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)
@@ -116,7 +116,7 @@ class _Chinese:
         return (f"{day.year}年{short}", short, f"{numeral(day.month)}月{numeral(day.day)}日")
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name, and the last part of a foreign name if it is long enough to be unambiguous."""
+        """Return a name and, if it is foreign, its last part, provided that this is long enough to be unambiguous."""
         last = name.rsplit("·", 1)[-1]
         return (name, last) if last != name and len(last) >= 3 else (name,)
 
@@ -148,7 +148,7 @@ class _Chinese:
 
 
 def _abbreviated(amount: int) -> tuple[str, ...]:
-    """Return the amount in digits with 万 or 亿, provided that this takes only a few digits."""
+    """Return the amount in digits with 万 or 亿, or nothing if that would need too many digits."""
     for size, word in ((10**8, "亿"), (10**4, "万")):
         if amount >= size:
             scaled = f"{amount / size:.4f}".rstrip("0").rstrip(".")

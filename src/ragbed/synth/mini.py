@@ -1,8 +1,8 @@
-"""Generate `ragbed-mini`, the bundled dataset, which is small enough for a small model on two cores.
+"""Generate `ragbed-mini`, the bundled dataset, which a small model can be evaluated on with two cores.
 
     python -m ragbed.synth.mini DIR
 
-A test generates it and compares the bytes with the bundled files.
+A test generates the dataset and compares it byte by byte with the bundled files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PREFIX = "ragbed-mini-"
 SEED = 2024
 COUNTS = {"base": 60, "int": 20, "fact": 20}
 
-# Just enough documents for a mix of five, so that the files are smaller than two megabytes.
+# Just enough documents for prompts with five, which keeps the files smaller than two megabytes.
 SPECS = tuple(
     SynthSpec(SEED, lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=65)
     for lang in get_args(Lang)

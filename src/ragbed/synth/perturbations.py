@@ -33,35 +33,35 @@ from ragbed.synth.document_plan import (
 from ragbed.synth.events import TRUE
 from ragbed.synth.hash_random import HashRandom
 
-# All perturbations, in the order in which the default mix uses them.
+# All perturbations, in the order used by the default mix.
 PERTURBATIONS: tuple[str, ...] = (
     "distance", "hedge", "sibling", "outdated", "partial", "contradiction", "agreement", "random", "refusal", "overlap",
     "length",
 )  # fmt: skip
 
-# Minimum lengths under the length perturbation. Padding exceeds them by up to one sentence, and documents have at most
-# 2,000 tokens.
+# Range from which the minimum length of a document is drawn under the length perturbation. Padding exceeds the minimum
+# by up to one sentence, so documents have at most 2,000 tokens.
 _LONG_TOKENS = (600, 1950)
 
-# Minimum length under the distance perturbation. The distance from the name to the answer is then well above 60 tokens,
-# the threshold at which the diagnosis counts an error as a long-distance error.
+# Minimum length of a document under the distance perturbation. The name and the answer are then well over 60 tokens
+# apart, which is the diagnosis's threshold for long-distance errors.
 _FAR_TOKENS = 200
 
-# Minimum length of a document that contains its perturbation. All such documents report the same two events, and among
-# shorter ones, one pair in 200,000 documents shared more than 60 % of its 8-grams.
+# Minimum length of a document that itself contains the perturbation. All such documents in an item report the same two
+# events. When they were shorter, one pair in 200,000 documents shared more than 60 % of its 8-grams.
 _PERTURBED_TOKENS = 100
 
-_GUESSES = 100  # number of early or guessed values of an event, so that reports from different hours differ
+_GUESSES = 100  # number of early or guessed values per event, so that reports from different hours differ
 _CLEAR_FORMS = ("report", "feature")  # forms that do not mention other events
-_FOREIGN = "foreign"  # kind of an unperturbed document, which is about another family of the same domain
+_FOREIGN = "foreign"  # type of an unperturbed document, which is about another family of the same domain
 _INSERTS = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
 
-# Perturbations of supporting documents, with the act and role of the statement before the answer.
+# Perturbations of supporting documents, with the purpose and role of the statement inserted before the answer.
 _SUPPORT_ACTS = {"hedge": (Act.HEDGE, "rumour"), "sibling": (Act.FACT, TRUE), "outdated": (Act.STALE, "early")}
 
 
 def plan_perturbed_support(name: str | None, on: bool, brief: DocumentBrief, draw: HashRandom) -> ArticlePlan:
-    """Return the plan for a supporting document under a perturbation, or for an ordinary one if the name is None."""
+    """Return the plan for a supporting document under a perturbation, or without one if the name is None."""
     form = draw_form(brief, draw) if name is None else draw.pick(_CLEAR_FORMS)
     if name in _SUPPORT_ACTS:
         act, role = _SUPPORT_ACTS[name]
@@ -85,7 +85,7 @@ def plan_perturbed_distractor(
 
     Args:
         name: The perturbation, or None for the ordinary mix of forms.
-        on: Whether the item is the perturbed one of its minimal pair.
+        on: Whether this is the perturbed item of its minimal pair.
         brief: The question.
         draw: The random generator; both items of a minimal pair use the same key.
         number: Index of the document among the distractors, so that wrong values differ.
@@ -109,7 +109,7 @@ def _draw_min_tokens(name: str | None, on: bool, draw: HashRandom) -> int:
 
 
 def _plan_by_name(name: str, on: bool, brief: DocumentBrief, draw: HashRandom, role: str) -> ArticlePlan | None:
-    """Return the plan for a perturbation that changes the statements of distractors, or None for any other."""
+    """Return the plan for a distractor whose statements the perturbation changes, or None for other perturbations."""
     target, relation = brief.target, brief.relation
     match name:
         case "hedge":

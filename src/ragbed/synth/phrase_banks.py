@@ -1,8 +1,8 @@
-"""Read the phrase banks of a language from the text files next to this module.
+"""Read a language's phrase banks from the text files next to this module.
 
 A bank consists of sections: a line `@title arguments`, followed by one template per line. Lines that start with `#` are
-comments. `names.txt` contains names, `fillers.txt` sentences that fit any news text, each `domains/*.txt` one kind of
-event, and `facts.txt` well-known facts.
+comments. `names.txt` contains names, `fillers.txt` contains sentences that fit any news text, each `domains/*.txt`
+describes one kind of event, and `facts.txt` contains well-known facts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ragbed.synth.hash_random import HashRandom
 from ragbed.synth.language import LANGUAGES, LanguageRules
 from ragbed.synth.templates import Template
 
-# The first character of a relation's line: a question, a stated fact, a guess before the event, or an early value that
-# was superseded.
+# The first character of a relation's line marks it as a question, a stated fact, a guess before the event, or an early
+# value that was superseded.
 ASK, FACT, HEDGE, STALE = "?", "!", "~", "<"
 
 
@@ -30,7 +30,7 @@ class Section:
     lines: list[str] = field(default_factory=list)
 
     def templates(self, mark: str = "") -> tuple[Template, ...]:
-        """Return the lines that start with the mark as templates, without the mark."""
+        """Return the lines that start with the given character as templates, without that character."""
         return tuple(Template(line[len(mark) :].strip()) for line in self.lines if line.startswith(mark))
 
 
@@ -40,7 +40,7 @@ class Relation:
 
     Attributes:
         value_type: The type of its value with arguments, e.g. `number 300 900 10 people|fans`.
-        wording: Its templates by mark.
+        wording: Its templates, by the first character of their line.
     """
 
     value_type: tuple[str, ...]
@@ -52,7 +52,7 @@ class Domain:
     """One kind of event: its names, its relations and its sentences.
 
     Attributes:
-        asked: The names of the relations that have questions.
+        asked: The names of the relations for which there are questions.
     """
 
     name: str
@@ -63,12 +63,12 @@ class Domain:
 
 @dataclass(frozen=True)
 class Banks:
-    """All text of one language.
+    """All phrase banks of one language.
 
     Attributes:
         lang: The language code.
         rules: The conventions of the language.
-        words: The sections of the name bank that have no slots, expanded so that one draw gives a name.
+        words: The sections of the name bank without slots, with choices expanded so that a single draw gives a name.
         names: All sections of the name bank.
         fillers: Sentences for any news text, by section.
         domains: The kinds of events.
@@ -124,7 +124,7 @@ def load_banks(lang: Lang) -> Banks:
 
 
 def _expand(templates: tuple[Template, ...]) -> tuple[str, ...]:
-    """Return all texts that the templates can produce, or nothing if a template has slots."""
+    """Return all texts that the templates can produce, or an empty tuple if any template has slots."""
     expansions = [template.expansions() for template in templates]
     return tuple(text for texts in expansions for text in texts or ()) if all(expansions) else ()
 

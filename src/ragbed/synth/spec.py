@@ -11,19 +11,21 @@ from ragbed.synth.perturbations import PERTURBATIONS
 
 # In the default mix, eight of ten base items have no perturbation, and the other two are a minimal pair. The
 # unperturbed item of the pair comes first, so that a dataset of any size never has a perturbed item without its
-# counterpart. There is only one pair because a classifier that does not see the question can tell apart the documents
-# of perturbed items (docs/explanation/synthetic-data.md).
+# counterpart. There is only one pair because a classifier can distinguish the documents of perturbed items even without
+# the question (docs/explanation/synthetic-data.md).
 _BLOCK, _PLAIN = 10, 8
 
-# Documents exceed the length at which padding ends by half a sentence and by what their style adds.
+# Mean number of tokens by which documents exceed the length at which padding ends: half a sentence, and whatever their
+# style adds.
 _SURPLUS_TOKENS = 25
 
-# Minimum setting for documents of at least three sentences, about 80 tokens. Two sentences have about 60.
+# Minimum of the `tokens` setting for which documents have at least three sentences (about 80 tokens). Two sentences
+# have about 60 tokens.
 _MIN_LONG_TOKENS = 65
 
 
 class PerturbationTurn(NamedTuple):
-    """The perturbation of a base item, whether it is on, and the ordinal that the items of its minimal pair share."""
+    """A base item's perturbation, whether it is on, and the ordinal shared by both items of the minimal pair."""
 
     perturbation: str | None
     on: bool
@@ -39,12 +41,12 @@ class SynthSpec(Struct, frozen=True):
         supports: Number of supporting documents in a base item.
         distractors: Number of distracting documents in a base or integration item.
         part_supports: Number of supporting documents per sub-question.
-        most_parts: Maximum number of sub-questions in an integration item. With more than three, five documents of
-            which two are distractors have no room for all answers.
-        true_documents: True documents of a counterfactual item, which also has as many edited and as many distracting
-            ones.
+        most_parts: Maximum number of sub-questions in an integration item. With more than three, a prompt with three
+            supporting documents and two distractors cannot contain all answers.
+        true_documents: Number of true documents in a counterfactual item, which has the same number of edited and of
+            distracting documents.
         tokens: Approximate length of a document.
-        perturbations: The perturbations to use in turn.
+        perturbations: The perturbations, which are assigned to minimal pairs in this order, repeatedly.
         mixed: Whether most items have no perturbation, as in the default mix; otherwise all items are minimal pairs.
     """
 
@@ -66,12 +68,12 @@ class SynthSpec(Struct, frozen=True):
 
     @property
     def padding_ends(self) -> tuple[int, int]:
-        """The minimum and maximum of the random length at which padding ends."""
+        """The range of the random length at which padding ends."""
         middle = self.tokens - _SURPLUS_TOKENS
         return middle * 3 // 4, middle * 5 // 4
 
     def turn(self, ordinal: int) -> PerturbationTurn:
-        """Return the perturbation of a base item."""
+        """Return the perturbation of the base item with the given ordinal."""
         block, position = divmod(ordinal, _BLOCK if self.mixed else 2)
         first = _PLAIN if self.mixed else 0
         if not self.perturbations or position < first:

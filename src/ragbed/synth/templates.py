@@ -1,7 +1,7 @@
 """Parse text templates once and fill them many times.
 
-`{slot}` is filled by the caller. `[one|two|]` is a choice; its options may be empty and may contain slots and further
-choices. No other character is special, so the phrase banks stay plain text.
+`{slot}` is filled by the caller. `[one|two|]` is a choice, whose options may be empty and may contain slots and further
+choices. No other characters are special, so the phrase banks remain plain text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
 
 class LiteralText(NamedTuple):
-    """A choice between plain texts, which is the most frequent type and needs no recursion."""
+    """A choice between plain texts. This is the most frequent type, and needs no recursion."""
 
     options: tuple[str, ...]
 
@@ -56,7 +56,7 @@ class Template:
         self.slots = frozenset(_SLOT.findall(source))
 
     def expansions(self) -> list[str] | None:
-        """Return all texts that the template can produce, or None if they depend on slots."""
+        """Return all texts that the template can produce, or None if the template has slots."""
         texts = [""]
         for part in self.parts:
             if isinstance(part, TemplateSlot | Choice):
@@ -66,7 +66,7 @@ class Template:
         return texts
 
     def write(self, fill: Fill, draw: HashRandom) -> str:
-        """Return the text with the slots filled and the choices made at random."""
+        """Return the text, with the slots filled and random options chosen."""
         return _write(self.parts, fill, draw)
 
 
@@ -85,7 +85,7 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: HashRandom) -> str:
 
 
 def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], int]:
-    """Parse up to the end or the next stop character, and return the position where parsing stopped."""
+    """Parse up to the end or the next stop character, and return the parts and the position where parsing stopped."""
     parts: list[Part] = []
     while at < len(source) and source[at] not in stops:
         part: Part

@@ -1,4 +1,4 @@
-"""Check, before an item is written, that its labels are true and that its documents differ from each other.
+"""Check that an item's labels are correct and that its documents differ from each other, before it is written.
 
 Documents are too similar if they share too many sequences of eight terms (8-grams).
 """
@@ -21,24 +21,24 @@ Grams: TypeAlias = set[tuple[str, ...]]
 _TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 
-# Share of repeated approximate n-grams above which exact n-grams are compared. In 120 items of 100 short documents, all
-# pairs above ENOUGH shared at least 0.55 of their approximate n-grams.
+# Share of repeated approximate n-grams above which exact n-grams are compared. In a test with 120 items of 100 short
+# documents each, all pairs above ENOUGH shared at least 0.55 of their approximate n-grams.
 _DOUBTFUL = 0.5
 
-# Minimum length of an alias; shorter ones occur in texts by chance (see `ragbed lint`).
+# Minimum number of characters of an alias; shorter ones occur in texts by chance (see `ragbed lint`).
 SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
 
 
 def is_valid(item: Item) -> bool:
-    """Return whether the labels of an item are true and no two of its documents are too similar."""
+    """Return whether an item's labels are correct and no two of its documents are too similar."""
     return is_true(item) and is_varied(item)
 
 
 def is_true(item: Item) -> bool:
-    """Return whether supporting documents contain only their own answer and distracting documents contain none.
+    """Return whether supporting documents contain only their own answer and distractors contain no answer.
 
-    Aliases are compared ignoring case. Spaces are also ignored, which finds more matches, except when checking that a
-    supporting document contains its answer.
+    Case is ignored when aliases are compared. Spaces are also ignored, which finds more matches, except when checking
+    that a supporting document contains its answer.
     """
     answers, fakes = _fold(item.answer), _fold(item.fake or ())
     if any(len(alias) < SHORTEST_ALIAS[item.lang] for slot in item.answer for alias in slot):
@@ -81,7 +81,7 @@ def terms_of(text: str) -> list[str]:
 
 
 def is_varied(item: Item) -> bool:
-    """Return whether no two documents of an item are too similar, apart from edits of each other.
+    """Return whether no two documents of an item are too similar, not counting a document and its edited version.
 
     An approximate comparison accepts nearly all items; only the others are compared exactly.
     """
@@ -108,7 +108,10 @@ def _repeated(grams: list[set[T]], share: float) -> list[int]:
 
 
 def _approximate_grams(text: str, lang: Lang) -> set[object]:
-    """Return three words of each n-gram, including punctuation, or n-grams of Han characters only; both are faster."""
+    """Return approximate n-grams, which are faster to compute.
+
+    They consist of three words of each n-gram, including punctuation, or for Chinese, of Han characters only.
+    """
     if lang == "zh":
         characters = "".join(_HAN.findall(text))
         return {characters[at : at + GRAM] for at in range(len(characters) - GRAM + 1)}

@@ -1,4 +1,4 @@
-"""Write a planned document as text and record its attributes."""
+"""Write the text of a planned document and record its attributes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_NAME_PERCENT = 75  # percentage of second mentions that omit the family's name
+_SHORT_NAME_PERCENT = 75  # percentage of repeated mentions that omit the family's name
 
-# In a document of two sentences, a single shared sentence would be most of the text. Therefore only short documents may
-# have two, and only sentences that name an event count. For the same reason, at least one of three sentences is not
-# about the events.
+# Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, a single shared
+# sentence would be most of the text. Therefore, only short documents may have two, and for them only sentences that
+# name an event count. For the same reason, at least one of three sentences is not about the events.
 _MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
 
-# Maximum number of attempts to avoid two documents of an item having the same two templates for the same events,
-# because they would share most of their words. After that, the templates are accepted.
+# Maximum number of attempts to choose templates such that no two documents of an item use the same two templates for
+# the same events, because they would share most of their words. After that, any templates are accepted.
 _ATTEMPTS = 6
 
 
@@ -46,7 +46,7 @@ class ItemPlan(NamedTuple):
         brief: The events and relations of the question.
         question: The question.
         families: The family of the question, another family of the same domain, and one of another domain.
-        sub_questions: The questions of an integration item that can be asked alone.
+        sub_questions: The sub-questions of an integration item, each of which can be asked alone.
     """
 
     banks: Banks
@@ -62,7 +62,7 @@ class ItemContext:
 
     Args:
         plan: The question and the events.
-        agreeing: The number of documents that give each value of the relation, by role.
+        agreeing: For each role, the number of documents that state its value of the relation.
     """
 
     def __init__(self, plan: ItemPlan, agreeing: dict[str, int]) -> None:
@@ -76,14 +76,14 @@ class ItemContext:
         self._turns: dict[tuple[object, ...], int] = {}
 
     def rotate(self, templates: Sequence[Template], subject: tuple[object, ...], draw: HashRandom) -> Template:
-        """Return a template, using all templates of a subject before repeating one."""
+        """Return the next template for a subject, using all templates before repeating one."""
         first = draw.below(len(templates))
         turn = self._turns.get(subject, first)
         self._turns[subject] = turn + 1
         return templates[turn % len(templates)]
 
     def is_new(self, wording: list[tuple[str, Event]]) -> bool:
-        """Return whether no earlier document combines two of these templates, and remember them if so."""
+        """Return whether no earlier document uses two of these templates together, and remember the templates if so."""
         pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False
@@ -95,7 +95,7 @@ class ArticleWriter:
     """The writer of one document.
 
     Args:
-        context: The state of the item.
+        context: The state shared by the item's documents.
         spec: The generator's settings.
         plan: The plan for the document.
         number: The index of the document in the item.
@@ -178,11 +178,11 @@ class ArticleWriter:
         return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
 
     def _write_event(self) -> str:
-        """Return the event's full name at first, and later mostly the part that distinguishes it from its siblings."""
+        """Return the event's full name at its first mention, and later mostly a name without the family's."""
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
-        prefers_short = draw.chance(_SHORT_NAME_PERCENT)  # drawn in any case, so that minimal pairs use the same draws
+        prefers_short = draw.chance(_SHORT_NAME_PERCENT)  # always drawn, to keep minimal pairs aligned
         is_short = statement.family in self._named_families and prefers_short
         self._named_families.add(statement.family)
         self._event_words = self._family.event_name(statement.event, draw, "short" if is_short else "event")
@@ -194,7 +194,7 @@ class ArticleWriter:
         self._event_words = self._value_words = ""
 
     def _choose_core(self) -> list[tuple[Statement, Template]]:
-        """Choose a template for each statement, avoiding pairs of templates that the item already has."""
+        """Choose a template for each statement, avoiding pairs of templates that another document of the item uses."""
         for _ in range(_ATTEMPTS):
             self._details.clear()
             chosen = [self._choose(statement) for statement in self._plan.statements]
@@ -224,7 +224,7 @@ class ArticleWriter:
         return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
     def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
-        """Give a statement a relation that is not part of the question, or make it an introduction if none is left."""
+        """Give a statement a relation that the question is not about, or make it an introduction if none is left."""
         relations = [name for name in domain.asked if name not in reserved | self._details]
         if not relations:
             return statement._replace(act=Act.INTRO)
@@ -237,7 +237,7 @@ class ArticleWriter:
         return self._banks.rules.sentence(template.write(self._fill, self._draw))
 
     def _write_lines(self, core: list[tuple[Statement, Template]], voice: str) -> list[Line]:
-        """Write the opening in the document's voice, the core, and padding up to the required length."""
+        """Write the opening in the document's style, the core sentences, and padding up to the required length."""
         fillers, short = self._banks.fillers, self._spec.is_short
         event, family = core[0][0].event, core[0][0].family
         back = Statement(Act.FILLER, event, named=False, family=family)
@@ -266,14 +266,14 @@ class ArticleWriter:
         return [*lines, *parted, written[-1]]
 
     def _write_core(self, at: int, statement: Statement, template: Template) -> Line:
-        """Write a core sentence; a fact about another event may start with a linking phrase."""
+        """Write a core sentence; a fact about a different event may start with a linking phrase."""
         self._turn_to(statement)
         link = self._fill("link") if at and statement.named and statement.act is Act.FACT else ""
         sentence = self._banks.rules.sentence(link + template.write(self._fill, self._draw))
         return sentence, Trace(self._statement, self._event_words, self._value_words)
 
     def _draw_date(self, guesses: bool) -> date:
-        """Return a date a few days after the latest reported event, or in the winter before the guessed one."""
+        """Return a date a few days after the latest reported event or, for a guess, in the winter before the event."""
         first = self._plan.statements[0]
         family = self._item.families[first.family]
         if guesses:
@@ -282,7 +282,7 @@ class ArticleWriter:
         return latest + timedelta(days=self._draw.between(1, 9))
 
 
-# Slots for the value, the event, its family and the question.
+# Functions that fill the slots for the value, the event, its family and the question.
 _OWN_SLOTS: dict[str, Callable[[ArticleWriter], str]] = {
     "v": ArticleWriter._write_value,
     "E": ArticleWriter._write_event,

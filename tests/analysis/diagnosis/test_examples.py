@@ -26,6 +26,6 @@ def test_a_diagnosed_run_has_a_row_per_error_type_with_an_example(tmp_path: Path
         assert 0 <= row.share.low <= row.share.value <= row.share.high <= 1
         assert row.share.value * row.wrong >= 1 - 1e-9
     told = type_command("report", run, "-f", "md").out
-    assert "## Errors with examples" in told
+    assert "## Example errors" in told
     for lang in ("en", "zh"):
         assert all(len(line) == len(error_columns(read_words(lang))) for line in tell_errors(rows, read_words(lang)))

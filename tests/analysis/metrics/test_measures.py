@@ -14,6 +14,7 @@ from ragbed.analysis.metrics.curve import area, ratio_of_loss
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.paired import mcnemar
+from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case
 
@@ -372,6 +373,7 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "errors": 0,
         "infeasible": 0,
         "truncated": 0,
+        "unsure": 0,
     }
 
 
@@ -396,3 +398,11 @@ def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> No
     both = columns.of("noise")
     assert columns.largest_planned(both) == 10
     assert columns.largest_planned(both & (columns.noise == 0.4)) == 5
+
+
+def test_unsure_responses_count_as_wrong_and_raise_the_upper_bound() -> None:
+    trials = [_trial(f"q{at}", "noise", 0.2, correct=at < 20, unsure=20 <= at < 30) for at in range(40)]
+    accuracy = next(each for each in _estimates(trials, "noise").values() if each.metric == "accuracy")
+    assert (accuracy.value, accuracy.unsure) == (0.5, 10)
+    assert show(accuracy).startswith("50.0 [")
+    assert show(accuracy).endswith("] (at most 75.0)")

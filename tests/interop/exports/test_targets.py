@@ -160,4 +160,4 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
         "ragbed: --noise has no effect here: native contains complete items, not test cases.\n",
     )
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))
-    assert "rgb writes one file for one dataset, but 2 datasets are given" in done.err
+    assert "rgb exports only one dataset at a time, but 2 datasets were given" in done.err

@@ -126,7 +126,7 @@ def test_after_both_are_done_only_what_they_differ_on_can_be_decided_and_undone(
     session.decide("bo", KEY, accepted(session, KEY))
     assert session.state.of(KEY).differing == ["passages[0].stance"]
     for attempt in (lambda: session.decide("bo", KEY, accepted(session, KEY)), lambda: session.undo("bo")):
-        with pytest.raises(UsageError, match="both raters have decided"):
+        with pytest.raises(UsageError, match="both raters have already reviewed"):
             attempt()
     with pytest.raises(UsageError, match="only points on which the two raters disagree"):
         session.decide("cy", KEY, [PointDecision(point="question", verdict="accept")], final=True)

@@ -15,9 +15,9 @@ from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 
 POWER = 0.8
-_NEGLIGIBLE = 1e-9  # outcomes with a lower probability are omitted from an exact sum
+_NEGLIGIBLE = 1e-9  # probability below which an outcome is omitted from an exact sum
 _DROP_PRECISION = 1e-5
-_STEADY = 5  # exact power fluctuates from one size to the next, so it must be reached for this many sizes in a row
+_STEADY = 5  # number of consecutive sizes that must reach the power, because exact power fluctuates
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:
@@ -39,7 +39,7 @@ def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float =
     """Return the number of questions per group needed to detect a drop with the z test, by the normal approximation."""
     low = base - drop
     if not 0 < drop <= base <= 1:
-        raise ValueError(f"a drop of {drop} from {base} gives a rate outside 0 to 1")
+        raise ValueError(f"a drop of {drop} from {base} gives a rate outside the range from 0 to 1")
     middle = (base + low) / 2
     reach = two_sided(1 - alpha) * math.sqrt(2 * middle * (1 - middle)) + quantile(power) * math.sqrt(
         base * (1 - base) + low * (1 - low)

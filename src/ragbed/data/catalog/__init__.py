@@ -1,6 +1,7 @@
 """The catalogue of datasets and models that are bundled or can be downloaded.
 
-To add one, add an entry to CATALOG. A bundled dataset is a file in `bundled/` and an entry without a source.
+To add a dataset or model, add an entry to CATALOG. Bundled datasets are files in `bundled/`, and their entries have no
+source.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class CatalogFile:
 
     name: str
     pin: str = ""
-    size: int | None = None  # bytes, if measured
+    size: int | None = None  # size in bytes, if known
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class CatalogEntry:
     megabytes: float  # total size, rounded
     terms: str = ""  # the licence's requirements, in one line
     cite: str = ""
-    source: str | None = None  # URL of the folder with the files; None for bundled ones
+    source: str | None = None  # URL of the folder with the files; None for bundled datasets
     version: str = ""  # the pinned version of the source; each version has its own folder
     package: str = ""  # a Python package that includes the files
 
@@ -133,7 +134,7 @@ def open_data(specs: list[str]) -> list[Dataset]:
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
-    """Return the folder of an entry's files, which may not exist yet."""
+    """Return the folder for an entry's files; it may not exist yet."""
     return _PACKAGE / "bundled" if entry.source is None else root / entry.name / entry.version
 
 
@@ -146,7 +147,7 @@ def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
 
 
 def package_folders(entry: CatalogEntry) -> list[Path]:
-    """Return the folders of the installed package that contains an entry's files, if there is one."""
+    """Return the folders of the package that contains an entry's files; empty if no such package is installed."""
     # Locate the package without importing it, because its code may need libraries that are not installed.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
@@ -165,7 +166,7 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
 
     Args:
         specs: The datasets, as the user typed them.
-        root: The folder of downloaded data; the platform's folder if None.
+        root: The folder with downloaded data; by default, the platform's data folder.
 
     Raises:
         UsageError: A file does not exist or has not been downloaded, or two datasets have the same name.
@@ -192,7 +193,7 @@ def _open_dataset(spec: str, root: Path | None) -> Dataset:
 
 
 def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
-    """Open a file or a folder of shards; a local folder contains a shard list, and a remote one has no file suffix."""
+    """Open a file or a folder of shards: a local folder with a shard list, or a URL without a file suffix."""
     place = parse_place(spec)
     if isinstance(place, Path):
         place = find_dataset(spec, root)

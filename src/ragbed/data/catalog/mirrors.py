@@ -31,7 +31,7 @@ def check_mirror(mirror: str) -> None:
     """Reject a mirror that is neither a URL nor a known name.
 
     Raises:
-        UsageError: The mirror is neither.
+        UsageError: The mirror is not known.
     """
     if mirror not in MIRRORS and not mirror.startswith(("https://", "http://")):
         raise UnknownName("mirror", mirror, [*MIRRORS, "or a URL (https://…)"])

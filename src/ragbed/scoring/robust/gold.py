@@ -142,6 +142,7 @@ def _merge_dates(dates: list[Date]) -> Date:
     return Date(year, month, day, 0, 0)
 
 
+@lru_cache(maxsize=16_384)  # the cases of a question share the answer and most rivals
 def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []

@@ -35,7 +35,7 @@ def test_pickled_weights_are_downloaded_only_at_a_revision(tmp_path: Path) -> No
     folder = save_model(tmp_path / "made")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with serve(folder) as hub:
-        with pytest.raises(RagbedError, match=r"no weights that are safe to load.*@<40 digits>"):
+        with pytest.raises(RagbedError, match=r"no weights that are safe to load.*@<full commit hash>"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/model"))
         assert "pytorch_model.bin" not in hub.sent
         assert (from_hub(hub, tmp_path / "cache", PINNED) / "pytorch_model.bin").is_file()

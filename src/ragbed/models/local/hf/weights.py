@@ -56,7 +56,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
         if trusts_code:
             raise UsageError(
                 f"hf/{text}: `trust_remote_code` requires a repository with a pinned revision: "
-                "hf/org/model@<40 digits>."
+                "hf/org/model@<full commit hash>."
             )
     elif not _REPOSITORY.fullmatch(name):
         raise UsageError(f"hf/{text} is neither a folder nor a repository; use hf/./folder or hf/org/model.")
@@ -80,7 +80,7 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
     if not weight_files(folder):
         raise RagbedError(
             f"{source.name} has no weights that are safe to load. Safe weights are *.safetensors, or {_PICKLED} "
-            "in a folder or at a pinned revision (hf/org/model@<40 digits>). For a GGUF file, use "
+            "in a folder or at a pinned revision (hf/org/model@<full commit hash>). For a GGUF file, use "
             "llamacpp/<file.gguf>."
         )
     auto_map = read_config(folder).get("auto_map")

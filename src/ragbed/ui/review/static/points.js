@@ -7,7 +7,7 @@ import { say } from "./words.js";
 const STATEMENTS = {
   question: "The question is clear without context", searchable: "A search finds pages that answer it",
   answer: "The answer and every alias are right", fake: "The false answer is false but plausible",
-  text: "The passage no longer contains the true answer and reads well", edit: "“{0}” fits here",
+  text: "The passage reads well and no longer contains the true answer", edit: "“{0}” fits here",
   supports: "It gives the answer", distracts: "It does not give the answer", contradicts: "It gives the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };

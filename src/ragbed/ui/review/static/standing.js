@@ -9,7 +9,7 @@ const KINDS = {
   item: "whole items", question: "questions", searchable: "found by search", known: "common knowledge?", answer: "answers",
   fake: "false answers", stance: "relevance labels", text: "edited passages", edit: "edited spans",
 };
-const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "at most", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
+const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "upper bound", "still needed", "accepted", "fixed", "rejected", "disagreement", "remaining"];
 
 /** Format a share as a percentage. */
 export function percent(share) {
@@ -35,11 +35,11 @@ export async function drawStanding(params, { signal }) {
       told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Continue")) : tag("all done", "good"),
       differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say(differing === 1 ? "Settle {0} disagreement" : "Settle {0} disagreements", differing)) : null),
     el("p", { class: "quiet" }, say(told.begun.raters === 2
-      ? "Two raters decide each item. They see each other's decisions when both are done."
+      ? "Two raters review each item. They see each other's decisions only after both have finished."
       : "Each item is decided by one rater, whose name is stored.")),
     told.stale ? el("p", { class: "problem" }, say("Decisions about items that were removed or changed since: {0}. They do not count.", told.stale)) : null,
     drawTallies(told),
-    el("p", { class: "quiet small" }, say("All flagged items come first. The others are drawn at random; “at most” is the upper bound on the share of wrong ones (Clopper–Pearson, one-sided, 95 %). It counts the drawn items up to the first that was skipped. An item is wrong if it had to be fixed or rejected.")),
+    el("p", { class: "quiet small" }, say("All flagged items come first. The others are drawn at random; the upper bound is for the share of wrong items among these (Clopper–Pearson, one-sided, 95%). It counts the drawn items up to the first that was skipped. An item is wrong if it had to be fixed or rejected.")),
     told.raters.length ? el("p", {}, say("Raters: {0}", told.raters.join(", "))) : null,
     told.concord.length ? drawConcord(told.concord) : null);
 }

@@ -2,7 +2,7 @@
 
 export const ZH = {
   "Overview": "总览",
-  "minimal pair": "最小对",
+  "minimal pair": "最小对比对",
   "perturbed version of #{0}: {1}": "#{0} 的扰动版本：{1}",
   "original version of #{0}, which is perturbed by {1}": "#{0} 的原始版本，#{0} 的扰动为 {1}",
   "Trials": "测试记录",
