@@ -84,7 +84,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences about the significant differences and about the other ones."""
+    """Return sentences about the significant differences and about the remaining comparisons."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:

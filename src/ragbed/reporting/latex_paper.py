@@ -96,7 +96,7 @@ _Row: TypeAlias = dict[tuple[str, str], Estimate]  # Estimates by language and c
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
-    """Yield the tables for which there is at least one row of ours.
+    """Yield the tables to which at least one of our rows can be added.
 
     Args:
         cells: Cells of all tracks.

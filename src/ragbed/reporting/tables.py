@@ -286,7 +286,8 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
-# The paper's table, and its columns by the metric of our column. Accuracy columns are named by noise ratio.
+# For each of our tables, the paper's table and its column for each of our metrics. If no metrics are listed,
+# the paper's columns are noise ratios.
 _PRINTED: dict[str, tuple[str, dict[str, str]]] = {
     "noise": ("noise", {}),
     "rejection": ("rejection", {"refusal_recall": "Rej"}),

@@ -1,6 +1,6 @@
 """Draw text tables that fit the terminal.
 
-Latin and Chinese text is measured with rich. Its tables are not used, because loading and drawing them takes
+Latin and Chinese text is measured with rich. The tables in rich are not used, because loading and drawing them takes
 longer than scoring a small run, and because they cannot give unused space in narrow columns to the widest ones.
 """
 

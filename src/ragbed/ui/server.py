@@ -44,7 +44,7 @@ def need_serve() -> None:
 
 
 def open_port(port: int | None = None) -> LocalAddress:
-    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free one."""
+    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free port."""
     try:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:

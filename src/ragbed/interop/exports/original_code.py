@@ -22,7 +22,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbeds supported by the original code.
 _TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
-_IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # the identity of a model from an imported file
+_IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a model from an imported file
 
 
 @dataclass

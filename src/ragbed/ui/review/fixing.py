@@ -31,7 +31,7 @@ class Fixed:
 
 
 def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
-    """Apply decisions to an item; it is removed if it cannot be used without its rejected passages."""
+    """Apply decisions to an item; the item is removed if it cannot be used without its rejected passages."""
     fatal = [sheet[point.name] for point in points_of(item) if point.kind in FATAL and point.name in sheet]
     if rejected := [decision for decision in fatal if decision.verdict == "reject"]:
         return Fixed(None, gone=[("", "; ".join(f"{one.point}: {one.reason}" for one in rejected))])

@@ -34,7 +34,7 @@ class Log:
         self._is_checked = False
 
     def read(self) -> list[Line]:
-        """Return all complete lines in order, or none if there is no file yet.
+        """Return all complete lines in order, or an empty list if there is no file yet.
 
         Raises:
             DataError: A line is not a valid line of a review log.

@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Track which window uses each name. Two windows with the same name would mix up the authors of decisions."""
+    """Tracks which window uses each name. Two windows with the same name would mix up the authors of decisions."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class ReviewSession:
         """Store a rater's decisions on an item.
 
         Raises:
-            UsageError: The decisions are not valid, or the rater may not make them now.
+            UsageError: The decisions are not valid, or the rater is not allowed to make them now.
         """
         if not decisions:
             raise UsageError("the request contains no decision.")
@@ -134,7 +134,7 @@ class ReviewSession:
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions in another file, all or none, and return the number of new ones.
+        """Import the decisions in another file, or none if one is invalid, and return the number of new decisions.
 
         Raises:
             DataError: The file is about other items, or was made with a different number of raters.

@@ -25,8 +25,8 @@ class ItemState:
 
     `sheets` has each rater's decisions, and `whole` those of raters who have decided everything. `finals` has the
     settling decision for each point and its author. `differing` has the points on which two raters disagree and that
-    are not settled yet. `settled` has the decisions in effect: a single rater's last ones, or those on which two raters
-    agree and those that settle a disagreement. If `both_done`, each of the two raters can see the other's decisions.
+    are not settled yet. `settled` has the decisions in effect: a single rater's last decisions, or those on which two
+    raters agree and those that settle a disagreement. If `both_done`, each rater can see the other's decisions.
     """
 
     sheets: dict[str, Sheet]
@@ -101,7 +101,7 @@ class ReviewState:
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Return whether there are already two other raters, so that this one can only settle their disagreements."""
+        """Return whether there are already two other raters, so that this rater can only settle disagreements."""
         return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:

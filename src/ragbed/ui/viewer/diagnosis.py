@@ -21,7 +21,7 @@ class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The reason for an error type.
 
     `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
-    `asked` is a qualifier of the question, and `found` the one that the document has instead. `what_zh` is `what` in
+    `asked` is a qualifier in the question, and `found` is the different one in the document. `what_zh` is `what` in
     Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
     """
 

@@ -1,7 +1,7 @@
 """Build a run's index in batches, and keep it up to date while the run is in progress.
 
-Each batch is one transaction that starts where the last one ended, so a viewer can be stopped at any time, and two
-viewers can index the same run.
+Each batch is one transaction that starts where the previous batch ended, so a viewer can be stopped at any time, and
+two viewers can index the same run.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Indexer:
         return True
 
     def _with_types(self, cell: str, types: tuple[str, ...]) -> int:
-        """Return the number of the cell that differs from this one only in its error types."""
+        """Return the number of the cell that has these error types but otherwise equals the given cell."""
         return self._number(msgspec.structs.replace(msgspec.json.decode(cell, type=TrialCell), types=types))
 
     def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:

@@ -20,7 +20,7 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # SQLite instructions between two checks of the clock, which take a few tenths of a millisecond.
+_CHECK_EVERY = 10_000  # SQLite instructions between two time checks; they take a few tenths of a millisecond.
 # CROSS JOIN makes SQLite start from the words; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
@@ -63,7 +63,7 @@ class RunReader:
         self._by_number: dict[int, TrialCell] = {}
 
     def check(self) -> None:
-        """Read the data about the run that every page shows.
+        """Check that the data shown on every page can be read.
 
         Raises:
             RagbedError: The run cannot be read.

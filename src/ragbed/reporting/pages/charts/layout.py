@@ -86,7 +86,7 @@ def safe_name(text: str) -> str:
 
 
 def hue(number: int) -> str:
-    """Return the CSS class for the colour of a series, counted from 0."""
+    """Return the CSS class for the colour of the series with this number, from 0."""
     return f"s{number % HUES + 1}"
 
 
