@@ -126,7 +126,7 @@ class Passage(Record, frozen=True, kw_only=True):
     stance: Stance
     kind: str = "related"  # more detail than `stance`, e.g. related, rumour, outdated, partial
     part: int | None = None  # integration: index, from 0, of the sub-question that the passage supports
-    edit_of: int | None = None  # counterfactual: index of the true passage of which this is the falsified version
+    edit_of: int | None = None  # counterfactual: index of the true passage from which this one was made
     edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
     support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
     url: str | None = None

@@ -25,17 +25,17 @@ def guess_lang(question: str) -> Lang:
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, as RGB's authors did to divide documents into positive and negative ones."""
+    """Lowercase a text, as RGB's authors did to divide documents into positive and negative ones."""
     return text.lower()
 
 
 def spaceless(text: str) -> str:
-    """Return a text in lower case without ASCII spaces, as the original scorer reads a Chinese response."""
+    """Lowercase a text and remove ASCII spaces, as the original scorer does with Chinese responses."""
     return text.lower().replace(" ", "")
 
 
 def squeezed(text: str) -> str:
-    """Return a text in NFKC form, case-folded and without white space, for the most tolerant comparison."""
+    """Normalise a text to NFKC, case-fold it and remove white space, for the most tolerant comparison."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -77,7 +77,7 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that can be stored, with each lone surrogate replaced by U+FFFD."""
+    """Replace each lone surrogate in a text with U+FFFD, so that the text can be stored."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -90,7 +90,7 @@ def storable_name(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text that is safe for a terminal, with control and direction characters escaped."""
+    """Escape control and direction characters in a text, so that it is safe to print on a terminal."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -1,4 +1,4 @@
-"""Select report cells with a text such as `noise.accuracy@0.8:en`, and check in advance that a run will have them."""
+"""Select report cells by a string such as `noise.accuracy@0.8:en`, and check in advance that a run will have them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
-# All scores at once, although no response has all of them, so that metrics over some of the responses are not empty.
+# All scores at once, although no real response has all of them, so that metrics over a subset of responses are not
+# empty.
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-_REPEATS = 2  # enough to predict the cells: the first repeat chooses the questions, the second is scored
+_REPEATS = 2  # number of repeats needed to predict the cells: the first chooses the questions, the second is scored
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-# Definitions that cover several metrics.
+# Patterns for definitions that cover several metrics.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
     "by_false_share": r".*_by_false_share",
@@ -35,7 +36,7 @@ _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on th
 
 @dataclass(frozen=True)
 class CellSelector:
-    """Selects cells of a metric. `text` is the option and its value as the user wrote them."""
+    """A selector for the cells of a metric. `text` is the option and its value as the user wrote them."""
 
     text: str
     table: str
@@ -69,7 +70,7 @@ class PlannedCells:
 
     def __init__(self, repeats: int) -> None:
         self._repeats = range(min(repeats, _REPEATS))
-        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition, whose cases are all kept
+        self._first: dict[tuple[object, ...], str] = {}  # the first item in each condition; all its cases are kept
         self._trials: list[Scored] = []
 
     def add(self, case: Case) -> None:
@@ -82,12 +83,12 @@ class PlannedCells:
             self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
-        """Return the cells on the robust track. Only their positions are meaningful, not their values."""
+        """Return the predicted cells on the robust track. Only their keys are meaningful, not their values."""
         return list(measure(self._trials, ["robust"], alpha))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the planned cells that a selector names, or none if they depend on what a system retrieves.
+    """Return the planned cells that a selector names; empty if they depend on the documents that a system retrieves.
 
     Raises:
         UsageError: No planned case measures the metric.
@@ -113,9 +114,9 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     """Return the plain-prompt cells that a selector names, for every model, dataset, language and ratio.
 
     Raises:
-        UsageError: There are none.
+        UsageError: No cell matches the selector.
     """
-    # Other distractor conditions count only for metrics that do not exist elsewhere, such as `noise_effect`.
+    # Other distractor conditions are used only for metrics that exist nowhere else, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
@@ -128,7 +129,7 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     ]
     if not selected:
         raise UsageError(f"{selector.text}: the run has no such value. `ragbed report RUN -f csv` lists all values.")
-    if not any(cell.estimate.asked for cell in selected):  # the check would be inconclusive in every run
+    if not any(cell.estimate.asked for cell in selected):  # every run would be inconclusive
         raise UsageError(
             f"{selector.text}: all cases that would measure this are infeasible, because no item has the required "
             "mix of documents. `ragbed cases DATA` counts the infeasible cases."

@@ -24,7 +24,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 
 class ComparedCondition(NamedTuple):
-    """A condition that both sides share. Profile, prompt and seed may differ, because they may be what is compared."""
+    """A condition that both sides share. It excludes profile, prompt and seed, which may be what is compared."""
 
     data: str
     lang: str
@@ -53,12 +53,12 @@ class Side:
 
 @dataclass(frozen=True, order=True)
 class ComparedQuestion:
-    """A question and its answer. In another version of the data, the same item name may refer to another question."""
+    """A question and its answer. Other versions of the data may use the same item name for a different question."""
 
     item: str
     text: str
     answer: Answer
-    event: str | None = field(default=None, compare=False)  # questions about the same event are not independent
+    event: str | None = field(default=None, compare=False)  # questions about one event are not independent
 
 
 class Flip(NamedTuple):
@@ -77,27 +77,27 @@ class Comparison:
 
     condition: ComparedCondition
     n: int  # number of distinct questions; questions about one event count as one, because they are not independent
-    unpaired: int  # number of questions that only one side has; no other field includes them
+    unpaired: int  # number of questions that only one side has; they are excluded from all other fields
     first: float
     second: float
     difference: Interval
     won: int  # number of questions (or events) with a higher score on the second side
     lost: int
     p: float
-    adjusted: float  # p value, adjusted for the number of conditions (Holm)
+    adjusted: float  # p value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p value from the minimum-effect test for a decline, adjusted in the same way
 
     @property
     def odds(self) -> Interval | None:
-        """Return the ratio of questions won to questions lost, or None if no question flipped."""
+        """Return the ratio of questions won to questions lost with its interval, or None if no question flipped."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
 def open_side(named: str, track: str) -> Side:
-    """Read the scores for a side.
+    """Read the scores of a model in a run.
 
     Raises:
-        UsageError: The run has no such model, or several models and none is named.
+        UsageError: The run does not have the named model, or has several models and none is named.
     """
     folder, model = _split(named)
     trials = list(read_trials(folder, open_tracks([track])))
@@ -139,7 +139,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     Args:
         first: The baseline, A.
         second: The side compared with it, B.
-        least: The smallest drop that counts as a decline.
+        least: Maximum drop that does not count as a decline.
 
     Raises:
         UsageError: The sides have no question in common.
@@ -176,7 +176,7 @@ def count_unpaired(first: Side, second: Side) -> int:
 
 
 def flips(first: Side, second: Side) -> list[Flip]:
-    """Return the questions whose scores differ, by condition."""
+    """Return the questions whose scores differ between the sides, sorted by condition."""
     return [
         Flip(condition, question.item, question.text, score, second.scores[condition][question])
         for condition, scores in first.scores.items()
@@ -195,8 +195,8 @@ def compare_questions(
 ) -> Comparison:
     """Compare scores on the questions that both sides have.
 
-    Items about the same event, and items with the same question but other documents (minimal pairs), count as one
-    question with their mean score.
+    Items about the same event, and items with the same question but different documents (minimal pairs), count as
+    one question with their mean score.
     """
     before, after = pair_scores(first, second)
     moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
@@ -218,7 +218,7 @@ def compare_questions(
 def pair_scores(
     first: dict[ComparedQuestion, float], second: dict[ComparedQuestion, float]
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of both sides, one for each distinct question that both have."""
+    """Return the scores of both sides, with one entry per distinct question that both have."""
     events = {question: question.event for question in (*first, *second) if question.event is not None}
     paired: dict[object, list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):
@@ -270,7 +270,7 @@ def _value(case: Case, trial: Scored, track: str) -> float | None:
 
 
 def describe(condition: ComparedCondition) -> Sequence[str]:
-    """Return a condition as table cells: data, testbed, language, noise ratio and share of true documents."""
+    """Return a condition as cells of a table row: data, testbed, language, noise ratio and share of true documents."""
     ways = [condition.arm] if condition.arm != "related" else []
     ways += [condition.remedy] if condition.remedy else []
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")

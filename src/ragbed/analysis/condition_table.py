@@ -29,14 +29,14 @@ from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored: 15 MB with RGB's documents.
+_MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
 _STEP = 8  # Number of results to score in one step between responses, which takes about a millisecond.
 
 
 class Rate(NamedTuple):
-    """The mean of a score with its interval. `n` counts responses with the score and failed calls, which score 0."""
+    """The mean of a score with its interval. `n` includes failed calls, which count as 0."""
 
     value: float | None
     low: float | None
@@ -82,7 +82,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
     Args:
         folder: Folder of the run.
-        engine: Engine that scores the responses; None to use this machine. The result does not depend on it.
+        engine: Engine that scores the responses; None to score them in this process. The result is the same.
     """
     used = engine or LocalEngine()
     try:
@@ -91,8 +91,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
             for part in spread_results(store, folder, used, partial(_tally, split)):
                 rows, seals = rows + part.rows, seals + part.seals
                 tally.merge(part.found)
-            # If results arrived in the meantime, the parts were read at different moments, so read everything again in
-            # one pass.
+            # If results arrived in the meantime, the parts are inconsistent, so read everything again in one pass.
             is_complete = store.is_whole(rows, seals)
             return _add_planned(tally if is_complete else _tally(split, store.results()), store)
     finally:
@@ -101,10 +100,10 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
 
 class EarlyTable:
-    """Fills a run's table while further responses are awaited (a `Follower`). The stored results are authoritative.
+    """Fills a run's table while the run waits for more responses (a `Follower`). The stored results are authoritative.
 
-    The store is opened only for reading. The last process to close it moves the log into the file, and a reader that
-    kept the store open would prevent that.
+    The store is opened only for reading. The last process to close it merges the log into the file, which a
+    reader that kept the store open would prevent.
 
     Args:
         folder: Folder of the run.
@@ -118,7 +117,7 @@ class EarlyTable:
         self._last, self._rows, self._seals = 0, 0, 0
 
     def begin(self, store: RunStore) -> None:
-        """Record which results are already stored (see `Follower`)."""
+        """Start with the results that are already stored (see `Follower`)."""
         self._before = store.last_result()
 
     def take(self, result: StoredResult, seal: int) -> None:
@@ -138,18 +137,18 @@ class EarlyTable:
             for result, seal in batch:
                 self._tally.add(result)
                 self._rows, self._seals = self._rows + 1, self._seals + seal
-        except Exception:  # Paid responses must be stored first. `finish` scores again and raises the error.
+        except Exception:  # Responses that cost money must still be stored. `finish` scores again and raises the error.
             self._tally = None
             return False
         return bool(batch)
 
     def finish(self, engine: Engine | None = None) -> list[ConditionCounts]:
-        """Return the table of the finished run. The engine scores the whole run unless it was scored while running."""
+        """Return the table of the finished run; the engine scores the results unless this was done during the run."""
         while self.go_on():
             pass
         if self._tally is not None:
             with open_store(self._folder, create=False) as store:
-                # Results that were counted before the server changed its model are counted again, separately.
+                # If the server changed its model during the run, count all results again, separately for each model.
                 if store.is_whole(self._rows, self._seals) and not changed_models(store):
                     return _add_planned(self._tally, store)
         return tabulate_run(self._folder, engine)
@@ -163,7 +162,7 @@ class EarlyTable:
         return self._earlier
 
 
-# The sum of each score, then the number of responses with each score, then the number of failed calls.
+# For each question: the sum of each score, the number of responses with each score, and the number of failed calls.
 _Sums: TypeAlias = tuple[float, ...]
 _Estimator: TypeAlias = Callable[[Sequence[float], Sequence[float], Sequence[int]], Interval]
 _FAILED: _Sums = (*[0] * 2 * len(_NAMES), 1)
@@ -176,11 +175,11 @@ class _Tally:
     def __init__(self) -> None:
         self._sums: dict[Condition, dict[tuple[str, str | None], _Sums]] = defaultdict(dict)
         self._outcomes: dict[Condition, Counter[str]] = defaultdict(Counter)
-        # Most questions have the same few sums, so each distinct tuple is stored once.
+        # Many questions have equal sums, so each distinct tuple is stored only once.
         self._shared: dict[_Sums, _Sums] = {}
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
-        """Score a result and add it. Models in `split` are counted separately by the model that the server reports."""
+        """Score a result and add it; for models in `split`, count it under the model that the server reports."""
         case, completion, sums = result.case, result.completion, _FAILED
         values = score_outcome(case, completion)
         if values is not None:
@@ -208,8 +207,8 @@ class _Tally:
         """Yield the counts and rates for each condition.
 
         Args:
-            interval: Function that returns a rate with its interval, given hits, trials and the number of equal
-                questions.
+            interval: Function that returns a rate with its interval, given hits, trials and the number of questions
+                with these values.
         """
         scored = self._scored_names()
         for condition, clusters in self._sums.items():
@@ -223,7 +222,7 @@ class _Tally:
             yield ConditionCounts(condition, asked=asked, **counted, unscored=asked - rates["correct"].n, rates=rates)
 
     def _scored_names(self) -> dict[tuple[str, ...], set[str]]:
-        """Return the scores that any response by a model on a dataset has; failed calls count as 0 only for these."""
+        """Return the score names that a model's responses on a dataset have; failed calls count as 0 only for these."""
         found: dict[tuple[str, ...], set[str]] = defaultdict(set)
         for condition, clusters in self._sums.items():
             for sums in set(clusters.values()):
@@ -236,7 +235,7 @@ def _group(condition: Condition) -> tuple[str, ...]:
 
 
 def _find(at: int, counts: Counter[_Sums], *, counts_failed: bool) -> list[tuple[float, float, int]]:
-    """Return hits and trials for the score at a position, and the number of questions with each combination."""
+    """Return the distinct hits and trials for the score at index `at`, with the number of questions for each pair."""
     return [
         (sums[at], size, count)
         for sums, count in counts.items()
@@ -270,7 +269,7 @@ def _tally(split: frozenset[str], results: Iterable[StoredResult]) -> _Tally:
 
 
 def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
-    """Return the rows of all conditions with their numbers of planned trials, including conditions without results."""
+    """Return the rows of all conditions, including those without results, with the number of planned trials."""
     repeats, interval = store.repeats(), _wilson
     if store.is_monitored():
         interval = partial(_sequence, largest_cluster(store.cases(), repeats))
@@ -285,14 +284,14 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
             rows.setdefault(condition, ConditionCounts(condition)).planned += repeats
     for row in [] if is_complete else [*rows.values()]:
         whole = structs.replace(row.condition, model=_base_model(row.condition.model, models))
-        if whole != row.condition:  # only some of the results, by the model that the server reported
+        if whole != row.condition:  # this row covers only one of the models that the server reported
             row.planned = row.asked
             rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:
-    """Return the model string for a name in tables; see `split_by_served`."""
+    """Return the model string for a model name in a table; see `split_by_served`."""
     return model if model in models else next((name for name in models if model.startswith(f"{name} (")), model)
 
 

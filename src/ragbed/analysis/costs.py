@@ -25,12 +25,12 @@ class _GroupCost:
     priced: int = 0  # number of cases with a known cost
     cases: int = 0
     errors: int = 0
-    correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of these cases, by track
+    correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # among these cases, by track
 
 
 @dataclass
 class CostTally:
-    """Adds up the cost of results as they are read. Cached responses count at the price of their original call."""
+    """Adds up the cost of results as they are read. Cached responses count with the price of their original call."""
 
     _groups: dict[TrialGroup, _GroupCost] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ class CostTally:
 
 
 def cost_of_result(stored: StoredResult) -> float | None:
-    """Return the cost of a result in dollars, or None if it is unknown or free."""
+    """Return the cost of a result in dollars, or None if the cost is unknown or zero."""
     cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
     return float(cost) if cost else None
 
@@ -84,7 +84,7 @@ def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate
 
 
 def _correct(case: Case, trial: Scored) -> Iterator[tuple[str, float]]:
-    """Yield whether a response is right on each track."""
+    """Yield each track with the score of a response (1 if it is right)."""
     right = right_score(case)
     for name, value in (trial.scores or {}).items():
         track, _, score = name.rpartition(".")

@@ -1,7 +1,7 @@
 """Gates for CI: minimum rates for a run, and maximum losses compared with another run.
 
-A gate fails only on significant evidence. All gates of a command together have the false-alarm rate of one test, so
-chance alone rarely fails a build. If there are too few questions to decide, the message says how many are needed.
+A gate fails only on significant evidence. All gates of a command together have the false-alarm rate of one test, so a
+build rarely fails by chance. If there are too few questions to decide, the message says how many are needed.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<least>[\d.]+)(?P<per_cent>%?)")
 _FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
-_FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails if its true rate equals the minimum
+_FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails although its true rate equals the minimum
 _MOST = 1_000_000  # maximum number of questions to suggest
 
 
 class GateResult(NamedTuple):
-    """The result of one gate for one cell, with the numbers as a sentence."""
+    """The result of one gate for one cell, with a sentence that states the numbers."""
 
     name: str
     state: State
@@ -64,7 +64,7 @@ def parse_floor(text: str) -> Floor:
     """Parse `TESTBED.METRIC[@NOISE][:LANG]=SHARE`.
 
     Raises:
-        UsageError: The text has a different form, an unknown name, or a share outside 0 to 1.
+        UsageError: The text has a different form, an unknown name, or a share that is not between 0 and 1.
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
@@ -80,10 +80,10 @@ def parse_floor(text: str) -> Floor:
 
 
 def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
-    """Yield the cases of a plan. After the last one, check that there are enough cases to decide every floor.
+    """Yield the cases of a plan. After the last one, check that there are enough cases to decide every gate.
 
     Raises:
-        UsageError: A floor cannot be decided.
+        UsageError: A gate cannot be decided.
     """
     planned = PlannedCells(repeats)
     for case in cases:
@@ -95,10 +95,10 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
 
 
 def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
-    """Check floors against the results of a run.
+    """Check minimum rates against the results of a run.
 
     Raises:
-        UsageError: A floor selects no cell.
+        UsageError: A gate selects no cell.
     """
     cells = read_report_cells([folder], ["robust"])
     if not is_monitored(folder):
@@ -108,16 +108,16 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
 
 
 def check_floors(floors: Iterable[Floor], cells: Sequence[Cell], *, is_monitored: bool = False) -> list[GateResult]:
-    """Check each floor against every plain-prompt cell (model, dataset, language, ratio) that it selects.
+    """Check each minimum rate against every plain-prompt cell (model, dataset, language, ratio) that it selects.
 
     Args:
         floors: The gates.
         cells: The cells of a report.
-        is_monitored: Whether intervals are valid at any stopping time and adjusted for the number of selected cells;
-            they decide then.
+        is_monitored: Whether the intervals, not p values, decide. They must be valid at any stopping time and adjusted
+            for the number of selected cells.
 
     Raises:
-        UsageError: A floor selects no cell.
+        UsageError: A gate selects no cell.
     """
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if is_monitored:
@@ -134,9 +134,9 @@ def _is_below(estimate: Estimate, least: float) -> bool:
 def _p_value(estimate: Estimate, least: float) -> float:
     """Return the one-sided p value for a rate, under the hypothesis that the true rate equals the minimum.
 
-    The test is exact for a rate over independent questions. For clustered questions it uses the number of independent
-    ones that the interval implies. For values that are not rates, e.g. differences, the interval is scaled. Without an
-    interval, p is 1.
+    The test is exact for a rate over independent questions. For clustered questions, it uses the number of
+    independent questions that the interval implies. For values that are not rates, e.g. differences, the
+    interval is scaled. Without an interval, p is 1.
     """
     if estimate.n == 0 or estimate.value is None or estimate.value >= least or not _has_interval(estimate):
         return 1.0
@@ -160,18 +160,18 @@ def _independent_trials(estimate: Estimate) -> float | None:
 
 
 def _reach(estimate: Estimate, least: float) -> float:
-    """Return the distance from the value to the bound of its interval on the side of the minimum."""
+    """Return the distance from the value to the bound of its interval that faces the minimum."""
     value, low, high = (math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high))
     return high - value if value < least else value - low
 
 
 def _has_interval(estimate: Estimate) -> bool:
-    # Without variation, resampling gives no upper bound.
+    # If the data do not vary, resampling gives no upper bound.
     return None not in (estimate.value, estimate.high) and estimate.high != estimate.value
 
 
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
-    """Check one cell; p is adjusted for the number of cells that are checked together."""
+    """Check one cell; `p` is already adjusted for the number of cells that are checked together."""
     estimate = cell.estimate
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None or estimate.n == 0:
@@ -192,7 +192,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
 
 
 def check_declines(rows: Sequence[Comparison], least: float) -> list[GateResult]:
-    """Check whether the second side lost more than `least`, for all comparisons that were adjusted together."""
+    """Check for each comparison whether the second side lost more than `least`; p values are already adjusted."""
     return [_check_decline(row, least, len(rows)) for row in rows]
 
 
@@ -213,26 +213,26 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
 
 
 def _decides(estimate: Estimate, least: float, alpha: float, n: int) -> bool:
-    """Return whether n trials would probably decide a gate by the rules of this module, if the value is the true one.
+    """Return whether n trials would probably decide a gate by the rules of this module, if the estimate is correct.
 
     Args:
         estimate: The estimate, from a run with too few questions.
         least: The minimum.
-        alpha: Level of the test; the interval that confirms a minimum is not adjusted for the number of gates.
+        alpha: Level of the test. The interval that confirms a minimum is not adjusted for the number of gates.
         n: The number of trials.
     """
     value = estimate.value or 0.0
     independent = _independent_trials(estimate)
-    if independent is None:  # the interval becomes narrower with the root of n
+    if independent is None:  # the interval narrows with the square root of n
         reach = _reach(estimate, least) / two_sided(LEVEL) * math.sqrt(estimate.n / n)
         level = 1 - alpha if value < least else 1 - _FALSE_ALARM
         return abs(least - value) >= (quantile(level) + quantile(POWER)) * reach
     trials = n * independent / estimate.n
     if value < least:
-        # The tail increases with the hits, so all numbers of hits before the first one that passes fail the gate.
+        # The tail increases with the number of hits, so all numbers below the first one that passes fail the gate.
         hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, least)) - 1
         return hits >= 0 and lower_tail(hits, trials, value) >= POWER
-    # Wilson's lower bound is above the minimum from this number of hits.
+    # The smallest number of hits for which Wilson's lower bound is above the minimum.
     hits = math.ceil(trials * least + student(LEVEL, trials) * math.sqrt(trials * least * (1 - least)))
     return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
 
@@ -247,7 +247,7 @@ def _decides_decline(row: Comparison, least: float, alpha: float, n: int) -> boo
 
 
 def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
-    """Return, as text, the number of questions that is enough; `asked` questions were too few."""
+    """Return the number of questions needed, as text; `asked` questions were too few."""
     count = least_size(is_enough)
     if count is None or count > _MOST:
         return f"more than {_MOST:,} questions"

@@ -1,7 +1,7 @@
 """Read, write and merge partial-sum files, which `ragbed score --sums` writes and reports can use without the runs.
 
-A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns,
-followed by its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
+A file has one JSON object per line: the runs it contains, then each model on each dataset with its trial patterns and
+its distinct questions, and finally the number of lines, which reveals truncated files. Equal sums give
 equal bytes, regardless of the order in which they were added.
 
 Parquet was measured as an alternative. As a container for the same sums of 10⁶ trials, `pyarrow` reads 1.6 times slower
@@ -51,11 +51,11 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     profiles: tuple[str, ...]  # profiles used by the cases; trials with different profiles never share a cell
     trials: int
     is_monitored: bool = False  # whether the run stops at a condition (`--until`)
-    largest: int = 0  # if so, the largest number of planned trials of one question or event under one condition
+    largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
-    ragbed: str  # the version that scored the trials
+    ragbed: str  # the version of ragbed that scored the trials
     runs: list[Summed]
 
 
@@ -89,8 +89,8 @@ class Sums:
         """Add the sums from other runs.
 
         Raises:
-            UsageError: Questions would count twice, datasets with the same name differ, or another version scored the
-                trials.
+            UsageError: Questions would count twice, datasets with the same name differ, or the trials were scored by
+                different versions.
         """
         if self.runs and self.version != other.version:
             raise UsageError(
@@ -142,7 +142,7 @@ class Sums:
         return sum(len(counts.questions) for counts in self.groups.values())
 
     def records(self) -> Iterator[Struct]:
-        """Yield the lines of the file."""
+        """Yield the records of the file, one per line."""
         yield _Head(self.version, sorted(self.runs, key=lambda run: (run.settings, run.model, run.shard or "")))
         lines = 1
         for key, counts in sorted(self.groups.items()):
@@ -166,7 +166,7 @@ def read_sums(places: Sequence[Place]) -> Sums:
     """Read partial-sum files and add them up.
 
     Raises:
-        DataError: A file has other content or is truncated.
+        DataError: A file is not a partial-sum file or is truncated.
         UsageError: The sums cannot be added (see `Sums.add`).
     """
     sums = Sums()
@@ -273,7 +273,7 @@ def _summed(
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Check that no question is in both. Sums have no names, so shards, models, profiles or data must differ."""
+    """Check that no question is in both. Sums have no question names, so shard, model, profile or data must differ."""
     hashes = {name: digest for run in ours for name, digest in run.data}
     known: dict[str, list[Summed]] = {}
     for run in ours:
@@ -288,7 +288,7 @@ def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
 
 
 def _check_pair(one: Summed, other: Summed) -> None:
-    """Check two runs of the same model."""
+    """Check that two runs of the same model have no question in common."""
     if one.settings == other.settings:
         if one.shard == other.shard:
             shard = "" if one.shard is None else f" (shard {one.shard})"

@@ -22,7 +22,7 @@ class RankedModel:
 
     Attributes:
         model: Its name.
-        score: Its share of right responses (for rejection, of refusals), with the 95 % interval.
+        score: Share of right responses (or of refusals, for rejection), with the 95 % interval.
         best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
         worst: The worst rank that the tests do not exclude.
         errors: Number of failed calls, which count as wrong.
@@ -45,7 +45,7 @@ class PairedModels:
 
     @property
     def better(self) -> str | None:
-        """The model that is significantly better, or None."""
+        """The model that is significantly better, or None if neither is."""
         if self.comparison.adjusted >= ALPHA:
             return None
         return self.second if self.comparison.difference.value > 0 else self.first
@@ -56,8 +56,8 @@ class Ranking:
     """The models on one testbed, best first.
 
     Attributes:
-        condition: The testbed. It has no noise ratio or share of true documents, because scores are means over these.
-        noise: The noise ratios that all models have.
+        condition: The testbed. Noise ratio and share of true documents are not set, because scores are means over them.
+        noise: The noise ratios for which all models have results.
         n: Number of distinct questions that all models have.
         unpaired: Number of questions that only some of the models have, which are not compared.
         models: The models.
@@ -95,7 +95,7 @@ class _Group:
 
 
 def rank_models(sides: Sequence[Side]) -> list[Ranking]:
-    """Rank models on every testbed that at least two of them have.
+    """Rank models on every testbed for which at least two of them have results.
 
     Args:
         sides: The models, at least two.
@@ -194,8 +194,8 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
 def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored: bool) -> Interval:
     """Return the mean over distinct questions with its interval.
 
-    Items about the same event, and items with the same question but other documents, count as one question. Its
-    conditions are not independent trials.
+    Items about the same event, and items with the same question but different documents, count as one question. The
+    conditions of a question are not independent trials.
     """
     questions: dict[object, list[ComparedQuestion]] = {}
     for question in scores:
@@ -204,6 +204,6 @@ def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored
     means = [fmean(scores[question] for question in found) for found in questions.values()]
     if is_monitored:
         return rate_sequence(means, [1.0] * len(means))
-    # Every question has the same weight. The harmonic mean gives the variance of such a mean over independent trials.
+    # Every question has the same weight, so the harmonic mean of the trials gives the variance of the mean.
     size = harmonic_mean(trials)
     return clustered_wilson([mean * size for mean in means], [size] * len(means))._replace(value=fmean(means))

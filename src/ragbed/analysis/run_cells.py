@@ -26,12 +26,12 @@ from ragbed.scoring.untracked import score_untracked
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: float = ALPHA) -> list[Cell]:
-    """Return the cells of all runs together. Trials are streamed; only their scores are kept in memory.
+    """Return the report cells for all runs combined. Trials are streamed; only their scores are kept in memory.
 
     Args:
         folders: Folders of the runs.
         tracks: The tracks whose scores are used.
-        alpha: Error probability of the intervals if one of the runs was monitored (`--until`).
+        alpha: Error probability of the intervals if any of the runs was monitored (`--until`).
 
     Raises:
         UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
@@ -58,13 +58,13 @@ def _largest_cluster(folder: Path) -> int:
 def read_trials(
     folder: Path, score: Track, costs: CostTally | None = None, *, by_served: bool = False
 ) -> Iterator[tuple[Case, Scored]]:
-    """Yield a run's infeasible cases once per model, then every trial with its case, while adding up the costs.
+    """Yield a run's infeasible cases once per model, then every trial with its case, and add up the costs.
 
     Args:
         folder: Folder of the run.
         score: Function that scores a response.
         costs: Tally to which the costs are added.
-        by_served: Whether to split a model if its server served several models.
+        by_served: Whether to split the results of a model if its server reported several models.
     """
     with open_scored(folder) as store:
         with_costs = "remedies" in store.settings()
@@ -83,7 +83,7 @@ def read_trials(
 
 
 def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
-    """Yield results whose confidence is the agreement of the response with the other responses to the case."""
+    """Yield the results with a confidence: the response's agreement with the other responses to the same case."""
     for _, group in groupby(results, key=lambda stored: (stored.model, stored.case.case)):
         same_case = list(group)
         answered = [stored for stored in same_case if stored.completion.outcome == "ok"]
@@ -95,7 +95,7 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
-    """Score a stored result, and include its costs if requested."""
+    """Score a stored result; if `costs` is set, include its costs as scores."""
     completion = stored.completion
     scores = score_outcome(stored.case, completion, score)
     if scores is not None:
@@ -112,7 +112,7 @@ def read_infeasible(store: RunStore) -> Iterator[Scored]:
 
 
 def _costs_of(completion: Completion) -> dict[str, float]:
-    """Return a response's calls, tokens and seconds as scores by which prompting strategies are compared."""
+    """Return a response's calls, tokens and seconds as scores, for the comparison of prompting strategies."""
     usage = completion.usage or {}
     costs = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
     return {"calls": float(max(1, len(completion.steps)))} | {
@@ -135,7 +135,7 @@ def _check_data(folders: Sequence[Path]) -> None:
 
 
 def _distinct_trials(folders: Sequence[Path], score: Track, costs: CostTally) -> Iterator[Scored]:
-    seen: set[int] = set()  # stores hashes, because the names of a million cases would need too much memory
+    seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
         for case, trial in read_trials(folder, score, costs, by_served=True):

@@ -14,8 +14,8 @@ from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
 
-_FIRST_LOOK = 5  # minimum number of questions; fewer cannot decide anything
-_STEP = 1.02  # minimum growth in the number of questions from one look to the next
+_FIRST_LOOK = 5  # minimum number of questions before the first check; fewer cannot decide anything
+_STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 
@@ -31,10 +31,10 @@ class Decision(NamedTuple):
 
 
 class MonitoringRule:
-    """Stops each model in a run once every condition is either decided for it or inconclusive.
+    """Stops each model in a run once every condition is either decided for that model or inconclusive.
 
     Results are used in the order of evaluation, which does not depend on the responses. A response that arrives early
-    waits for those before it. A failed call decides nothing: its question stays open until a rerun repeats the call.
+    is held until all earlier ones have arrived. A failed call leaves its question open until a rerun repeats the call.
 
     Args:
         conditions: The conditions.
@@ -74,7 +74,7 @@ class MonitoringRule:
         monitor.look()
 
     def take(self, result: StoredResult) -> None:
-        """Take a durable result, and check the conditions once a question is complete (see `StoppingRule`)."""
+        """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
         self._add(result)
 
     def _add(self, result: StoredResult) -> None:
@@ -153,7 +153,7 @@ class _ModelMonitor:
         return any((number, key) not in self._ended for key in self.expected[number])
 
     def is_over(self) -> bool:
-        """Return whether no condition is open."""
+        """Return whether every condition is decided or inconclusive."""
         return not any(map(self._is_open, range(len(self.conditions))))
 
     def decisions(self) -> Iterator[Decision]:

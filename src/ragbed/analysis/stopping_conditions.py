@@ -1,4 +1,4 @@
-"""The conditions for `--until`, which determine when a monitored run is decided.
+"""The conditions for `--until`, which determine when a monitored run may stop.
 
 Every condition uses intervals that are valid at any stopping time, so it may be checked after every question. To
 add a condition, write a class here and add a line to `parse_conditions`.
@@ -40,7 +40,7 @@ from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
-EXCESS = 1.3  # a condition is inconclusive after this multiple of the number of questions in a fixed plan
+EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions that a fixed plan needs
 _BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
 _DISTANCE = 0.05  # distance from a gate's minimum that a fixed plan detects
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
@@ -52,7 +52,7 @@ _FORMS = (
 
 
 class Look(NamedTuple):
-    """The state of a condition for one of a model's cells or comparisons, given the questions so far."""
+    """The state of a condition for one cell or comparison of a model, based on the questions so far."""
 
     key: object
     name: str
@@ -80,7 +80,7 @@ class Evidence:
 
 @dataclass
 class Plan:
-    """What a run will measure, derived from its planned cases."""
+    """The cells and questions that a run will measure, derived from its planned cases."""
 
     repeats: int
     models: int
@@ -120,7 +120,7 @@ class Condition(ABC):
 
     @abstractmethod
     def check(self, plan: Plan) -> list[object]:
-        """Return the keys of everything that must be decided for each model.
+        """Return the keys of all cells or comparisons that must be decided for each model.
 
         Raises:
             UsageError: The planned cases cannot decide the condition.
@@ -128,10 +128,10 @@ class Condition(ABC):
 
     @abstractmethod
     def look(self, evidence: Evidence) -> Iterator[Look]:
-        """Yield the state of everything that has trials."""
+        """Yield the state of each cell or comparison that has trials."""
 
     def need(self, size: int, where: str, is_enough: Callable[[int], bool], typical: str = "") -> None:
-        """Reject a condition that even the best possible results cannot decide."""
+        """Raise an error if even the best possible results cannot decide the condition."""
         needed = least_size(is_enough)
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
@@ -151,7 +151,7 @@ class Width(Condition):
     width: float
 
     def check(self, plan: Plan) -> list[object]:
-        """Reject metrics without an interval and widths that cannot be reached."""
+        """Raise an error for metrics without an interval and for widths that cannot be reached."""
         selected = _planned(self, self.selector, plan.planned.cells(ALPHA))
         for cell in selected:
             if cell.estimate.low is None:
@@ -181,7 +181,7 @@ class Gates(Condition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Reject gates that cannot be decided, and divide the error probability among all gates and models."""
+        """Raise an error for gates that cannot be decided; divide the error probability among all gates and models."""
         cells = plan.planned.cells(ALPHA)
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
@@ -205,7 +205,7 @@ class Gates(Condition):
 
 @dataclass
 class Drop(Condition):
-    """Met when, in every shared condition, the run is worse than a baseline or a drop is excluded."""
+    """Met when, in every shared condition, the run is worse than a baseline or a drop has been ruled out."""
 
     text: str
     base: Side
@@ -213,7 +213,7 @@ class Drop(Condition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Reject a baseline that has different questions, or too few of the same ones."""
+        """Raise an error for a baseline that shares no questions, or too few, with the run."""
         sizes = {
             condition: len(plan.compared[condition] & {hash((one.text, one.answer)) for one in scores})
             for condition, scores in self.base.scores.items()
@@ -328,7 +328,7 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
     ]
     try:
         return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
-    except UsageError:  # there are no such trials yet
+    except UsageError:  # no trials for this cell yet
         return []
 
 
@@ -370,7 +370,7 @@ def _decides(least: float, alpha: float, n: int) -> bool:
 
 
 def _floor_size(least: float) -> int:
-    """Return the number of questions with which a fixed plan detects a rate 5 points below a minimum."""
+    """Return the number of questions that a fixed plan needs to detect a rate 5 points below a minimum."""
     low = max(0.0, least - _DISTANCE)
     reach = two_sided(1 - ALPHA) * math.sqrt(least * (1 - least)) + quantile(POWER) * math.sqrt(low * (1 - low))
     return max(1, math.ceil((reach / _DISTANCE) ** 2))

@@ -88,7 +88,7 @@ def cases(
         for name in DEFAULT_TESTBEDS if names is None else ():
             if TESTBEDS[name] not in testbeds:
                 shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
-        left_out: list[str] = []  # printed only if there are cases
+        left_out: list[str] = []  # messages about testbeds without cases, shown after the cases are written
         cases = generate_cases(datasets, testbeds, settings, named=names is not None, tell=left_out.append)
         _write_cases(cases, made, out, shown)
         for line in left_out:

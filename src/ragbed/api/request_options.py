@@ -30,7 +30,7 @@ _OWN_HEADERS = frozenset(
 )
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _MAX_THINKING = 1_000_000
-_MAX_TEMPERATURE = 100  # Far above what any provider accepts; larger numbers are typing errors.
+_MAX_TEMPERATURE = 100  # Maximum temperature, far above what any provider accepts; larger numbers are typing errors.
 
 
 def read_request_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def stored_sampling(settings: Mapping[str, str]) -> Sampling:
 
 
 def read_thinking(value: object) -> bool | int | None:
-    """Parse `on`, `off` or `budget=N` into whether a model thinks, or its thinking budget in tokens."""
+    """Parse `on`, `off` or `budget=N`, and return a boolean or the thinking budget in tokens."""
     if value is None:
         return None
     budget = re.fullmatch(r"budget=([0-9]{1,7})", value) if isinstance(value, str) else None
@@ -174,7 +174,7 @@ def check_temperature(value: object) -> float | str | None:
 
 
 def with_limit(sampling: Sampling, max_tokens: int | str | None) -> Sampling:
-    """Return sampling parameters with a fixed token limit, or one that can be raised for `auto` and None."""
+    """Return sampling parameters with a fixed token limit; for `auto` and None, the limit can be raised."""
     from msgspec import structs
 
     if isinstance(max_tokens, int):

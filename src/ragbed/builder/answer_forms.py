@@ -30,7 +30,7 @@ _NUMBER_WORDS = {
     "en": re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*"),
     "zh": re.compile(r"[零〇一二两三四五六七八九十百千万亿]+"),
 }
-_MAX_DECIMALS = 3  # scaling can produce more decimals, but they would not look natural
+_MAX_DECIMALS = 3  # maximum number of decimals; scaling can produce more, but they look unnatural
 
 
 def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
@@ -58,7 +58,7 @@ def _match_case(original: str, false: str) -> str:
 
 
 def _write_quantity(original: str, wanted: Quantity, lang: Lang) -> str | None:
-    """Replace only the number, and keep the unit, sign and scale of the text."""
+    """Replace only the number in the original span, and keep its unit, sign and scale."""
     quantities = FoldedResponse(fold(original, lang)).quantities
     parsed = next((quantity for quantity in quantities if quantity.value), None)
     if parsed is None or (parsed.unit != wanted.unit and parsed.unit and wanted.unit):
@@ -88,7 +88,7 @@ def _write_number_words(original: str, value: Decimal, lang: Lang) -> str | None
 
 
 def _split_unit(words: str) -> tuple[str, str]:
-    """Split "forty-four billion dollars" into the number and the rest."""
+    """Split a quantity in words, e.g. "forty-four billion dollars", into the number and the unit."""
     quantities = FoldedResponse(words.lower()).quantities
     if end := max((quantity.end for quantity in quantities if not quantity.unit), default=0):
         return words[:end], words[end:]
@@ -97,7 +97,7 @@ def _split_unit(words: str) -> tuple[str, str]:
 
 
 def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
-    """Replace the day, month and year one by one, and keep the parts that the false date lacks."""
+    """Replace the day, month and year one by one, and keep any of them that the false date does not specify."""
     response = FoldedResponse(fold(original, lang))
     readings = response.dates or response.years
     if not readings:

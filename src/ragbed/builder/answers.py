@@ -22,7 +22,7 @@ _SHOWN = 5  # maximum number of supporting passages in the reader's prompt, equa
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """Yield the questions that have enough varied passages and whose answer a reader finds in them."""
+    """Yield the questions that have enough passages from different sources and whose answer a reader finds in them."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
     for pool in build.read("stances", LabelledPool):
@@ -59,7 +59,7 @@ def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
 
 
 def source_of(passage: Passage) -> str:
-    """Return the source of a passage: the host of its page, or its file."""
+    """Return the source of a passage: the host of its web page, or its file name."""
     url = passage.url or ""
     return host_of(url) or url
 
@@ -94,7 +94,7 @@ class VerifiedQuestions:
     drafts: dict[str, Draft]
     probes: dict[str, Probe]
     pools: dict[str, tuple[Passage, ...]]
-    events: dict[str, str]  # questions that share a supporting page are about the same event
+    events: dict[str, str]  # event of each question; questions that share a supporting page have the same event
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
@@ -135,7 +135,7 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
 
 
 def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
-    """Find answers that every source states only as a guess or a preliminary number."""
+    """Return a problem if every source states the answer only as a guess or as a preliminary number."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

@@ -23,13 +23,13 @@ from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
-_OTHER_ZONES = timedelta(days=1)  # it may already be tomorrow in another time zone
+_OTHER_ZONES = timedelta(days=1)  # tolerance for dates in other time zones, where it may already be tomorrow
 # Minimum length of an article; shorter texts are captions or brief notices, too short for a question and an answer.
 MIN_TOKENS = 40
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
-    """Yield the articles of all sources that match the recipe's languages and dates, each URL once."""
+    """Yield the articles from all sources that match the recipe's languages and dates, without duplicate URLs."""
     urls: set[str] = set()
     for number, found in enumerate(drain(_collect(build))):
         build.watch(STEP, number, None)
@@ -67,7 +67,7 @@ def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
 async def collect_articles(
     sources: Iterable[ArticleSource], documents: DocumentFetcher, today: date
 ) -> AsyncIterator[Article | Reject]:
-    """Yield the articles of all sources, each text once, in an order that does not depend on response times.
+    """Yield the articles of all sources without duplicate texts, in an order that does not depend on response times.
 
     Args:
         sources: Sources to collect articles from.
@@ -113,7 +113,7 @@ async def _pass_on(found: Reject) -> Reject:
 
 
 async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Fetch and read a page found in a list or by a search."""
+    """Fetch and read a page found in a feed, in a sitemap or by a search."""
     if not link.url:
         return reject(f"{source.name}: {link.title}", "address", "the entry has no URL")
     fetched = await documents.fetcher.fetch(link.url)
@@ -126,7 +126,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
 
 
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Read a document; the title, date and licence in the list take precedence over those in the document."""
+    """Read a document; a title, date or licence from its source takes precedence over one in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
     read = await documents.extractor.extract(job)
     if read.outcome != "ok":
@@ -151,7 +151,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
 
 
 def _past_day(text: str | None, today: date) -> str | None:
-    """Return the day of an ISO date, or None if it is invalid or, as in some feeds, in the future."""
+    """Return the day of an ISO date, or None if the date is invalid or in the future (as in some feeds)."""
     try:
         day = date.fromisoformat((text or "")[:10])
     except ValueError:
@@ -160,7 +160,7 @@ def _past_day(text: str | None, today: date) -> str | None:
 
 
 def make_pages(build: Build) -> Iterator[FetchedPage | Reject]:
-    """Yield the pages found by the searches, each URL once."""
+    """Yield the pages found by the searches, without duplicate URLs."""
     urls = dict.fromkeys(hit.url for hit in build.read("hits", Hit))
     with RecordIndex(build, "articles", Article) as articles:
         known = {article.url: place for place, article in articles.scan() if article.url in urls}

@@ -1,4 +1,4 @@
-"""Write a recipe from a one-sentence brief and a folder of documents, with defaults that the user can change."""
+"""Write a recipe from a one-sentence brief and a folder of documents, with default settings that users can edit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.text import numeral, storable_name
 
 _NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {
     "两": 2
-}  # 一 is omitted because it is an article in 一个
+}  # 一 is omitted because 一个 usually means "a", not "one"
 _NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
 _ABOUT = r"\b(?:about|on)\b|关于|有关"
 # Before the topic, a count may appear anywhere; within the topic, only after a separator or a conjunction.
@@ -63,21 +63,21 @@ _OTHER_LANGS = re.compile(
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
-_MIN_PASSAGE = 60  # about two sentences, in tokens
+_MIN_PASSAGE = 60  # lowest value for the maximum passage length, in tokens: about two sentences
 
 
 def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:
     """Return a recipe as TOML text.
 
     Args:
-        brief: The user's wishes in one sentence.
+        brief: One sentence that describes the requested dataset.
         documents: A folder of documents, or a file that lists or contains them.
         generator: Model that writes the questions.
         name: Name of the build; defaults to the folder's name.
-        home: Folder of the recipe. Paths of documents below it are relative, so that all can be moved together.
+        home: Folder of the recipe. Paths of documents below it are relative, so that both can be moved together.
 
     Raises:
-        UsageError: The brief names another language, or there are no readable documents.
+        UsageError: The brief requests an unsupported language, or there are no readable documents.
     """
     if found := _OTHER_LANGS.search(brief):
         other = next(filter(None, found.groups()))

@@ -32,7 +32,7 @@ class BuildServices:
 
     Args:
         environ: Keys and base URLs of search engines.
-        gate: Addresses that may be connected to.
+        gate: Decides which addresses may be connected to.
         manners: Limits for fetching pages.
         locked: Whether to fetch nothing and use stored data only.
     """
@@ -45,18 +45,18 @@ class BuildServices:
 
 @dataclass(frozen=True)
 class Build:
-    """A build that is running.
+    """A running build.
 
     Args:
         folder: Folder of the build.
         recipe: What to build.
-        today: Latest date of an article. A resumed build keeps the day on which it read its articles.
+        today: Latest date that an article may have. A resumed build keeps the date on which it read its articles.
         ask: Calls models.
-        outside: Access to the network.
+        outside: Network access.
         watch: Called with the name of the step, the number of finished records, and the total if known.
-        engine: Runs reading, splitting, encoding and labelling.
+        engine: Runs the workers that read, split, encode and label documents.
         home: Folder of the recipe, against which its paths are resolved. No record or lock depends on it.
-        keeper: Folder whose kept/ is used, by default `folder`. A locked build works in a separate folder.
+        keeper: Folder that contains kept/; defaults to `folder`. A locked build works in a separate folder.
     """
 
     folder: Path
@@ -82,20 +82,20 @@ class Build:
 
     @property
     def corpora(self) -> list[Path]:
-        """The paths of texts that models may have been trained on."""
+        """The resolved paths of corpora that models may have been trained on."""
         return [self.home / place for place in self.recipe.gate.corpora]
 
     @property
     def recorded(self) -> Path | None:
-        """The path of the recorded hits to replay."""
+        """The path of the file with recorded search results to replay, or None if the recipe names none."""
         return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
-        """Return the path of a step's records."""
+        """Return the path of the file with a step's records."""
         return self.folder / "steps" / f"{step}.jsonl"
 
     def rejects_of(self, step: str) -> Path:
-        """Return the path of a step's rejects."""
+        """Return the path of the file with a step's rejects."""
         return self.folder / "steps" / f"{step}.rejects.jsonl"
 
     def read(self, step: str, kind: type[Thing]) -> Iterator[Thing]:
@@ -106,7 +106,7 @@ class Build:
             yield decode_line(decoder, line, path, number, step)
 
     def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
-        """Yield the given objects one by one and report the progress."""
+        """Yield the given objects one by one and report the step's progress."""
         for number, thing in enumerate(things):
             self.watch(step, number, len(things))
             yield thing

@@ -26,14 +26,14 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import guess_lang, to_terms
 
 STEP = "combinations"
-_MAX_USES = 2  # maximum number of pairs that contain the same question, so that no answer dominates
+_MAX_USES = 2  # maximum number of pairs per question, so that no answer dominates
 # Maximum number of pairs tried per requested pair. The remaining pairs are less similar and rarely fit, and each
 # attempt reads all passages of both questions.
 _TRIES = 50
 # Maximum number of pairs to consider, most similar first; the number of pairs is quadratic in the number of questions.
 _MAX_PAIRS = 1_000_000
-# Minimum share of a question's words, and of its distinctive words, that the combined question must contain. The
-# paper's own example contains 0.8.
+# Minimum share of a question's words, and of its distinctive words, that the combined question must contain. In the
+# paper's own example the share is 0.8.
 _KEPT = 0.6
 
 _Pools: TypeAlias = Mapping[str, Sequence[Passage]]
@@ -178,7 +178,7 @@ def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
 
 
 def _is_included(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
-    """Check that a combined question has most of a part's words, most of its distinctive words, and its years."""
+    """Check that a combined question contains most of a part's words, most of its distinctive words, and its years."""
     lang = draft.lang
     folded, own = fold(question, lang), find_anchors(draft.question, lang)
     (other,) = (find_anchors(part.question, lang) for part in pair if part is not draft)

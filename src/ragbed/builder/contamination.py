@@ -1,8 +1,8 @@
 """Measure how much of a text appears in possible training data, based on shared n-grams.
 
 Brown et al. (NeurIPS 2020) call a text contaminated if it shares a single 13-gram. Here the measure is the share of a
-text's n-grams, because news articles quote one another, and a single quotation does not mean that the whole article was
-seen.
+text's n-grams that are found, because news articles quote one another, and a single quotation does not mean that the
+whole article was seen.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ragbed.io.locations import check_regular
 from ragbed.schema import Lang
 from ragbed.text import storable_name
 
-# Length of an n-gram, in words or characters, that two texts do not share by chance: 20 Chinese characters carry as
-# much information as 13 English words.
+# Length of an n-gram in words or characters, long enough that texts do not share one by chance: 20 Chinese characters
+# carry as much information as 13 English words.
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
 SEEN = 0.2  # minimum share of shared n-grams for a text to count as seen; copies share nearly all, quotations fewer
 _WORD = re.compile(r"[^\W\u3400-\u9fff_]+|[\u3400-\u9fff]")
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 preserves every word of an n-gram
-_BLOCK = 1 << 20  # number of characters of a plain text to read at a time
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication modulo 2**64 loses no word of an n-gram
+_BLOCK = 1 << 20  # number of characters to read from a plain-text file at a time
 _OVERLAP = 2_000  # number of characters shared by adjacent blocks, so that no n-gram is split
 _KINDS = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 

@@ -1,4 +1,4 @@
-"""Create false answers for questions that models know, and insert them into the supporting passages."""
+"""Create false answers to questions that models can answer, and insert them into the supporting passages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
-    """Yield false answers to questions that most reference models know, so that a model can detect the error."""
+    """Yield false answers to questions that most reference models can answer, so that models can detect the error."""
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
@@ -44,7 +44,7 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         is_asked = cases and build.recipe.generator != GENERATOR
         responses = ask_for_fields(build, STEP, cases) if is_asked else {}
         for draft, case in zip(own, cases, strict=True):
-            blocks = responses.get(case.case, [{}])  # the rules use the answer to a similar question instead
+            blocks = responses.get(case.case, [{}])  # without a response, the answer to a similar question is used
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue
@@ -59,14 +59,14 @@ def _prompt(draft: Draft) -> str:
 
 
 def _generated_fake(text: str, case: Case) -> str:
-    """Return a false answer without its full stop, or an empty string if a small model only repeats the placeholder."""
+    """Return a false answer without its full stop, or an empty string if the model only repeated the placeholder."""
     placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
     text = text.strip().rstrip("。.")
     return "" if text.lower() in placeholders else text
 
 
 def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
-    """Return the generated false answer, or the answer to the most similar question if it is not valid.
+    """Return the generated false answer if it is valid, otherwise the answer to the most similar question.
 
     Args:
         draft: The question.

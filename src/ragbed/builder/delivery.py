@@ -35,13 +35,13 @@ class Lock(Struct, frozen=True, kw_only=True):
     begun: str
     canary: str  # a unique string; a model that can complete it was trained on this benchmark
     recipe: Recipe
-    models: dict[str, str]  # the models that were called and the identities that they reported
+    models: dict[str, str]  # the models that were called, with the identities that they reported
     encoders: dict[str, str]
     prompts: dict[str, str]
-    sources: dict[str, str]  # URLs of articles and hashes of their bytes
-    pages: dict[str, str]  # URLs of search results and hashes of their bytes
+    sources: dict[str, str]  # URLs of articles, with the hashes of their contents
+    pages: dict[str, str]  # URLs of search results, with the hashes of their contents
     steps: dict[str, str]  # hash of each step's file
-    files: dict[str, str]  # hash of each file of items
+    files: dict[str, str]  # hash of each item file
 
 
 def write_files(build: Build) -> dict[str, str]:
@@ -65,7 +65,7 @@ def write_files(build: Build) -> dict[str, str]:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the item files listed in a folder's lock, or none if the lock is missing or unreadable."""
+    """Return the names and hashes of the item files in a folder's lock; empty if the lock is missing or unreadable."""
     try:
         return read_lock(folder).files
     except RagbedError:
@@ -113,13 +113,13 @@ def read_lock(folder: Path) -> Lock:
 
 
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
-    """Reject a recipe that differs from the lock's, before anything is built."""
+    """Raise an error before building if the recipe differs from the one in the lock."""
     if lock.recipe != recipe:
         _report(folder, "recipe", msgspec.structs.asdict(lock.recipe), msgspec.structs.asdict(recipe))
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Reject a build that differs from its lock, and name the first difference."""
+    """Raise an error that names the first difference if a build differs from its lock."""
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:

@@ -44,7 +44,7 @@ _OUTSIDE = {
         "本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日|日电|（记者|本报讯"
     ),
 }
-# Words that refer back, either to something in the question or to something that its reader does not know.
+# Phrases that refer back, either to something in the question or to something that the question does not name.
 _BACK = {
     "en": re.compile(
         r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b"
@@ -61,11 +61,11 @@ _SAID = {
 _ABBREVIATION = re.compile(
     r"^What (?:does|is) (?:the )?(?:abbreviation |acronym )?([A-Z]{2,6}) (?:stand for|short for|mean)"
 )
-_NAME_HAN = 4  # minimum number of characters before such a word in a Chinese question for a name to be possible
+_NAME_HAN = 4  # minimum number of characters before such a phrase in a Chinese question that may contain a name
 # A capital letter inside the sentence, or a title; a number alone is not enough.
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
-# Answers from small models that do not name a specific person.
+# Answers that do not name a specific person, as small models write them.
 _NOBODY = {
     "en": re.compile(
         r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers"
@@ -123,7 +123,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 
 def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
-    """Yield the outcome and reason of each fault, starting with faults of form."""
+    """Yield the outcome and reason for each fault of a question and its answer, starting with formal faults."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -153,7 +153,7 @@ def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]
 
 
 def _find_generic(question: str, lang: Lang) -> str:
-    """Return a quotation, an abbreviation or a name that is not specific enough, if the question has nothing else."""
+    """Return a question's quotation, abbreviation or name if it does not identify the subject; otherwise empty."""
     if quoted := _SAID[lang].search(question):
         named = r"(?<=[a-z,] )[A-Z]" if lang == "en" else rf"..(?:{LONG_NOUNS})"
         return "" if re.search(named, quoted[1]) else quoted[1]
@@ -221,7 +221,7 @@ def _check_source(article: Article, question: str, answer: str) -> Problem | Non
 
 
 def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lang) -> frozenset[str]:
-    """Return the years in the answer's sentences, if each sentence has years but none of those in the question."""
+    """Return the years in the answer's sentences if every sentence contains years, but none of the question's years."""
     wanted, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
     found = [find_years(sentence) - own for sentence in sentences]
     is_other = wanted and all(years and not years & wanted for years in found)
@@ -229,7 +229,7 @@ def _other_years(question: str, sentences: Sequence[str], answer: str, lang: Lan
 
 
 def _is_about(question: str, sentences: Sequence[str], place: int, lang: Lang) -> bool:
-    """Check that a sentence shares a word with a question, or that the preceding sentence has nearly all its words."""
+    """Check that a sentence shares a word with a question, or that the sentence before it has most of those words."""
     anchors, before = find_anchors(question, lang), sentences[place - 1] if place else ""
     return share_of(anchors, sentences[place], lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
 
@@ -259,8 +259,8 @@ def _folded(text: str, lang: Lang) -> str:
 def _day(text: str, article: Article | None) -> str | None:
     """Return the generator's event date if it is valid and not later than the article, otherwise the article's date.
 
-    Questions from an undated article get no date: a date that is wrongly late would let them pass the check of
-    knowledge cut-offs. Questions from the generator's own knowledge have no article and are not checked.
+    Questions from an undated article get no date: if the generator's date were too late, they would wrongly pass the
+    check of knowledge cut-offs. Questions from the generator's own knowledge have no article and are not checked.
     """
     try:
         day = date.fromisoformat(read_day(text) or "").isoformat()

@@ -1,8 +1,8 @@
 """Replace the true answer with a false one in a supporting passage.
 
 There are two variants. `edit_passage` replaces every form of the answer with the same form of the false answer.
-`ask_rewrite` has a model make the passage fluent, so that words that depend on the answer also fit. The output of both
-must pass `check_edit`.
+`ask_rewrite` returns a prompt for making the passage fluent, so that words that depend on the answer also fit. Both
+results must pass `check_edit`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragbed.text import squeezed
 
 _MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger difference is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
-_UNTOUCHED = {"inside", "figure"}  # mentions inside something else; `check_edit` detects what remains of them
+_UNTOUCHED = {"inside", "figure"}  # rules whose mentions are not replaced; `check_edit` finds them
 _LENGTHS = (0.7, 1.4)  # minimum and maximum length of a rewritten passage relative to the edited one
 
 
@@ -95,9 +95,9 @@ def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> t
 def _name_parts(
     text: str, aliases: tuple[str, ...], false: str, mentions: list[AnswerMention]
 ) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield replacements for a given or family name that stands alone.
+    """Yield replacements for given and family names that appear alone.
 
-    Next to another capitalised word, the name may belong to somebody else.
+    A name next to another capitalised word may belong to a different person.
     """
     false_parts = _PARTS.split(false)
     people = filter(_is_person, map(_PARTS.split, aliases)) if _is_person(false_parts) else ()
@@ -136,7 +136,7 @@ def _last_name(name: str) -> str:
 def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
     edited, spans, place = "", [], 0
     for (start, end), new in sorted(replacements.items()):
-        if start >= place:  # if two replacements overlap, only the first is made
+        if start >= place:  # if two replacements overlap, only the first one is applied
             edited += text[place:start] + new
             spans.append((len(edited) - len(new), len(edited)))
             place = end
@@ -167,7 +167,7 @@ def _is_shared(question: Question, fake: Answer, edited: str) -> bool:
 
 
 def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]:
-    """Return words derived from the true answer (e.g. Croatian) that neither the question nor the false answer has."""
+    """Return words derived from the true answer, e.g. Croatian, but not in the question or the false answer."""
     known = f"{question.question} {spell(fake)}".lower()
     names = [alias for aliases in question.answer for alias in aliases if alias.replace(" ", "").isalpha()]
     stems = {word[: max(5, len(word) - 2)] for alias in names for word in alias.split() if word[0].isupper()}
@@ -182,13 +182,13 @@ def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, i
 
 
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
-    """Return the prompt with which a model makes an edited passage fluent."""
+    """Return the prompt for making an edited passage fluent."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}
     return write_prompt(question.lang, "rewrite", texts)
 
 
 def check_rewrite(question: Question, fake: Answer, edited: str, rewritten: str) -> list[str]:
-    """Return the faults of a rewritten passage, which must remain close to the edited one."""
+    """Return the faults of a rewritten passage, which must stay close to the edited one; empty if it is valid."""
     faults = check_edit(question, fake, "", rewritten) if rewritten.strip() else []
     least, most = (share * len(edited) for share in _LENGTHS)
     if not least <= len(rewritten) <= most:

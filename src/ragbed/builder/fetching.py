@@ -1,6 +1,6 @@
 """Fetch and read documents for a build, and store every result for reuse.
 
-A step that was killed starts again and finds its pages and texts here; a locked build uses nothing else.
+A killed step starts again and finds its pages and texts in the store; a locked build uses only stored results.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
 _FORMAT = 2  # version of the stored results; increase it when documents are read differently
-# Number of documents queued per child process, which reads one at a time. The next documents are ready when it finishes
-# one, and sending many together costs little more than sending one. A document may be as large as 20 MB, but few exceed
+# Number of documents queued per child process, which reads one at a time. The queue keeps the process busy, and sending
+# many documents together costs little more than sending one. A document may be as large as 20 MB, but few exceed
 # 0.1 MB.
 _QUEUED = 48
 _MAX_QUEUED = 256  # maximum number of documents in progress, regardless of the number of readers
@@ -65,7 +65,7 @@ class _StoringFetcher(Fetcher):
         return fetched
 
     def _is_kept(self, url: str) -> bool:
-        """Check that a page is stored, or that its URL is invalid and would not be fetched anyway."""
+        """Check that a page is stored, or that its URL is invalid, so that it would not be fetched anyway."""
         try:
             return self._memory.find_page(str(parse_page_url(url))) is not None
         except FetchFailed:
@@ -107,7 +107,7 @@ class _StoringExtractor:
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:  # other failures may have been caused by a busy machine
+            if result.outcome == "ok" or self._locked:  # otherwise, retry: the machine may have been busy
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -125,7 +125,7 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
-    """Open a step's fetcher and document reader."""
+    """Yield a document fetcher for a step, and close it at the end."""
     with PageCache(build.kept / "pages.db") as keep:
         async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
             extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
@@ -135,8 +135,8 @@ async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
 def documents_at_once(engine: Engine) -> int:
     """Return the maximum number of documents in progress.
 
-    On this machine, most of them are waiting for hosts. Remote readers get as many as they can hold, and the same
-    number again in transit. The number is limited because all documents are in memory and each may need a connection.
+    On this machine, most of them are waiting for hosts. Remote readers get as many as they can hold, plus the
+    same number in transit. The number is limited because all documents are in memory and each may need a connection.
     """
     if engine.shares_disk:
         return DocumentFetcher.at_once
@@ -147,7 +147,7 @@ def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """Yield the items of an asynchronous generator, and close it at the end."""
     received: list[Thing] = []
 
-    async def receive() -> None:  # return nothing, because asyncio.Runner formats a task's repr with its result
+    async def receive() -> None:  # returns nothing, because asyncio.Runner includes a task's result in its repr
         received.append(await anext(stream))
 
     with asyncio.Runner() as runner:

@@ -1,4 +1,4 @@
-"""Parse fields such as `Question: …` in a generator's response, in English or Chinese and with any markup."""
+"""Parse fields such as `Question: …` in a generator's English or Chinese response, ignoring markup."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
 
     Args:
         reply: The response.
-        alone: The only requested field, if there is one. A single-line question without a field name is taken as its
-    value.
+        alone: The requested field, if there is only one. A response that is a single-line question without a field
+            name is used as its value.
     """
     text = _THOUGHT.sub("", reply).strip()
     line = _unquote(text)

@@ -1,4 +1,4 @@
-"""Use the per-step counts to explain why fewer items were delivered than requested."""
+"""Explain from the counts of each step why a build delivered fewer items than requested."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
 
 
 def main_reasons(done: Done, most: int = 4) -> str:
-    """Return a step's most frequent reject outcomes with their counts."""
+    """Return a step's most frequent reasons for rejection, with their counts."""
     counts = Counter(done.rejected).most_common()
     listed = ", ".join(f"{outcome} {count:,}" for outcome, count in counts[:most])
     rest = sum(count for _, count in counts[most:])
@@ -121,7 +121,7 @@ def _advise(build: Build, state: State, lang: Lang, kind: str, counts: tuple[int
 
 
 def _lacks_fields(done: Done) -> bool:
-    """Check whether most of a step's rejects are responses in prose."""
+    """Check whether most of a step's rejects are responses without the requested fields."""
     return done.rejected.get("prose", 0) > sum(done.rejected.values()) / 2
 
 
@@ -130,7 +130,7 @@ class Sample(Struct, frozen=True, kw_only=True):
 
     question: str
     answer: str = ""
-    check: str = ""  # why it was rejected
+    check: str = ""  # why the question was rejected; empty if it was accepted
     reason: str = ""
 
 

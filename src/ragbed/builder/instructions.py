@@ -1,4 +1,4 @@
-"""Detect sentences that instruct a model instead of informing a reader, as in attacks on generators."""
+"""Detect sentences that give instructions to a model instead of informing a reader, as in prompt injections."""
 
 from __future__ import annotations
 

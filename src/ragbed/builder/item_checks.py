@@ -1,6 +1,6 @@
-"""Check an item by rules. Each check has a name, and yields a reason if the item is incorrect.
+"""Check items by rules. Each check has a name and yields the reasons why an item is incorrect.
 
-To add a check, write a function from a candidate to reasons, and add one line to CHECKS.
+To add a check, write a function that takes an item and yields reasons, and add one line to CHECKS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.text import split_sentences, squeezed
 
 _UNSURE: dict[Lang, re.Pattern[str]] = {"en": UNSURE_EN, "zh": UNSURE_ZH}
-# What a question asks for, determined by its words.
+# Patterns that determine the answer type that a question asks for.
 _ASKS: dict[Lang, tuple[tuple[str, str], ...]] = {
     "en": (
         ("date", r"^(?:when|(?:on|in|since|until|by) (?:what|which) (?:date|day|year|month)|what year)\b"),
@@ -54,8 +54,8 @@ _EXTRA: dict[Lang, re.Pattern[str]] = {
         "^(?:于|在|从|自|由|约|大约|大概|近|超过|至少|被|是|为|以|共)|[，。；：、]|(?:左右|建成|成立|开业|以来|期间)$|[设创主]计?[计办持]的?$"
     ),
 }
-# Minimum number of a question's words in the sentence with the answer; with fewer, it is unclear what the sentence
-# states.
+# Minimum number of a question's words in the sentence with the answer; with fewer, the sentence may be about something
+# else.
 _MIN_SHARED = 2
 
 
@@ -98,7 +98,7 @@ class CheckedItem:
 
 
 def check_question(checked: CheckedItem) -> Iterator[str]:
-    """Find questions that can be guessed, give the answer away or cannot be understood on their own."""
+    """Find questions that can be answered by guessing, give the answer away or cannot be understood on their own."""
     for part in checked.parts:
         for _, reason in find_faults(part.question, part.answer[0][0], part.lang):
             yield reason
@@ -109,7 +109,7 @@ def check_question(checked: CheckedItem) -> Iterator[str]:
 
 
 def check_type(checked: CheckedItem) -> Iterator[str]:
-    """Find answers whose type is not the one that the question asks for."""
+    """Find answers that are not of the type that the question asks for."""
     for part in checked.parts:
         answer = part.answer[0][0]
         asked = next(
@@ -145,7 +145,7 @@ def check_aliases(checked: CheckedItem) -> Iterator[str]:
 
 
 def _has_value(part: Question, first: str, alias: str) -> bool:
-    """Check that an alias states the answer's number or date, or a family name, e.g. "610 people" for 610."""
+    """Check that an alias contains the answer's number or date, e.g. "610 people" for 610, or its family name."""
     slot, other = slot_of(part.question, first, part.lang), slot_of(part.question, alias, part.lang)
     if slot.dates and other.dates:
         return not slot.dates[0].contradicts(other.dates[0])
@@ -178,7 +178,7 @@ def check_certainty(checked: CheckedItem) -> Iterator[str]:
 
 
 def _is_unsure(part: Question, sentence: str) -> bool:
-    """Check that every mention of the answer is in an uncertain clause; words in quotation marks are ignored."""
+    """Check that every mention of the answer is in an uncertain clause; hedges in quotation marks are ignored."""
     (mentions,) = find_answer(part, sentence)
     marks = r"[,;:](?!\d)|[，；：。]" if part.lang == "en" else "[，；：。]"
     bare = re.sub(r"[“\"][^”\"]*[”\"]", lambda quoted: "_" * len(quoted[0]), sentence)
@@ -193,7 +193,7 @@ def _is_unsure(part: Question, sentence: str) -> bool:
 
 
 def check_unique(checked: CheckedItem) -> Iterator[str]:
-    """Find questions for which another sentence with the same words gives a different value of the same type."""
+    """Find questions with a second answer: another sentence with the same words but a different value of that type."""
     texts = [checked.article, *(passage.text for passage in checked.supports)]
     # The parts of an integration item are checked as separate items.
     parts = checked.parts if len(checked.parts) == 1 else []

@@ -25,13 +25,13 @@ STEP = "items"
 KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
 # Maximum number of aliases per part; pages rarely have more, and each one makes a chance match more likely.
 _MAX_ALIASES = 6
-_MIN_CHARS = 3  # minimum length of an alias; "6" for six occurs in every other text
+_MIN_CHARS = 3  # minimum length of an alias; a shorter one, such as "6" for six, occurs in too many texts
 
 
 def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
     """Add the forms of the answer that occur in supporting passages and in no distracting passage.
 
-    Otherwise, scorers based on containment, like the paper's, would mark a response that repeats a document as wrong.
+    Otherwise, a scorer that checks for containment, like the paper's, would reject a response that quotes a document.
     """
     distracting = [plain(passage.text) for passage in of_stance(passages, "distracts")]
     supporting = of_stance(passages, "supports")
@@ -59,7 +59,7 @@ def _forms(question: Question, text: str) -> Iterator[str]:
 
 
 def _says_as_much(form: str, answer: str, lang: Lang) -> bool:
-    """Check that a form has the answer's unit, and a day only if the answer has one."""
+    """Check that a form has the answer's unit, and that it has a day only if the answer has one."""
     if any(map(str.isalpha, answer)) and not any(map(str.isalpha, form)):
         return False
     days = [any(date.day for date in FoldedResponse(fold(text, lang)).dates) for text in (form, answer)]
@@ -91,7 +91,7 @@ def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
-    """Yield the requested number of items per language and kind: those above the threshold, one per event first."""
+    """Yield the requested number of items per language and kind, choosing from those above the threshold."""
     recipe = build.recipe
     scored = list(build.read("checks", ScoredItem))
     labels = read_labels(recipe.generator)
@@ -114,7 +114,7 @@ def file_of(item: Item) -> str:
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
-    """Yield the requested number of items; no event gets a second item before every event has one."""
+    """Yield the requested number of items; no event gets a second item until every event has one."""
     events: Counter[str | None] = Counter()
     turns = []
     for place, item in enumerate(items):

@@ -33,12 +33,12 @@ STANCES: dict[Label, Stance | None] = {
 # and the share in the sentences around the answer. On zh_refine this keeps 97 % of the positives, and 14 % of other
 # questions' documents that happen to contain the answer; 0.2 keeps 99 % and 19 %, and 0.5 keeps 91 % and 8 %.
 _SUPPORTED = 0.3
-_RANDOM = 0.1  # below this share a passage is about something else, like a tenth of zh_refine's negatives
+_RANDOM = 0.1  # share below which a passage is unrelated, as are a tenth of zh_refine's negatives
 
 
-# Minimum share of a question's words for a supporting passage of an item to state the answer. On the labelled news
-# pages, passages that only mention the answer have less; in synthetic news, 2 and 3 % of the supporting passages have
-# less.
+# Minimum share of a question's words that a supporting passage must contain to count as stating the answer. On the
+# labelled news pages, passages that only mention the answer are below it, as are 2 to 3 % of the supporting passages
+# in synthetic news.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
 
 
@@ -52,7 +52,7 @@ class _View(NamedTuple):
     folded: list[str]
 
     def read(self, around: int | None = None) -> str:
-        """Return the title with all sentences, or with one sentence and its neighbours."""
+        """Return the title and all sentences, or the title and one sentence with its neighbours."""
         nearby = self.folded if around is None else self.folded[max(0, around - 1) : around + 2]
         return "\n".join((self.title, *nearby))
 
@@ -60,7 +60,7 @@ class _View(NamedTuple):
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, float, int]:
-        """Return the share of anchors around a mention, the share in its sentence, and the sentence's negated index.
+        """Return the share of anchors near a mention, the share in its sentence, and the sentence's negated index.
 
         The index is negated so that the first sentence wins a tie.
         """
@@ -77,7 +77,7 @@ def is_stated(question: Question, passage: Passage) -> bool:
 
 
 def label_plainly(answer: Answer, text: str) -> Labelling:
-    """Label a passage by RGB's rule: every part must be contained, ignoring case."""
+    """Label a passage by RGB's rule: it must contain every part of the answer, ignoring case."""
     parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
     if len(parts) == len(answer):
         return Labelling(
@@ -110,7 +110,7 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
     return _label_with_answer(view, found)
 
 
-@lru_cache(maxsize=16)  # a passage is labelled for each part of a question in turn
+@lru_cache(maxsize=16)  # a passage is labelled for one part of a question after another
 def _sentences(text: str, lang: Lang) -> tuple[list[tuple[int, int]], list[str]]:
     places = list(split_sentences(text)) or [(0, 0)]
     return places, [fold(text[start:end], lang) for start, end in places]

@@ -25,7 +25,7 @@ _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
     r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
-# Minimum number of significant digits for a number to rarely match by chance: 57,710 has four, 2,000 has one.
+# Minimum number of significant digits of a number that rarely matches by chance: 57,710 has four, 2,000 has one.
 _MIN_DIGITS = 3
 
 
@@ -67,7 +67,7 @@ def find_answer(question: Question, text: str) -> list[list[AnswerMention]]:
     return found
 
 
-@lru_cache(maxsize=16)  # the parts of a question, and the true and false answers, are searched in turn
+@lru_cache(maxsize=16)  # the same text is searched for every part of the true and false answers
 def _read(text: str, lang: Lang) -> FoldedResponse:
     return FoldedResponse(fold(text, lang), (text,))
 
@@ -86,7 +86,7 @@ def _typed(
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """Yield the day and month of a date that lacks the requested year, because a reader can guess the rest."""
+    """Yield mentions of the answer's day and month without the year, because a reader can guess the year."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -97,7 +97,7 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """Yield the answer's number with a different or unknown unit, because it reveals the answer."""
+    """Yield mentions of the answer's number with a different or unknown unit, because they reveal the answer."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
     found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
@@ -107,7 +107,7 @@ def _figures(
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """Return the number at the start of an alias, provided that it has enough digits."""
+    """Return the possible values of the number at the start of an alias; empty if it has too few digits."""
     first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 

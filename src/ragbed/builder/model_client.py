@@ -31,7 +31,7 @@ class BuildModelClient:
     Args:
         folder: Folder of the runs.
         call: Calls a model for a request.
-        make_budget: Returns the build's budget for a model, less what was already spent.
+        make_budget: Creates the build's budget, given a model; None means no limit.
         locked: Whether to use stored responses only.
         sampling: Sampling settings shared by all requests.
     """
@@ -50,7 +50,7 @@ class BuildModelClient:
         self._spending: dict[Path, dict[str, tuple[Decimal, int]]] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        """Return the completions of all cases; cases that failed in an earlier session are called again."""
+        """Return the completions of all cases; call the model for cases that are new or failed before."""
         if not request.cases:
             return {}
         sampling = structs.replace(self._sampling, temperature=request.temperature, max_tokens=request.max_tokens)
@@ -71,7 +71,7 @@ class BuildModelClient:
         return found
 
     def identities(self, models: Collection[str]) -> dict[str, str]:
-        """Return the identities that models reported in this session or an earlier one."""
+        """Return the identity that each model reported in this session or an earlier one."""
         found: dict[str, str] = {}
         for folder in self._runs():
             with suppress(EmptyRun), open_store(folder, create=False) as store:
@@ -82,7 +82,7 @@ class BuildModelClient:
         return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
-        """Return the build's budget after deducting the cost of all other tasks; a run counts its own calls."""
+        """Return the build's budget less the cost of all other tasks; a run counts its own calls."""
         budget = self._make_budget(model)
         if budget is not None:
             for other in self._runs():

@@ -36,7 +36,7 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
 
-# Reasons why a call has no usable response, by outcome; an error has its own message.
+# Messages for calls without a usable response, by outcome. Errors have their own messages.
 WITHOUT_REPLY = {
     "truncated": "the response was truncated at the highest token limit",
     "filtered": "the provider's content filter blocked the response",
@@ -55,12 +55,12 @@ class Request:
     max_tokens: int = 256
 
 
-# Returns the completions of each case by its name; every case has an outcome.
+# Calls a model and returns the completions of each case by its name. No case is missing.
 Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """Fill in a prompt; `texts` are untrusted and therefore fenced, `own` are trusted."""
+    """Fill in a prompt; values in `texts` are untrusted and therefore fenced, values in `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -73,7 +73,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     Args:
         task: Name of the task.
         lang: Language of the prompt.
-        turns: Messages of the user and the assistant in turn.
+        turns: Messages, alternately from the user and the assistant.
         question: The question that the response should answer, if any.
         answer: The correct answer, for scoring.
     """
@@ -100,7 +100,7 @@ def prompt_hash(*names: str) -> str:
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """Return the messages that ask a question without documents."""
+    """Return the messages for a question without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 

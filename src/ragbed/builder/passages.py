@@ -1,6 +1,6 @@
 """Split articles into passages of whole sentences and similar length, with at most 300 tokens as in the paper.
 
-`semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences anywhere.
+`semchunk` is not used because it ignores the Chinese full stop and splits Chinese sentences at arbitrary positions.
 
 Tokens are counted without a model: each Han, kana or Hangul character, digit or punctuation mark counts as 1, and a
 word counts as 1 for every five letters. Tokenizers of language models usually give fewer (docs/reference/build.md).
@@ -20,7 +20,7 @@ from ragbed.builder.records import FetchedPage
 from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
-MAX_TOKENS = 300  # as in the paper (Data construction)
+MAX_TOKENS = 300  # maximum length of a passage, as in the paper (Data construction)
 SPLITTER_VERSION = 1  # increase when the same article is split differently, so that stored passages are recreated
 _ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
@@ -42,7 +42,7 @@ def count_tokens(text: str) -> int:
 
 
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages of every page; a page with two URLs is counted once."""
+    """Yield the passages of every page; a page with two URLs is split only once."""
     articles, most = _distinct_articles(build), build.recipe.ranking.tokens
     jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
     for chunks in build.engine.spread(_split_all, jobs):
@@ -86,7 +86,7 @@ def _chunk(article: Article, piece: _Piece) -> Chunk:
 
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
-    """Yield a sentence if it fits; otherwise, split it at clauses, at spaces, or anywhere."""
+    """Yield a sentence that fits as it is; otherwise, split it after clauses, at spaces or, failing that, anywhere."""
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:
@@ -98,7 +98,7 @@ def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Pie
 
 
 def _last_break(text: str, start: int, limit: int) -> int:
-    """Return the best position for a split in the second half of the text before a limit."""
+    """Return the best position to split the text before a limit, in the second half of that text."""
     half = (start + limit) // 2
     for breaks in (_CLAUSE_ENDS, " \t\n"):
         at = max(text.rfind(mark, half, limit) for mark in breaks)

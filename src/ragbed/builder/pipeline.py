@@ -1,10 +1,10 @@
-"""Run the steps of a build in order. Each writes a file that can be opened, recreated or replaced by hand.
+"""Run the steps of a build in order. Each step writes a file that can be inspected, recreated or replaced by hand.
 
 A step is done if its file exists and its stamp shows that it was created from the same settings, prompts and input.
 Files are either complete or absent, and slow results (pages, texts, responses, vectors) are stored separately, so a
-build that was killed can be resumed and produces the same bytes.
+killed build can be resumed and produces identical files.
 
-To add a step, write a function from a build to records and rejects, and add one line to STEPS.
+To add a step, write a function that takes a build and yields records and rejects, and add one line to STEPS.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 6  # version of all steps; increase it when a step creates different records from the same input
+_CODE = 6  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ next time, because a model, an engine or a host failed. The next build repeats any step with
 # one of these outcomes.
@@ -129,8 +129,8 @@ _FIRST = next(iter(STEPS))
 class Done(Struct, frozen=True, kw_only=True):
     """The result of a step."""
 
-    stamp: str  # hash of the inputs; empty if part of the step is to be retried
-    entered: int  # number of records in the main input; for the first step, number of documents found
+    stamp: str  # hash of the inputs; empty if the step must be repeated because of transient failures
+    entered: int  # number of records in the main input; in the first step, number of documents found
     made: int
     rejected: dict[str, int] = {}  # number of rejects by outcome
 

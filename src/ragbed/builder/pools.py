@@ -18,7 +18,7 @@ from ragbed.schema import Case, Completion, Label, Labelling, Passage, Question,
 from ragbed.testbeds.prompts.verdict import find_verdict
 
 STEP = "stances"
-# The label for each of the judge's verdicts; None means that the rules decide.
+# The label for each verdict of the judge, or None if the rules decide.
 VERDICTS: dict[str, Label | None] = {
     "supports": "positive",
     "partial": "partial",
@@ -26,9 +26,9 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-_UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to obtain from other items
-# A judge that gives the same verdict on nearly all of this many passages is unusable: usually, a quarter to a half of a
-# question's passages support the answer.
+_UNRELATED = "random"  # not noise in the paper's sense, and easy to obtain from other items
+# A judge that gives the same verdict on at least this share of this many passages is unusable: usually, a quarter to a
+# half of a question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
 
@@ -62,7 +62,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """Return the passages that give every part of a multi-part answer, so that no integration is needed."""
+    """Return the indices of passages that give every part of a multi-part answer and thus need no integration."""
     if len(question.answer) == 1:
         return []
 
@@ -73,7 +73,7 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
 
 
 def ask_opinion(question: Question, text: str) -> str:
-    """Return the prompt with which a judge labels a passage."""
+    """Return the judge's prompt for labelling a passage."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
     return write_prompt(question.lang, "stance", texts)
 
@@ -86,8 +86,8 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
     | positive | supports | positive |
     | positive | anything else | mention |
     | mention of the full, asserted answer | supports | positive |
-    | no answer | supports | mention: the answer may be in other words, so it is not a clean distractor |
-    | no answer | partial, outdated, contradicts | the judge's |
+    | no answer | supports | mention: the answer may be paraphrased, so the passage is not a clean distractor |
+    | no answer | partial, outdated, contradicts | the judge's verdict |
 
     A response without a verdict changes only the reason.
     """

@@ -1,8 +1,8 @@
-"""Estimate the share of correct items in a build, from their scores and from labelled items of other documents.
+"""Estimate the share of correct items in a build from their scores and from labelled items on other documents.
 
-Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided 95
-% lower bound fails for the first time, and the last one that passed is used. In this fixed order, testing several
-thresholds costs no confidence.
+Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided
+95 % lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
+several thresholds does not reduce the confidence.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import read_regular
 
 PROMISES = "precision.json"
-MIN_LABELS = 60  # no error in 59 labels gives a lower bound of 0.95
+MIN_LABELS = 60  # minimum number of labels; 59 labels without an error give a lower bound of 0.95
 _LEVEL = 0.95
-_PRIOR = 0.5  # Jeffreys prior, for correct and incorrect items
+_PRIOR = 0.5  # Jeffreys prior: pseudo-count of correct and of incorrect items
 
 
 class CalibrationLabel(Struct, frozen=True, kw_only=True):
@@ -35,8 +35,8 @@ class CalibrationLabel(Struct, frozen=True, kw_only=True):
     lang: str
     score: float
     right: bool
-    reader: str  # person or model that labelled it
-    documents: str  # documents that it was built from
+    reader: str  # person or model that labelled the item
+    documents: str  # documents that the item was built from
 
 
 class Promise(Struct, frozen=True, kw_only=True):
@@ -47,10 +47,10 @@ class Promise(Struct, frozen=True, kw_only=True):
         dropped: Number of items below it.
         threshold: Minimum score of an item.
         labels: Number of labelled items at or above the threshold.
-        right: Number of those that are correct.
+        right: Number of these labelled items that are correct.
         share: Expected share of correct items; None with fewer than 60 labels.
         low, high: 95 % prediction interval for the share among `items`.
-        bound: One-sided 95 % lower bound for the share of correct items that the generator creates.
+        bound: One-sided 95 % lower bound for the share of correct items among all items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -73,7 +73,7 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 @cache
 def read_labels(generator: str) -> tuple[CalibrationLabel, ...]:
-    """Return the labelled items for a generator, i.e. those of the rules or those of models."""
+    """Return the labelled items created by a kind of generator: the rules or a model."""
     kind = GENERATOR if generator == GENERATOR else "model"
     source = files("ragbed.builder") / "calibration.jsonl"
     lines = source.read_bytes().splitlines()
@@ -87,7 +87,7 @@ def make_promise(
     """Estimate the share of correct items among those with the given scores.
 
     Args:
-        labels: Labelled items of other documents.
+        labels: Labelled items on other documents.
         scores: Scores of the items.
         wanted: Precision to reach by dropping items; None keeps all items.
         most: Maximum number of items to deliver.
@@ -171,7 +171,7 @@ def write_promises(folder: Path, promises: Mapping[str, Promise]) -> None:
 
 
 def read_promises(folder: Path) -> dict[str, Promise]:
-    """Return the estimates in a build's folder, by file; empty if there are none."""
+    """Return the estimates in a build's folder by item file, or an empty dictionary if there are none."""
     path = folder / PROMISES
     try:
         return msgspec.json.decode(read_regular(path), type=dict[str, Promise])
@@ -182,9 +182,9 @@ def read_promises(folder: Path) -> dict[str, Promise]:
 
 
 def _threshold(labels: Sequence[CalibrationLabel], wanted: float) -> float:
-    """Return the lowest threshold whose lower bound passes, testing from high to low; above 1 if none does."""
+    """Return the last threshold, tested from high to low, whose lower bound passes, or a value above 1 if none does."""
     ordered = sorted(labels, key=lambda label: -label.score)
-    # Large enough to tolerate one error.
+    # The first test includes enough labels to tolerate one error.
     first = min(len(ordered), max(MIN_LABELS, trials_for_bound(1, 1 - wanted, _LEVEL)))
     best, wrong = 2.0, 0
     for place, label in enumerate(ordered, 1):

@@ -20,15 +20,16 @@ from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
-# Maximum number of articles to compare; takes a few seconds and covers another year's article for most events.
+# Maximum number of articles to compare. This takes a few seconds and usually includes an article about the same event
+# in another year.
 MAX_COMPARED = 5_000
-_BEGINNING = 2_000  # number of leading characters of an article that show its subject
-_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; the news comes first
-_SHOWN_CHARS = 100  # length of the excerpt of an invalid response in the reason
+_BEGINNING = 2_000  # number of leading characters of an article that are used to determine its subject
+_MAX_CHARS = 12_000  # maximum length of an article in a prompt, about 3,000 words; articles start with the news
+_SHOWN_CHARS = 100  # maximum length of the excerpt from an invalid response in the reason
 _MAX_BY_RULES = 12  # maximum number of questions that the rules write about an article, regardless of per_article
-_MIN_BATCH = 8  # minimum number of articles per batch, because the last few drafts would otherwise take one round each
-# Minimum share of common words for two questions with the same answer to count as the same: paraphrases share half of
-# their words, but questions about different facts with the same answer (e.g. a year) share hardly a third.
+_MIN_BATCH = 8  # minimum number of articles per batch; without it, the last few drafts would take one round each
+# Minimum share of common words for two questions with the same answer to count as duplicates. Paraphrases share half of
+# their words; questions about different facts with the same answer (e.g. a year) share less than a third.
 _SAME = 0.5
 
 # Faults that a generator can repair by writing the question or the answer differently.
@@ -96,7 +97,7 @@ class _Language:
         return ceil(self.build.recipe.questions.surplus * wanted_of(self.build.recipe, kind, self.lang))
 
     def find_same(self, draft: Draft) -> Draft | None:
-        """Return a draft with the same words, or one with the same answer and mostly the same words."""
+        """Return an accepted draft with the same words, or with the same answer and mostly the same words, if any."""
         if draft.id in self.drafts:
             return self.drafts[draft.id]
         terms = set(to_terms(draft.question))
@@ -129,8 +130,8 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
             language = _Language(build, lang, index, [offset for _, own, offset in order if own == lang])
             yield from _from_articles(language)
             yield from _from_siblings(language)
-            # With local documents only, use the base questions that the generator knows, because the documents say
-            # nothing about the other facts that it knows.
+            # Without a web search, only base questions that the generator can answer are used, because the documents
+            # contain no other facts that it knows.
             if wanted_of(build.recipe, "counterfactual", lang) and asks_outside(build):
                 yield from _from_knowledge(language)
 
@@ -148,7 +149,7 @@ def drafts_wanted(build: Build, lang: Lang) -> int:
 
 
 def _rank(build: Build, name: str) -> bytes:
-    """Return a random rank that does not change when articles are added."""
+    """Return a pseudo-random sort key for an article, which does not change when articles are added."""
     return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
 
 
@@ -202,7 +203,7 @@ def _read_blocks(
 
 
 def _from_siblings(language: _Language) -> Iterator[Draft | Reject]:
-    """Yield a similar question from another article for each of the first ones, so that there are pairs to combine."""
+    """Yield a question from another article that is similar to each of the first drafts, to obtain pairs to combine."""
     enough = language.enough("integration")
     if not enough or language.build.recipe.generator == GENERATOR:
         return
@@ -256,7 +257,7 @@ def _excerpt(article: Article) -> dict[str, str]:
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
-    """Return the fields of every case as blocks, or its outcome and reason; a response in prose is retried once.
+    """Return each case's fields as blocks, or its outcome and reason; responses without fields are retried once.
 
     Args:
         build: The build.

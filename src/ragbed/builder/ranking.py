@@ -1,4 +1,4 @@
-"""Encode passages on an engine's workers, rank those nearest to each question, and add the question's snippets."""
+"""Encode passages on an engine's workers, and rank the nearest passages for each question, followed by its snippets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
-    # Omit the texts, which the passages already contain: a hundred thousand pages must fit into memory.
+    # Omit the texts, which the passages already contain, so that a hundred thousand pages fit into memory.
     pages = {page.hit: msgspec.structs.replace(page.article, text="") for page in build.read("pages", FetchedPage)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
     for lang in build.recipe.langs:
@@ -68,7 +68,7 @@ def _rank(
 
 @lru_cache(maxsize=3)  # one encoder for each language, and one for search
 def open_once(name: str) -> Encoder | TokenEncoder:
-    """Return the encoder with the given name and keep it loaded."""
+    """Load the encoder with the given name once, and keep it loaded."""
     return open_encoder(name)
 
 
@@ -82,7 +82,7 @@ class _EncodingWorker:
         self._encoder = encoder
 
     async def begin(self) -> str:
-        return self._encoder.identity()  # workers must not mix the vectors of two encoders
+        return self._encoder.identity()  # the workers' vectors must all come from the same encoder
 
     async def do(self, texts: list[str]) -> bytes:
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
@@ -129,7 +129,7 @@ class _Passages(RecordIndex[Chunk]):
         return self.read(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
-        """Encode all passages into a file; a resumed build continues to append to it."""
+        """Encode all passages into a file, to which a resumed build appends the missing vectors."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0
@@ -144,7 +144,7 @@ class _Passages(RecordIndex[Chunk]):
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
-        """Return a hash of the inputs to the vectors: the passages and the encoder."""
+        """Return a hash of everything that determines the vectors: the passages and the encoder."""
         parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
         return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 

@@ -22,7 +22,7 @@ from ragbed.schema import Lang
 
 _MAX_NUMBER = 10_000_000  # upper limit for counts of items or tokens, higher than any build needs
 _MAX_DAYS = 36_500
-_LAST_DAY = "9000-01-01"  # latest date to which margins can be added
+_LAST_DAY = "9000-01-01"  # latest date to which a margin can be added without an overflow
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,28 +49,28 @@ class RecipeModels(_Part, frozen=True, kw_only=True):
     """The settings for generating questions."""
 
     per_article: int = 2  # number of questions per article, each about a different fact
-    surplus: float = 3.0  # drafts per requested item; most builds lose half of them
-    max_tokens: int = 700  # maximum tokens of the generator's response; 2 questions need about 250
+    surplus: float = 3.0  # number of drafts per requested item; most builds reject half of them
+    max_tokens: int = 700  # maximum number of tokens in the generator's response; 2 questions need about 250
     prompt: Literal["questions", "figure2"] = "questions"  # "figure2": the wording shown in Figure 2 of the paper
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """The requirements for models' prior knowledge; for counterfactual items, models must know the answer."""
+    """Requirements for what models know; for counterfactual items, they must know the answer."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # responses per model; the majority decides
     cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than all of them
-    margin_days: int = 30  # days after a knowledge cut-off, because announced events are known before they happen
-    # Files or folders of training texts; no questions are asked about articles found in them.
+    margin_days: int = 30  # days to add to a cut-off, because announced events are known before they happen
+    # Files or folders with training data; no questions are written about articles found in them.
     corpora: tuple[str, ...] = ()
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
-    """How to search for documents for a question."""
+    """The settings for searching documents for a question."""
 
     engine: str = "local"
     # The local engine's encoder for semantic search, or an empty string to search by words only. It encodes every page,
-    # so it should be faster than the ranking encoder, which encodes only what was found.
+    # so it should be faster than the ranking encoder, which encodes only the search results.
     encoder: str = "e5-static"
     hits: int = 10  # pages per question, as in the paper
     after: str | None = None
@@ -175,7 +175,7 @@ def reader_of(recipe: Recipe) -> str | None:
 
 
 def check_day(day: str | None, what: str) -> None:
-    """Reject a value that is not an ISO date."""
+    """Raise an error for a value that is not an ISO date."""
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return
@@ -203,7 +203,7 @@ def _check(path: Path, recipe: Recipe) -> None:
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Reject values that are too small, too large or not numbers, and recipes with no items to build."""
+    """Raise an error for values that are too small, too large or not numbers, and for recipes that request no items."""
     if recipe.precision is not None and not 0 < recipe.precision < 1:
         raise DataError(path, f"{recipe.precision} is not a fraction between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:

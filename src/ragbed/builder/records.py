@@ -18,7 +18,7 @@ class Draft(Question, frozen=True, kw_only=True):
 
 
 class Probe(Record, frozen=True, kw_only=True):
-    """The reference models that were asked a question (given by the id of its draft) without documents."""
+    """The result of asking reference models a question without documents; `question` is the id of the draft."""
 
     question: str
     known_by: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """A question that combines two other questions, its parts, which are given by the ids of their drafts."""
+    """A question that combines two drafts, given by their ids."""
 
     id: str
     question: str

@@ -1,4 +1,4 @@
-"""Label a dataset's own passages again, as if they were search results, and compare with the published labels."""
+"""Relabel a dataset's passages as if they were search results, and compare the labels with the published ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragbed.data import kind_of
 from ragbed.schema import Item, Label, Labelling, Passage, Question, Stance
 
 Way: TypeAlias = Literal["plain", "support"]
-# The rules for labelling passages again.
+# The rules for relabelling passages.
 WAYS: dict[Way, str] = {
     "plain": "contains the answer (RGB's rule)",
     "support": "gives the answer (ragbed's rule)",
 }
-# If a passage has labels for several parts of a multi-part answer, the first one is used.
+# If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
-_SHOWN = 60  # number of leading characters that identify a passage
+_SHOWN = 60  # maximum number of characters to show of a passage
 _STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of RGB's records
 
 
@@ -49,7 +49,7 @@ class RelabelRow(Struct):
 
 
 class Relabelling:
-    """Count the agreement across items."""
+    """Counts the agreement across items."""
 
     def __init__(self) -> None:
         self.items = 0
@@ -63,7 +63,7 @@ class Relabelling:
         return [self._rows[place] for place in places if place in self._rows]
 
     def add(self, item: Item) -> Iterator[LabelDisagreement]:
-        """Label an item's passages, and yield the differences from the published labels."""
+        """Relabel an item's passages, and yield the differences from the published labels."""
         self.items += 1
         self.rebuilt += rebuild(item).passages == item.passages
         for way in WAYS:
@@ -88,20 +88,20 @@ def rebuild(item: Item) -> Item:
     passages = []
     for passage in item.passages:
         stance = passage.stance
-        if stance != "contradicts":  # edited passages are created, not found
+        if stance != "contradicts":  # edited passages are generated, so there is nothing to rebuild
             stance = _pool(label_again(item, passage, "plain").label) or "distracts"
         passages.append(replace(passage, stance=stance, part=None) if stance != passage.stance else passage)
     return replace(item, passages=tuple(sorted(passages, key=lambda passage: _STANCES.index(passage.stance))))
 
 
 def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
-    """Label an item's passage for its question or, in an integration item, for the part that it fits best."""
+    """Relabel an item's passage for its question or, in an integration item, for the part that it fits best."""
     fake = item.fake if passage.stance == "contradicts" else None
     if way == "plain":
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Built items have a question for each part, and a passage about that part shares its words; RGB's items do not.
+    # Built items have a question for each part, which shares words with its passages. RGB's items have none.
     questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))
@@ -127,6 +127,6 @@ def _pool(label: Label) -> Stance | None:
 
 
 def relabel(items: Iterable[Item]) -> tuple[Relabelling, list[LabelDisagreement]]:
-    """Label all items of a dataset again."""
+    """Relabel all items of a dataset, and return the counts and the disagreements."""
     counts = Relabelling()
     return counts, [found for item in items for found in counts.add(item)]

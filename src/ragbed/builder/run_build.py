@@ -42,7 +42,7 @@ class BuildPlan:
         folder: Folder of the build.
         home: Folder to which the recipe's paths are relative.
         start: Step to repeat, together with all later steps; None runs only steps that are missing or out of date.
-        locked: Whether to rebuild the same bytes from stored pages and responses.
+        locked: Whether to reproduce the build byte for byte from stored pages and responses.
     """
 
     recipe: Recipe
@@ -102,7 +102,7 @@ def describe_quality(folder: Path) -> str | None:
 
 
 def correct_promises(build: Path, reviewed: Path) -> list[str]:
-    """Update a build's precision estimates after its review, write them to the reviewed folder and return them."""
+    """Update a build's precision estimates after its review, write them to the reviewed folder and describe them."""
     results, promises = read_reviewed(reviewed), read_promises(build)
     if results is None or not promises:
         return []
@@ -130,7 +130,7 @@ def _work_folder(plan: BuildPlan) -> Iterator[Path]:
 
 
 def _deliver(build: Build, plan: BuildPlan, state: State, locked: Lock | None, tools: BuildTools) -> None:
-    """Write the files and the lock; a locked build must match its lock exactly."""
+    """Write the item files and the lock; a locked build must match its lock exactly."""
     files = write_files(build)
     if not files and listed_files(build.folder):
         tools.message(f"No items were built. The files and the lock of the earlier build in {plan.folder} were kept.")

@@ -22,9 +22,9 @@ from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
 from ragbed.schema import Article, Hit, Reject
 
 STEP = "hits"
-# The key or URL is wrong, or there is no engine, so every other search would fail too.
+# The key or URL is invalid, or the engine is unreachable, so every other search would fail too.
 _FATAL = frozenset({"auth", "connect", "protocol"})
-_MAX_FATAL = 3  # maximum number of consecutive failures; each was already retried
+_MAX_FATAL = 3  # maximum number of consecutive fatal failures; each search has already been retried
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
@@ -37,7 +37,7 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
 
 
 def mark_recorded(build: Build) -> str | None:
-    """Return the hash of the file of recorded hits."""
+    """Return the hash of the file with recorded search results, or None if the recipe names none."""
     return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
 
 
@@ -89,7 +89,7 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Searc
 def _index(build: Build) -> LocalIndex:
     """Index this build's articles by words and by meaning.
 
-    The file is named after its inputs. An index left by a killed build is continued, and any other index is deleted.
+    The file name contains a hash of the inputs. An index left by a killed build is completed, and others are deleted.
     """
     name = build.recipe.search.encoder
     encoder = open_once(name) if name else None

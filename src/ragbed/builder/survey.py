@@ -26,10 +26,10 @@ from ragbed.schema import Lang
 _MAX_SAMPLED = 200  # maximum number of documents to read when detecting a folder's languages
 _HEAD_BYTES = 20_000
 _PLAIN = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".xhtml"})
-_UNKNOWN_TOKENS = 1_000  # assumed length of documents that are not plain text
-_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its text, in two questions, and in an answer
-_MAX_TEXT = 3_000  # maximum number of tokens of a document in a prompt
-_CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call, and number of concurrent calls
+_UNKNOWN_TOKENS = 1_000  # assumed number of tokens in a document that is not plain text
+_PROMPT, _REPLY, _SHORT = 500, 250, 60  # tokens in a prompt without its document, in two questions, and in an answer
+_MAX_TEXT = 3_000  # maximum number of tokens per document in a prompt
+_CALL_S, _AT_ONCE = 2.0, 16  # typical duration of a call in seconds, and number of concurrent calls
 _PAGE_S = 0.1  # seconds per document without models: reading, search, ranking and checks
 
 
@@ -38,8 +38,8 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     Attributes:
         documents: Documents that a build reads.
-        skipped: Number of other files by reason.
-        langs: Share of each language in a sample.
+        skipped: Number of other files, by the reason why they are not read.
+        langs: Share of each language in a sample of the documents.
         tokens: Median length of a document in the sample; 0 if none is plain text.
     """
 
@@ -96,7 +96,7 @@ def forecast_build(recipe: Recipe, survey: Survey) -> Forecast:
         return Forecast(calls=0, tokens_in=0, tokens_out=0, dollars=0.0, minutes=reading_s / 60)
     passages = 5 * min(recipe.ranking.tokens, text)
     generator = 0 if recipe.generator == GENERATOR else articles
-    # A probe, an answer from the passages, two answers to rephrased questions and one without the passages.
+    # Each draft needs a probe, an answer from passages, two answers to rephrased questions and one without passages.
     short = drafts * (1 + 4)
     calls = generator + drafts + short
     tokens_in = generator * (_PROMPT + text) + drafts * _PROMPT + short * (_PROMPT // 2 + passages)

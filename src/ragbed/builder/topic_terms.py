@@ -1,4 +1,4 @@
-"""Extract the content words and years of a question, and detect hedged statements, which do not make suitable facts."""
+"""Extract the content words and years of a question, and detect hedged statements, which are not suitable as facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.scoring.robust.normalise import fold
 
 _LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+(?:[.,][0-9]+)*")
 _RUN = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)?|[\u4e00-\u9fff]+")
-# Years up to 2049; later ones occur in titles such as Cyberpunk 2077.
+# Matches years up to 2049; later ones occur in titles such as Cyberpunk 2077.
 _YEAR = re.compile(r"(?<![0-9.,])(?:19[0-9]|20[0-4])[0-9](?![0-9])(?![.,][0-9])")
 _ENDINGS = re.compile(r"(?:'s|ies|ing|ers?|ed|es|s|e|y)$")
 # Question words, function words, and general nouns that passages rarely repeat.
@@ -23,12 +23,12 @@ _STOP_ZH = re.compile(
     "多少|什么|哪[些里位个国年天家]?|何时|何地|几[个名位次月号日]?|谁|是否|分别|怎[么样]|如何|为何|[的了是在和与及或于有被将会为从到由对中内后前其这那吗呢啊把让给当都也]"
     "|时间|日期|地点|名称|内容|人数|数量|情况|结果"
 )
-# Hedges in questions. They are lower-case only, because May and other names are not hedges.
+# Hedges in questions. Only lower case is matched, because "May" and other names are not hedges.
 _GUESS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
     "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
 }
-# Hedges in passages. These are stricter, because a sentence makes several statements and only some concern the answer.
+# Hedges in passages. They are more specific, because a sentence may make several statements, not all about the answer.
 _HEDGE: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
@@ -80,6 +80,6 @@ def asks_for_a_guess(question: str, lang: Lang) -> bool:
 
 
 def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
-    """Check for a hedge that precedes a position in a sentence or is in the same clause."""
+    """Check whether a sentence has a hedge before a position or in the same clause."""
     after = _CLAUSE.search(sentence, place)
     return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

@@ -66,7 +66,7 @@ def program() -> str:
 
 
 def quoted(*words: object) -> str:
-    """Return words of a command, with the quotes that the user's shell needs."""
+    """Join the words of a command, with the quotes that the user's shell needs."""
     texts = [str(word) for word in words]
     if os.name == "nt":
         from subprocess import list2cmdline

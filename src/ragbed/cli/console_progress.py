@@ -12,7 +12,7 @@ from ragbed.cli.run_progress import RunProgress
 from ragbed.errors import Stopped
 
 _QUICK_S = 0.5  # Shorter tasks end before anyone could read a progress bar.
-_LINE_EVERY_S = 10.0  # How often to print a line without a terminal, so that a CI log shows that the process is alive.
+_LINE_EVERY_S = 10.0  # Seconds between lines if there is no terminal, so that a CI log shows that the process is alive.
 
 
 class ConsoleProgress(RunProgress):

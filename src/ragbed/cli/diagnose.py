@@ -126,7 +126,7 @@ def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stde
 
 
 def _percent(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:  # the run was monitored, and the interval would assume a fixed number of questions
+    if row["low"] is None:  # the run was monitored, so an interval for a fixed sample size would not be valid
         return f"{100 * row['share']:.1f}"
     return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 

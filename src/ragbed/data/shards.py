@@ -79,7 +79,7 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
     """Download a part if necessary and check its bytes.
 
     Raises:
-        DataError: The part is missing or differs from the listed one.
+        DataError: The part is missing, or its bytes do not match the list.
     """
     with ExitStack() as stack:
         try:

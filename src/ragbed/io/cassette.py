@@ -152,7 +152,7 @@ def _read_stored(path: Path) -> Iterator[bytes]:
 
 
 def cassette_hash(path: Path) -> str:
-    """Return the hash of all lines of a cassette, which identifies it; see `read_cassette` for errors."""
+    """Return the hash of all lines of a cassette, which serves as its ID; see `read_cassette` for errors."""
     digest = hashlib.sha256()
     for line in _read_stored(path):
         digest.update(line + b"\n")

@@ -34,7 +34,7 @@ class DownloadLimits:
     total_s: float = 3600  # time limit for all attempts, enough for RGB's largest file (11 MB) at 3 kB/s
     max_bytes: int = 64 << 20  # size limit for files of unknown size, six times RGB's largest file
     tries: int = 4  # maximum number of consecutive attempts without progress
-    pause_s: float = 0.5  # pause before the second attempt; doubled before each further one
+    pause_s: float = 0.5  # pause before the second attempt; doubled before each further attempt
     redirects: int = 5
     at_once: int = 3  # maximum concurrent downloads; enough to saturate a connection without straining one host
 

@@ -2,7 +2,7 @@
 
 A remote file is downloaded completely before it is read, and uploaded once it is complete. In object stores it appears
 when the upload is finished; with `file`, `ftp` and `sftp` it is visible during the upload. Credentials are handled by
-each scheme's package; ragbed does not store them and never shows the ones in a URL.
+each scheme's package; ragbed does not store credentials and never shows those in a URL.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def parse_place(text: str) -> Place:
 
 @contextmanager
 def local_copy(place: Place) -> Iterator[Path]:
-    """Yield a local file: the file itself, or a temporary copy of a remote one.
+    """Yield a local file: the file itself, or a temporary copy of a remote file.
 
     Raises:
         NoSuchFile: The file does not exist.

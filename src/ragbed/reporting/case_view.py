@@ -24,7 +24,7 @@ _MOST_SPANS = 64
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):
-    """A highlighted span in a text, whose title is the rule that found it."""
+    """A highlighted span in a text; its title is the rule that found it."""
 
     start: int
     end: int
@@ -45,9 +45,10 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
 class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A response and its scores.
 
-    `verdict` is from the robust track, and `scores` has all tracks. `spans` are in the response, and `predicted` has
-    the spans of each document that the response repeats. `retrieved` is None unless an end-to-end system reports it,
-    and `steps` are the calls made by a prompting strategy or the turns of an episode, whose errors are `search_errors`.
+    `verdict` is from the robust track, and `scores` has all tracks. `spans` are highlighted in the response, and
+    `predicted` has, for each document, the spans that the response repeats. `retrieved` is None unless an end-to-end
+    system reports what it retrieved. `steps` are the calls made by a prompting strategy or the turns of an episode, and
+    `search_errors` are the errors in an episode.
     """
 
     model: str
@@ -141,7 +142,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
 
 
 def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return what went wrong in an episode of the testbed `search`."""
+    """Return the names of the errors in an episode of the testbed `search`."""
     values = score_search(stored.case, stored.completion, scores)
     return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 

@@ -27,7 +27,7 @@ def split_findings(
 
 
 def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> str:
-    """Return one line that names the claims that the findings refer to, or an empty text."""
+    """Return one line that names the claims that the findings refer to, or an empty string if there are none."""
     names = ", ".join(one.claim for one in findings)
     return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
 
@@ -54,10 +54,10 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
 
 
 def tell_p(p: float) -> str:
-    """Return a p value formatted as in papers."""
+    """Format a p value as papers do."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
-    """Return at most `most` rows, with the decisive ones first."""
+    """Return at most `most` measurements for a finding, with the decisive ones first."""
     return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

@@ -84,7 +84,7 @@ def _pool(
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
-    """Return sentences about the significant and the insignificant differences."""
+    """Return sentences about the significant differences and about the remaining comparisons."""
     places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
@@ -100,7 +100,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield sentences about conditions that differ although their testbed does not, or in the other direction."""
+    """Yield sentences about significant differences in single conditions that disagree with the testbed's result."""
     for one in summaries:
         mean = one.comparison
         for row in one.rows if len(one.rows) > 1 else ():

@@ -17,7 +17,7 @@ def error_columns(words: Locale) -> tuple[str, ...]:
 
 
 def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]]:
-    """Return one row per error type with an example of each."""
+    """Return one row per error type, with an example."""
     names = words.section("errors")
     shown: list[tuple[str, ...]] = []
     for row in rows:

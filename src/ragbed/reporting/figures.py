@@ -27,7 +27,7 @@ from ragbed.reporting.pages.charts import (
 )
 from ragbed.schema import Estimate
 
-# Colours for the outcomes under false documents.
+# Colours for the outcomes with false documents.
 _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
@@ -42,7 +42,7 @@ class Panel(NamedTuple):
 
 
 def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart]:
-    """Return all figures that can be drawn from the cells of a track, by ability."""
+    """Return all figures that can be drawn from the cells of a track, ordered by ability."""
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     return [
         *_curves(shown, "noise", words),
@@ -109,7 +109,7 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
 
 
 def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw two bars per model: one without the answer in the documents and, if noise was evaluated, one with it."""
+    """Draw two bars per model: for documents without the answer and, if noise was evaluated, for documents with it."""
     hues = {"refused": 6, "right": 1, "wrong": 2, "failed": 8}
     parts = [StackSegment(words(f"figures.abstention.{name}"), hue) for name, hue in hues.items()]
     noise = _panels(cells, "noise")
@@ -131,7 +131,7 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated) / refused.asked if refused.asked else 0.0
-    # Tracks that score truncated responses count some of these under other outcomes.
+    # Some tracks also score truncated responses, so these may already be counted under other outcomes.
     failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
@@ -156,7 +156,7 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw accuracy over the share of true documents, with one curve for each model and prior."""
+    """Plot accuracy against the share of true documents, with one curve for each model and prior."""
     for panel, models in _panels(cells, "conflict").items():
         series = []
         for model, own in models.items():
@@ -185,7 +185,7 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _selective(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Draw risk over coverage, and accuracy over confidence (reliability)."""
+    """Plot risk against coverage, and accuracy against confidence (reliability)."""
     for panel, models in _panels(cells, "selective").items():
         risk, reliability = [], []
         for model, own in models.items():
@@ -220,7 +220,7 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _through(values: dict[str, float | None], before: str, after: str) -> float:
-    """Return the combined share of the two paths with this first and last verdict."""
+    """Return the total share of the paths from one verdict to another, over both verdicts in between."""
     return sum(values.get(f"{before}_{middle}_{after}") or 0.0 for middle in ("right", "wrong"))
 
 

@@ -1,6 +1,6 @@
 """Text formats for reports.
 
-To add a format, write a function from a `Report` to text and register it in `FORMATS`.
+To add a format, write a function that converts a `Report` to text, and register it in `FORMATS`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our rows below the paper's.
 
-Our values always use the track `code`, because only they are comparable with the paper's. Rej*, ED* and CR are
+Our values always use the track `code`, because only this track is comparable with the paper. Rej*, ED* and CR are
 a judge's verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
@@ -96,7 +96,7 @@ _Row: TypeAlias = dict[tuple[str, str], Estimate]  # Estimates by language and c
 
 
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
-    """Yield the tables for which there is at least one row of ours.
+    """Yield the tables to which at least one of our rows can be added.
 
     Args:
         cells: Cells of all tracks.
@@ -122,7 +122,7 @@ def small(text: str) -> str:
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: TableShape) -> str:
     """Add the judged values to the rows, and return the judges and their instructions.
 
-    Each row uses one judge, the first, with the original instructions if both kinds exist. If there is a judge,
+    Each row uses only the first judge, with the original instructions if both kinds were used. If there is a judge,
     rule-based values are removed from the judged columns, so that each column has one definition.
     """
     of_row: dict[_Ours, list[Cell]] = {}

@@ -13,11 +13,11 @@ FEW = 30  # Minimum number of cases; rates based on fewer are marked, because th
 
 
 def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Return a value with its interval: a dash if there is no value, and the mark `few` if it is based on few cases.
+    """Format a value with its interval and, if it is based on few cases, a mark; without a value, return a dash.
 
     Args:
         cell: Estimate to show.
-        column: Column that defines the unit; per cent if None.
+        column: Column that defines the unit; by default, per cent.
         few: Mark for an estimate that is based on fewer than `FEW` cases.
     """
     if cell is None or cell.value is None:
@@ -28,7 +28,7 @@ def show(cell: Estimate | Rate | None, column: TableColumn | None = None, few: s
 
 
 def show_bound(cell: Estimate | Rate, column: TableColumn | None = None) -> str:
-    """Return the rate if all unsure responses, which count as wrong, were right; nothing if there are none."""
+    """Return the highest possible rate, with all unsure responses counted as right; empty if there are none."""
     unsure = getattr(cell, "unsure", 0)
     if not unsure or not cell.n or cell.value is None:
         return ""

@@ -120,7 +120,7 @@ def _goes_through(before: str, after: str) -> bool:
 
 
 def _small(text: str) -> str:
-    """Return a text in lower case with unchanged offsets. Letters that would become two, such as İ, are kept."""
+    """Lowercase a text without shifting offsets. A letter that becomes two characters, such as İ, is left unchanged."""
     low = text.lower()
     if len(low) == len(text):
         return low

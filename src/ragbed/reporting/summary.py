@@ -16,7 +16,7 @@ _HALF = 0.5
 
 
 class Paragraph(NamedTuple):
-    """The paragraph about one model. `lang` is the name of the language, or empty if the model has only one."""
+    """The paragraph about one model. `lang` names the data's language; empty if the model has only one."""
 
     model: str
     lang: str
@@ -83,7 +83,7 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
 
 
 def _threshold(cells: Sequence[Cell], track: str, model: str, lang: str, words: Locale) -> Iterator[str]:
-    """Recommend a threshold for the confidence of answers, if a run measures it."""
+    """Recommend a confidence threshold for answers, if the runs measured confidence."""
     selective = [
         cell
         for cell in cells

@@ -1,4 +1,4 @@
-"""Arrange cells in tables: the paper's four and further ones."""
+"""Arrange cells in tables: the paper's four tables and additional ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DIFFERENCES = ("_gap", "_gain")  # Suffixes of metrics that compare two conditi
 
 
 class TableColumn(NamedTuple):
-    """A column and the cells that belong to it. `is_share` is set if it is shown in per cent."""
+    """A column and the cells that belong to it. `is_share` is set if its values are shown as percentages."""
 
     heading: str
     metric: str
@@ -64,7 +64,7 @@ class TableRow:
 
     @property
     def asked(self) -> int:
-        """Return n for the cell with the most cases. Differences are ignored, because they have two sides."""
+        """Return n for the cell with the most cases. Differences are ignored, because they combine two conditions."""
         return max((cell.asked for cell in self._rates), default=0)
 
     @property
@@ -286,7 +286,8 @@ def _arrange(name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell],
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
-# The paper's table, and its columns by the metric of our column. Accuracy columns are named by noise ratio.
+# For each of our tables, the paper's table and its column for each of our metrics. If no metrics are listed,
+# the paper's columns are noise ratios.
 _PRINTED: dict[str, tuple[str, dict[str, str]]] = {
     "noise": ("noise", {}),
     "rejection": ("rejection", {"refusal_recall": "Rej"}),

@@ -1,7 +1,7 @@
 """Draw text tables that fit the terminal.
 
-Latin and Chinese text is measured with rich. Its tables are not used, because loading and drawing them takes
-longer than scoring a small run, and because they cannot give space left by narrow cells to the widest ones.
+Latin and Chinese text is measured with rich. The tables in rich are not used, because loading and drawing them takes
+longer than scoring a small run, and because they cannot give unused space in narrow columns to the widest ones.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return column widths that break no numbers and as few words as possible; the widest cells get the rest."""
+    """Return column widths that break no numbers and as few words as possible; the widest cells get the remainder."""
     cells = list(zip(columns, *rows, strict=True))
     words = [[word for text in column for word in text.split() or [""]] for column in cells]
     widths = [max(map(_least_width, column)) for column in words]

@@ -124,7 +124,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:
-    """Split the dataset from the model after the longest known dataset name; both may contain the separator."""
+    """Split a name into dataset and model after the longest known dataset name; both may contain the separator."""
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:

@@ -11,7 +11,7 @@ import msgspec
 from ragbed.runs.budget import Budget
 
 Usage: TypeAlias = dict[str, int]
-_BYTES_PER_TOKEN = 3  # bytes per token of a prompt
+_BYTES_PER_TOKEN = 3  # assumed number of bytes per prompt token
 _DEFAULT_MAX_TOKENS = 4_096
 
 
@@ -20,9 +20,9 @@ class BatchBudget:
     """The part of a run's budget that is reserved for one model's batches.
 
     Attributes:
-        budget: The run's budget; None for no limit.
+        budget: The run's budget, or None for no limit.
         model: The model's name.
-        waits: Whether the next batch has to wait until the batches of other models release theirs.
+        waits: Whether the next batch has to wait until other models' batches release their reservations.
     """
 
     budget: Budget | None
@@ -34,9 +34,9 @@ class BatchBudget:
         """Reserve the cost of a request, and return whether it fits in the budget.
 
         Args:
-            key: The key of its batch.
+            key: The key of the batch that will contain the request.
             body: The request.
-            is_first: Whether no batch of the model is in progress and this would be the next one's first request.
+            is_first: Whether this is the first request of the next batch and the model has no batch in progress.
         """
         if self.budget is None:
             return True
@@ -61,7 +61,7 @@ class BatchBudget:
                 self.budget.release(self.model, usage)
 
     def abandon(self) -> None:
-        """Keep room for the batches that this session does not collect."""
+        """Keep the reservations for batches that this session does not collect."""
         for usage in (usage for reserved in self._reserved.values() for usage in reserved):
             if self.budget is not None:
                 self.budget.abandon(self.model, usage)

@@ -1,7 +1,8 @@
 """Call a model through provider batches.
 
-A batch is stored before it is submitted, with a key that the provider keeps. If the process is killed, the batch is
-found again by its key, so no batch is created twice. Each case still has its own result, cache entry and cost.
+A batch is stored before it is submitted, with a key that is also sent to the provider. If the process is killed, the
+next session looks up the batch by its key, so no batch is created twice. Each case still has its own result, cache
+entry and cost.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from ragbed.runs.store import BATCH, FOLLOW_UP, FORGET, NOTE, CallRequest, Store
 from ragbed.schema import Completion
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
-_MAX_EXPIRED = 3  # maximum batches in which a case may expire before it counts as an error
-_MAX_CREATIONS = 3  # maximum attempts to create a batch that is not found at the provider
-# Pauses between the searches for a batch after an ambiguous failure, because a new batch may be listed late.
+_MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
+_MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
+# Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-# Pauses before the next batch if the provider has too many tokens enqueued and no batch of the run is in progress.
+# First and longest pause before the next batch, if the provider's queue is full and no batch of the run is in progress.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
-_DOWNLOADS = 3  # maximum downloads of results that lack lines
+_DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 _FIRST_MONITORED = 64  # requests in the first batch of a monitored run, which checks its results between batches
 
 
@@ -50,7 +51,7 @@ class _OpenBatch:
 
 @dataclass
 class BatchLoop(CallLoop):
-    """Call one model in batches; `tell` receives messages for the user."""
+    """Makes the calls to one model in batches; `tell` receives messages for the user."""
 
     tell: Callable[[str], None] = print
 
@@ -71,10 +72,10 @@ class BatchLoop(CallLoop):
         """Collect batches from earlier sessions, then submit all pending cases and collect their results.
 
         Raises:
-            CircuitOpen: The provider rejected a batch or cannot be reached; batches in progress are collected later.
+            CircuitOpen: The provider rejected a batch or cannot be reached. A later session collects open batches.
         """
         if self.session.rule is not None:
-            self._read_pending()  # creates the order that the rule needs
+            self._read_pending()  # creates the case order that the stopping rule needs
             self.session.rule.begin(self.session.store, self.number)
         self._restore_follow_ups()
         try:
@@ -99,7 +100,7 @@ class BatchLoop(CallLoop):
             raise CircuitOpen(f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice}")
 
     def _restore_follow_ups(self) -> None:
-        """Read what earlier sessions have learned, and the calls that they left to be sent again."""
+        """Read what earlier sessions learned about the server, and the calls that still have to be sent again."""
         store, model = self.session.store, self._batching
         for batch in store.batches(self.number, collected=True):
             model.negotiation.learned |= batch.learned
@@ -124,7 +125,7 @@ class BatchLoop(CallLoop):
     async def _submit_all(self) -> None:
         if self._is_full:
             if self._open:
-                return  # until one of them has ended
+                return  # wait until one of the open batches has ended
             await asyncio.sleep(self._full_pause_s)
             self._is_full, self._full_pause_s = False, min(_LONGEST_FULL_PAUSE_S, 2 * self._full_pause_s)
         while self._refused is None and not (self.session.rule is not None and self._open):
@@ -135,7 +136,10 @@ class BatchLoop(CallLoop):
             await self._create(batch)
 
     async def _next_batch(self) -> _OpenBatch | None:
-        """Return the next requests, up to the limits of the provider and the budget; store cached responses."""
+        """Return a batch of the next requests, up to the limits of the provider and the budget.
+
+        Requests with cached responses are not included; their results are stored.
+        """
         busy = {(request.number, request.repeat) for batch in self._open for request in batch.requests}
         requests: list[CallRequest] = []
         limits: list[int] = []
@@ -162,7 +166,7 @@ class BatchLoop(CallLoop):
         return _OpenBatch(stored, requests)
 
     def _read_wanted(self) -> Iterator[CallRequest]:
-        """Yield the pending calls; once the rule is met, only those that were already made and are sent again."""
+        """Yield the pending calls or, once the stopping rule is met, only those that have to be sent again."""
         rule = self.session.rule
         for request in self._read_pending():
             if rule is not None and rule.is_over(self.model.name):
@@ -211,7 +215,7 @@ class BatchLoop(CallLoop):
                 return
 
     def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent; batches of earlier versions had the first limit."""
+        """Return a call as it was sent; batches stored by earlier versions used the initial token limit."""
         request, stored = batch.requests[place], batch.stored
         limit = stored.limits[place] if stored.limits else self._batching.limit.first
         body = self._batching.batch_request(request.case, limit, stored.learned)
@@ -236,12 +240,12 @@ class BatchLoop(CallLoop):
         return None
 
     async def _refuse(self, batch: _OpenBatch, failure: Failure) -> None:
-        """Record an error for every case in a rejected batch; no further batch is submitted."""
+        """Record an error for every case in a rejected batch, and submit no further batches."""
         self._refused = str(failure)
         await self._fail(batch, failure)
 
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
-        """Give all open cases of a batch an error, which a rerun repeats, and close the batch."""
+        """Record an error for all open cases of a batch, which are retried on a rerun, and close the batch."""
         done = failed(failure)
         for request in batch.requests:
             call = (request.number, request.repeat)
@@ -292,7 +296,7 @@ class BatchLoop(CallLoop):
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
 
     async def _look(self, batch: _OpenBatch) -> RemoteBatch:
-        """Return a batch's state; a batch that the provider no longer knows is over."""
+        """Return a batch's state; a batch that the provider no longer knows counts as finished."""
         name = batch.stored.remote or ""
         try:
             return await self._service.look(name)
@@ -311,7 +315,7 @@ class BatchLoop(CallLoop):
             return
         if remote.problem is not None:
             self._open.remove(batch)
-            # Too many tokens are queued; smaller batches are submitted later.
+            # Too many tokens are queued, so smaller batches are submitted later.
             if "token_limit" in remote.problem and len(batch.requests) > 1:
                 self._max_lines = min(self._max_lines, len(batch.requests) // 2)
                 self._is_full = True
@@ -329,7 +333,7 @@ class BatchLoop(CallLoop):
         await self._close(batch)
 
     async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
-        """Return the results by ID; download again if lines are missing, because files may be incomplete at first."""
+        """Return the results by ID, downloading again if lines are missing, as files may be incomplete at first."""
         expected = {f"{batch.stored.key}-{place}" for place in range(len(batch.requests))}
         for attempt in range(_DOWNLOADS):
             lines = await self._service.results(remote)
@@ -349,7 +353,7 @@ class BatchLoop(CallLoop):
         return found
 
     async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
-        """Store the outcome for a line, or note that its call has to be sent again."""
+        """Store the outcome of a request, or note that its call has to be sent again."""
         if result is None:
             response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
         elif result.is_expired:
@@ -382,7 +386,7 @@ class BatchLoop(CallLoop):
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
 
     async def _end(self, request: CallRequest, completion: Completion, last: Completion) -> None:
-        """Store the outcome of a call; only its last response is still to be paid."""
+        """Store the outcome of a call; only its last response has not been charged to the budget yet."""
         body = self.model.request(request.case)
         key = key_of(self.model.name, self.identity, body, request.repeat, completion.max_tokens)
         await self._finish(request, Called(self._account(key, completion, last), key))

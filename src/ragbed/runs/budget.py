@@ -16,11 +16,11 @@ class BudgetSpent(RagbedError):
 
 
 class Budget:
-    """Add up the cost of responses and stop at the limit.
+    """Adds up the cost of responses and denies calls beyond the limit.
 
     Args:
         limit: Maximum cost of this run in dollars, including earlier sessions.
-        prices: Prices by model name. Models from earlier sessions that are not included use the listed price.
+        prices: Prices by model name. For models from earlier sessions that are missing here, the price list is used.
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
@@ -71,7 +71,7 @@ class Budget:
 
         Args:
             model: The model's name.
-            usage: The maximum tokens that the request can use.
+            usage: The maximum number of tokens that the request can use.
             is_last_chance: Whether no more reservations will be released, so that a denial ends the run.
             is_forced: Whether the request was already submitted.
         """
@@ -84,7 +84,7 @@ class Budget:
         return True
 
     def abandon(self, model: str, usage: dict[str, int]) -> None:
-        """Keep room for a request of a batch that this session will not collect, so that nothing waits for it."""
+        """Keep the amount reserved for a request that this session will not collect, but no longer wait for it."""
         price = self._prices.get(model)
         self.release(model, usage)
         self._abandoned += Decimal(0) if price is None else price(usage)

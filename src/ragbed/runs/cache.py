@@ -1,4 +1,4 @@
-"""The response cache, which stores responses from all runs by model, identity, complete request and repeat.
+"""The response cache, which stores the responses of all runs by model, identity, complete request and repeat.
 
 Several processes may share one file. If the cache fails, the failure is reported once and the run continues without it.
 """
@@ -23,7 +23,7 @@ from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
-# For model objects that do not report truncation themselves.
+# Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
 _FLUSH_AT = 64  # number of responses per commit; losing an entry costs only one call
 _VERSION = 1
@@ -86,7 +86,7 @@ class Cache:
             tell(f"{error} The run continues without the cache.")
 
     def find(self, *keys: str) -> tuple[Completion, str] | None:
-        """Return the cached response with the first of several keys that has one, and that key."""
+        """Return the first cached response found under the given keys, with its key, or None if there is none."""
         entries = {key: self._held[key] for key in keys if key in self._held}
         if not entries and self._reader is not None:
             query = f"SELECT * FROM replies WHERE key IN ({','.join('?' * len(keys))})"  # noqa: S608 - placeholders only
@@ -139,7 +139,7 @@ class Cache:
             self._abandon(error)
 
     def _decode(self, entry: _Entry) -> Completion | None:
-        """Decode an entry; treat a damaged one as missing."""
+        """Decode an entry, or return None if it is damaged."""
         with suppress(*MALFORMED_JSON):
             if seal_of(entry.completion, entry.key, entry.model, entry.at) == entry.seal:
                 return self._decoder.decode(entry.completion)

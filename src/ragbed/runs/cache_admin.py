@@ -27,7 +27,7 @@ class CachedModel:
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a cache; `megabytes` is its size on disk, including its log."""
+    """The contents of a cache; `megabytes` is its size on disk, including the write-ahead log."""
 
     path: str
     entries: int = 0

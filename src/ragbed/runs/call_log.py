@@ -12,7 +12,7 @@ from ragbed.runs.store import NOTE, RunStore
 from ragbed.runs.writer import Writer
 from ragbed.schema import Completion
 
-_MAX_SERVED = 50  # maximum names to record per model; a server that reports a new name every time is not useful
+_MAX_SERVED = 50  # maximum number of names to record per model, because some servers report a new name every time
 
 
 class CallLog:

@@ -41,14 +41,14 @@ from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.episode import Episode
 from ragbed.text import storable
 
-_MAX_WORKERS_LOST = 10  # maximum cluster workers that may die during one case before the case is considered the cause
+_MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case, which then fails
 
 
 @dataclass
 class CallProgress:
-    """The progress of a model's calls.
+    """The progress of the calls to one model.
 
-    `finished` counts this session's cases whose responses were not cached. `seconds_left` is an estimate; it is None
+    `finished` counts this session's cases whose responses were not cached. `seconds_left` is an estimate, or None
     before the first case is finished.
     """
 
@@ -115,7 +115,7 @@ class Session:
 
 @dataclass
 class CallLoop:
-    """Make the calls to one model.
+    """Makes the calls to one model.
 
     Attributes:
         number: The model's number in the store.
@@ -169,11 +169,11 @@ class CallLoop:
                 return
 
     def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases, including those that the model has parked."""
+        """Return the maximum number of concurrent cases, including those that are parked while the model waits."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """Make calls in turn; rows are written in order, so a stored intent implies a stored prior result."""
+        """Make calls one by one. Rows are written in order, so if an intent is stored, so is the previous result."""
         last: _PendingResult | None = None
         for request in pending:
             several = flow_of(request.case) or await self._start_episode(request.case)
@@ -202,7 +202,7 @@ class CallLoop:
         return None if self.session.episodes is None else await self.session.episodes.start(case, self.model)
 
     async def _call_several(self, request: CallRequest, several: Flow | Episode) -> Called:
-        """Make the calls of a prompting strategy or an episode."""
+        """Make all calls for a case with a prompting strategy or an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
         stored = self._turns.pop((request.number, request.repeat), ())
@@ -210,7 +210,7 @@ class CallLoop:
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
 
     async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:
-        """Store a turn, so that it is not sent again if the run is interrupted."""
+        """Store an episode's turn, so that it is not sent again if the run is interrupted."""
         stored = StoredTurn(called.completion, called.key, called.cached)
         try:
             line = msgspec.json.encode(stored)
@@ -221,9 +221,9 @@ class CallLoop:
         await self.session.writer.put(NOTE, (request.turn_key(turn), line.decode()))
 
     def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """Return the function that makes a case's calls; once one call is billed, the budget allows the others.
+        """Return the function that makes a case's calls; once the first one is billed, the budget allows the others.
 
-        Otherwise a spent budget would stop cases half-way, and their cost would not be recorded.
+        Otherwise, a spent budget would stop cases halfway, and their cost would not be recorded.
         """
         is_started = False
 
@@ -236,7 +236,7 @@ class CallLoop:
         return call
 
     async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
-        """Call until there is an outcome; if a worker dies, its call is recorded, because it may have been billed."""
+        """Repeat the call until it has an outcome. A call whose worker died is recorded, as it may have been billed."""
         for lost in range(_MAX_WORKERS_LOST):
             try:
                 if self._posting is not None:
@@ -247,7 +247,7 @@ class CallLoop:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
             else:
-                # A model object may not report truncation itself.
+                # Some model objects report truncation only as the finish reason.
                 if completion.outcome == "ok" and completion.finish == "length":
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
@@ -280,7 +280,7 @@ class CallLoop:
         return Called(self._account(key, completion), key)
 
     def _find_cached(self, body: bytes, repeat: int) -> tuple[Completion | None, str]:
-        """Return the cached response to a request, which may have used a raised token limit, and its key."""
+        """Return the cached response to a request, with the original or a raised token limit, and its key."""
         keys = keys_of(self.model.name, self.identity, body, repeat, () if self._cache is None else self._raised)
         found = None if self._cache is None else self._cache.find(*keys)
         return (None, keys[0]) if found is None else found
@@ -289,9 +289,9 @@ class CallLoop:
         """Cache a response, add its cost to the budget and return it in a form that can be stored.
 
         Args:
-            key: Its key in the cache.
+            key: The cache key of the response.
             completion: The response.
-            unpaid: The part of it whose cost is not yet in the budget; None for all of it.
+            unpaid: The part of the response that has not been charged to the budget yet; None for all of it.
         """
         if self._cache is not None:
             try:
@@ -334,7 +334,7 @@ class CallLoop:
 
 
 def _without_surrogates(completion: Completion) -> Completion:
-    """Replace surrogates, which cannot be encoded, with the replacement character."""
+    """Replace surrogates, which cannot be encoded as UTF-8, with the replacement character."""
     return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
 
 

@@ -8,7 +8,7 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-# Maximum consecutive errors that would affect every other case too, e.g. because of a wrong key.
+# Maximum number of consecutive errors that would also affect every other case, e.g. because of an invalid key.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _RESUME = "The remaining cases are pending. Rerun the same command with the same output folder to resume."
@@ -29,11 +29,11 @@ class CircuitOpen(RagbedError):
 
 
 class CircuitBreaker:
-    """Decide whether to keep calling a model.
+    """Decides whether to keep calling a model.
 
     Args:
         model: The model's name.
-        advice: What the user can check.
+        advice: A sentence that tells the user what to check.
     """
 
     def __init__(self, model: str, advice: str) -> None:
@@ -52,7 +52,7 @@ class CircuitBreaker:
             self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
             return
         kind = (completion.error or "").partition(":")[0]
-        if kind == "exception":  # A function in this process costs nothing, and its author wants to see all tracebacks.
+        if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self._in_a_row += 1
         is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
@@ -66,9 +66,9 @@ class CircuitBreaker:
             )
 
     def _is_repeated(self, error: str) -> bool:
-        """Return whether a rejection has the same message as the last one, apart from numbers such as request IDs.
+        """Return whether a rejection has the same message as the last one, ignoring numbers such as request IDs.
 
-        A request can also be rejected because of its prompt, which affects only one case.
+        If the messages differ, the rejections may be due to the prompts, and then other cases are not affected.
         """
         before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
         return not before or before == self._last_request_error

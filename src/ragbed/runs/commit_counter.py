@@ -1,8 +1,8 @@
 """Count the commits to a run's file in a separate note, to detect lost commits.
 
-If the log is damaged, SQLite silently ignores the rest of it, and a run falls back to an earlier state. Commits are
-therefore counted in the file with each commit and in a note after it: a file with a lower count than its note has lost
-commits. The note is not synced to disk, so it may be behind after a power failure.
+If the write-ahead log is damaged, SQLite silently ignores the rest of it, and the run falls back to an earlier state.
+Each commit therefore increases a count in the file and, afterwards, a count in the note. A file with a lower count than
+its note has lost commits. The note is not synced to disk, so it may be out of date after a power failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_BYTES = 32
 
 
 class CommitCounter:
-    """Count the commits in a session.
+    """Counts the commits in a session.
 
     Args:
         folder: The run's folder.
@@ -29,7 +29,7 @@ class CommitCounter:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # a run works without the note too
+        with suppress(OSError):  # the note is optional
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
@@ -52,7 +52,7 @@ class CommitCounter:
 
 
 def noted_commits(folder: Path) -> int:
-    """Return the number of commits in the note, or 0 if unknown; read it before the run's file."""
+    """Return the number of commits in the note, or 0 if it is unknown. Call this before reading the run's file."""
     try:
         with open_regular(folder / _NAME) as note:
             return int(note.read(_MAX_BYTES))

@@ -11,7 +11,7 @@ from ragbed.schema import Case
 
 
 class Condition(Struct, frozen=True):
-    """The fields by which tables, judges and the viewer group trials; subclasses add counts."""
+    """The fields by which trials are grouped in tables, judgements and the viewer; subclasses add counts."""
 
     model: str
     data: str

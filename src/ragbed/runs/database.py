@@ -17,10 +17,10 @@ from ragbed.runs.checksum import seal_of
 
 NAME = "run.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
-_APPLICATION = 0x52414742  # "RAGB": our tables are never added to another program's database
+_APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing to another program's database
 SCHEMA_VERSION = 2
-# Scripts that migrate a file from each version to the next, each in one transaction. A new file starts at version 1 and
-# goes through all of them, so that all files of a version have the same schema.
+# Scripts that migrate a file from each version to the next, each in one transaction. A new file starts at version 1
+# and is migrated by all scripts, so that all files of a version have the same schema.
 MIGRATIONS: dict[int, str] = {
     1: """UPDATE results SET outcome = CASE outcome WHEN 'ok' THEN 'truncated' ELSE 'filtered' END,
       seal = upgraded_seal(model, item, repeat, session, request, outcome, cached, seal, completion),
@@ -28,12 +28,12 @@ MIGRATIONS: dict[int, str] = {
       WHERE outcome = 'refused' OR outcome = 'ok' AND is_truncated(completion)"""
 }
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may come from an untrusted source
-_MAX_OBJECTS = 100  # maximum schema rows to compare; ours has about 15
+_MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between two calls of the progress handler: about 10 ms
-_FREE_CALLS = 5  # calls of the progress handler that are allowed for any query
-_BYTES_PER_CALL = 50_000  # file bytes per additional call: 20 instructions per byte, while our queries take about two
+_FREE_CALLS = 5  # minimum number of progress handler calls that any query may use
+_BYTES_PER_CALL = 50_000  # bytes per additional call: 20 instructions per byte; our queries need about two
 
-# A ledger holds the number of rows and the sum of their checksums, so that a row lost in a damaged page is noticed.
+# A ledger holds the number of rows and the sum of their checksums, so that rows lost in a damaged page are detected.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE ledger (what TEXT PRIMARY KEY, rows INTEGER NOT NULL, seals INTEGER NOT NULL) WITHOUT ROWID;
@@ -60,12 +60,12 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
-# One case in twenty is in the sample, within these limits; each sampled case loses some prefix reuse.
+# One case in twenty is sampled, within these limits, because each sampled case reduces prefix reuse.
 _SAMPLE_SHARE = 20
 _MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
-# SQLite sorts in a temporary file, so memory is bounded. Multiples of 619 modulo 1,000 spread the sample, so that its
-# first cases come from all parts of the sorted list.
+# SQLite sorts in a temporary file, which limits memory. The sample is ordered by multiples of 619 modulo 1,000, so that
+# its first cases come from all parts of the sorted list.
 _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
   WITH pending AS (
     SELECT id, json_extract(CAST(line AS TEXT), '$.messages') AS prompt FROM cases c WHERE feasible AND {pending}),
@@ -89,7 +89,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open the file read-only, even while another process writes to it; an old file is migrated in a copy."""
+    """Open the file read-only, even while another process writes to it; a file with an old schema is copied first."""
     if not path.exists():
         raise UsageError(_why_no_run(path.parent))
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
@@ -117,7 +117,7 @@ def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connec
 
 
 def close_written(connection: sqlite3.Connection) -> None:
-    """Close the last writing connection, so that readers find a single file and need not create SQLite's others."""
+    """Close the last writing connection and remove the log, so that readers need only a single file."""
     with suppress(sqlite3.Error):  # a full disk has already been reported; the next writer will find the log
         connection.execute("PRAGMA busy_timeout = 0")
         try:
@@ -128,7 +128,7 @@ def close_written(connection: sqlite3.Connection) -> None:
 
 
 def is_open_elsewhere(path: Path) -> bool:
-    """Return whether a writing process has the file open, which keeps it in WAL mode."""
+    """Return whether another process has the file open for writing, in which case the file is in WAL mode."""
     if not path.exists():
         return False
     with naming(path, "opened"):
@@ -145,7 +145,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """Abort queries that do not finish because a file is malicious; the limit depends on the file size.
+    """Aborts queries that would run forever on a malicious file; the limit depends on the file size.
 
     Args:
         path: The file.
@@ -181,7 +181,7 @@ def _why_no_run(folder: Path) -> str:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection whose commits are durable and which may be used in another thread."""
+    """Return a connection whose commits are durable and which can be used in another thread."""
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
     # The busy timeout comes first, because switching to the write-ahead log takes a lock. The 16 MB page cache has room
@@ -193,7 +193,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[str]) -> None:
-    """Read the schema with a limit, because a malicious one may be endless."""
+    """Read the schema with a step limit, because a malicious schema may be endless."""
     with _closed_on_error(connection):
         StepLimit(path, connection)
         for pragma in (*_DISTRUST, *settings):
@@ -202,7 +202,7 @@ def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[
 
 
 def _check_files(path: Path) -> None:
-    """Reject links, pipes and devices that have the names of files SQLite opens."""
+    """Reject links, pipes and devices in place of the files that SQLite opens."""
     for ending in _ENDINGS:
         check_regular(path.with_name(f"{NAME}{ending}"))
 
@@ -220,7 +220,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         fix = " Free disk space and rerun the same command." if is_full else ""
         raise RagbedError(f"{path} cannot be {done}: {error}.{fix}") from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a damaged name
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
         raise DataError(path, f"is damaged or not a run ({error}); restore it from a backup") from error
 
 
@@ -229,7 +229,7 @@ def _connect_reading(path: Path) -> sqlite3.Connection:
     try:
         return _connect_as(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        # On a read-only disk, SQLite cannot write its index of the log. Without a log, it needs no index.
+        # On a read-only disk, SQLite cannot create the index of its log. Without a log, no index is needed.
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
             raise
         return _connect_as(path, "immutable=1")
@@ -310,7 +310,7 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
-    """Return the checksum of a migrated result; a damaged result keeps an incorrect checksum."""
+    """Return the checksum of a migrated result; for a damaged result, it remains incorrect."""
     *fields, outcome, cached, seal, completion = row
     if seal_of(completion, *fields, outcome, cached) != seal:
         return -1
@@ -326,8 +326,8 @@ def prompt_order_table(model: int) -> str:
 def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, values: dict[str, int]) -> None:
     """Write a model's pending cases to its temporary table, in evaluation order.
 
-    Sorted prompts share the longest prefixes, but the short ones may all come first, and then the time for long ones
-    cannot be estimated. A sample of all prompts therefore comes first.
+    Sorted prompts share the longest prefixes. However, all short prompts might come first, so that the time for long
+    prompts could not be estimated. A sample of all prompts is therefore evaluated first.
 
     Args:
         connection: The connection to the run.
@@ -346,6 +346,6 @@ def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, val
 
 
 def _unshared(prompt: str, previous: str | None) -> int:
-    """Return the number of characters of a prompt that the model must read if it has just read the previous one."""
+    """Return the number of characters in a prompt after the prefix that it shares with the previous prompt."""
     pairs = zip(prompt, previous or "", strict=False)
     return len(prompt) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -18,9 +18,9 @@ _WEIGHTS = ".gguf"
 def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a unique display name for each model.
 
-    A model is shown under the name it was given (`--model NAME=…`). Otherwise a path or a repository is shortened to
-    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names keep as many of
-    the preceding parts as are needed to distinguish them.
+    If the user has named a model (`--model NAME=…`), that name is used. Otherwise, a path or repository is shortened to
+    its last part without `.gguf`, a URL is shown without its scheme, and anything else is unchanged. Names that would
+    be equal include as many of the preceding parts as are needed to distinguish them.
 
     Args:
         models: Model strings.
@@ -68,12 +68,12 @@ def read_names(folders: Sequence[Path]) -> dict[str, str]:
 
 
 def served_name(model: str, served: str) -> str:
-    """Return a model's name in tables if its server served several models."""
+    """Return the name to show in tables for one of several models that a server has served under the same name."""
     return f"{model} ({served})"
 
 
 def split_by_served(result: StoredResult, split: Collection[str]) -> str:
-    """Return the name under which to count a result; it includes the served model if the server served several."""
+    """Return the name under which to count a result, which includes the served model for models in `split`."""
     served = result.completion.served
     if result.model not in split or served is None or served.model is None:
         return result.model

@@ -1,8 +1,8 @@
 """Run the episodes of the testbed `search`, in which a case takes several turns.
 
-A turn is an ordinary call: it is cached, paced, retried, budgeted and has an intent. Its response is stored before the
-next turn is sent, so an interrupted episode continues with the turn that was in flight. The result of the case contains
-all turns and replaces the stored ones.
+A turn is an ordinary call: it is cached, rate-limited, retried, charged to the budget, and has an intent. Its response
+is stored before the next turn is sent, so an interrupted episode continues with the turn that was in flight. The result
+of the case contains all turns and replaces those stored before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EpisodeFactory:
     limits: SearchSettings
 
     async def start(self, case: Case, model: Model) -> Episode | None:
-        """Return a new episode, or None if the case is an ordinary call or the model is a system that searches."""
+        """Return a new episode, or None if the case is a single call or the model is a system that searches itself."""
         corpus = self.corpora.get(case.corpus or "")
         if corpus is None or is_system(model):
             return None
@@ -61,9 +61,9 @@ async def run_episode(
 
     Args:
         episode: A new episode.
-        call: Makes one call.
+        call: A function that makes one call.
         earlier: The stored turns of an interrupted episode.
-        keep: Stores a turn, given its number, before the next one is sent.
+        keep: A function that stores a turn, given its number, before the next one is sent.
     """
     turns = list[Called]()
     while True:
@@ -81,7 +81,7 @@ async def run_episode(
 
 
 def _end(episode: Episode, turns: Sequence[Called]) -> Called:
-    """Return the result of a case: its last response, with the answer, the totals and the turns."""
+    """Return the result of a case: the last response, with the final answer, total usage, total latency and turns."""
     last, steps = turns[-1].completion, tuple(episode.steps)
     changes: dict[str, object] = {
         "usage": sum_usage(turn.completion for turn in turns),

@@ -36,7 +36,7 @@ from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
-# Suffixes for the folder to which a deleted run is saved, if the first name is taken.
+# Suffixes for the folder in which a deleted run is saved if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.02
@@ -44,7 +44,7 @@ _CLOSE_S = 2.0  # maximum time to close connections, so that an interrupted run 
 
 
 class Follower(Protocol):
-    """Process results while the run waits for more."""
+    """Processes results while the run waits for more of them."""
 
     def begin(self, store: RunStore) -> None:
         """Start from a store that already has results from earlier sessions."""
@@ -62,9 +62,9 @@ class Job:
 
     Attributes:
         settings: Everything that determines cases and calls; a run can be resumed only with the same settings.
-        cases: Generates the cases; called only if the run is new or is being extended.
+        cases: A function that generates the cases; it is called only if the run is new or is being extended.
         names: Display names by model string.
-        grows: Whether to add cases that are not in the plan, e.g. for a judge whose run was continued.
+        grows: Whether to add cases that are not in the plan, e.g. when the run that a judge evaluates was continued.
         tell: Called with messages for the user.
     """
 
@@ -96,7 +96,7 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
     Args:
         job: The run.
         watch: Called with the progress of each model.
-        ending: Lets another thread stop the run.
+        ending: A handler with which another thread can stop the run.
 
     Raises:
         UsageError: The folder has a run with different settings, or a model's identity has changed.
@@ -113,7 +113,7 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
 
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Like `run`, but in the running event loop; cancelling the task stops the run, and finished cases are stored."""
+    """Execute a run in the current event loop (see `run`). Cancelling the task stops it; finished cases are stored."""
     with _opened(job) as (store, held):
         await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
 
@@ -151,7 +151,8 @@ def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
             raise _save_beside(store, gone) from gone
 
 
-# Name, old value and new value of settings that earlier versions stored differently, so that their runs can be resumed.
+# Name, old value and new value of settings that earlier versions stored differently. Both values are treated as equal,
+# so that runs from earlier versions can be resumed.
 _SAME_SETTING = {("docs", "5", "default"), ("max_tokens", "256", "auto")}
 
 
@@ -195,7 +196,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy the open file to a new folder next to the lost one, from which the run can be resumed."""
+    """Copy the open file of a deleted run to a new folder next to the old one, from which the run can be resumed."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -258,8 +259,8 @@ def _loop_maker(job: Job, store: RunStore) -> Callable[..., CallLoop]:
 
 
 def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
-    """Open everything that the models share; the exit stack closes it."""
-    # A second connection, so that readers of pending cases never see a partial commit.
+    """Open the resources that the models share; the exit stack closes them."""
+    # Writing uses a second connection, so that readers of pending cases never see a partial commit.
     with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
     cache = None if job.cache is None else Cache(job.cache, job.tell)
@@ -280,7 +281,7 @@ async def _close_models(models: Sequence[Model]) -> None:
 
 
 async def _follow(follower: Follower, store: RunStore) -> None:
-    """Let the follower work when the loop is idle; responses are handled first in every iteration."""
+    """Let the follower work when the event loop is idle; responses are handled first in every iteration."""
     follower.begin(store)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
@@ -309,7 +310,7 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
         if ours is None or defects is not None:
             raise
         errors = list(_leaves(ours))
-        # If the disk fails, all workers fail; the disk error is the cause.
+        # If the disk fails, all workers fail, so raise the disk error, which is the cause.
         raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
 
 
@@ -322,7 +323,7 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
 
 
 class ShutdownHandler:
-    """Stop a run on a signal: submitted rows are still written, and calls in flight are abandoned."""
+    """Stops a run on a signal: submitted rows are still written, but calls in flight are abandoned."""
 
     def __init__(self, *, signals: bool = True) -> None:
         self.by: int | None = None

@@ -1,7 +1,8 @@
-"""Decide which calls of a batch are sent again in a later one.
+"""Decide which calls of a batch to send again in a later batch.
 
-A truncated response is requested once more with a higher token limit, and a rejected request is sent again without the
-parameter that the server rejects. Direct calls do the same at once (`token_limit.py`, `negotiation.py`).
+If a response is truncated, its request is sent once more with a higher token limit. A rejected request is sent again
+without the parameter that the server rejects. Direct calls do the same immediately (`token_limit.py`,
+`negotiation.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ragbed.runs.store import FollowUp
 from ragbed.schema import Case, Completion
 
 Call: TypeAlias = tuple[int, int]  # case number and repeat
-_MAX_REJECTIONS = 4  # maximum rejections of a call; each reveals at most one parameter
+_MAX_REJECTIONS = 4  # maximum number of rejections of a call; each reveals at most one parameter
 
 
 class SentCall(NamedTuple):
@@ -34,11 +35,11 @@ class SentCall(NamedTuple):
 
 
 class FollowUps:
-    """The calls to one model that are sent again.
+    """The calls to one model that have to be sent again.
 
     Args:
         model: The model.
-        waiting: The calls to send again from earlier sessions.
+        waiting: The calls from earlier sessions that have to be sent again.
     """
 
     def __init__(self, model: Batching, waiting: Mapping[Call, FollowUp]) -> None:
@@ -48,7 +49,7 @@ class FollowUps:
             model.limit.thinks |= again.first is not None and again.first.reasoning is not None
 
     def is_read(self, sent: SentCall) -> bool:
-        """Return whether a result was read before the last session ended, so that its call is already waiting."""
+        """Return whether an earlier session processed a result, so that its call is already waiting to be resent."""
         return sent.call in self.waiting and self.waiting[sent.call].after == sent.batch
 
     def limit_of(self, call: Call) -> int:
@@ -56,7 +57,7 @@ class FollowUps:
         return self.waiting[call].max_tokens if call in self.waiting else self._model.limit.start
 
     def read(self, sent: SentCall, response: bytes | Failure) -> Completion | None:
-        """Return the outcome of one request, or None if the server rejected it and it is sent again.
+        """Return the outcome of one request, or None if the server rejected the request and it will be sent again.
 
         Args:
             sent: The request.
@@ -74,11 +75,11 @@ class FollowUps:
         return replace(completion, usage=usage)
 
     def conclude(self, sent: SentCall, done: Completion) -> Completion | None:
-        """Return the outcome of a call, or None if it is sent again with another limit.
+        """Return the outcome of a call, or None if it will be sent again with another token limit.
 
         Args:
-            sent: The request.
-            done: Its outcome.
+            sent: The last request.
+            done: The outcome of this request.
         """
         limit, earlier = self._model.limit, self._earlier(sent)
         if earlier.first is None:
@@ -95,7 +96,7 @@ class FollowUps:
         return self.finish(sent.call, limit.with_limit(done, sent.max_tokens))
 
     def finish(self, call: Call, done: Completion) -> Completion:
-        """Return the last response to a call with the tokens and attempts of all."""
+        """Return the last response to a call, with the tokens and attempts of all its responses."""
         earlier = self.waiting.get(call)
         if earlier is None:
             return done
@@ -103,7 +104,7 @@ class FollowUps:
         return done if earlier.first is None else join_attempts(earlier.first, done)
 
     def _negotiate(self, sent: SentCall, failure: Failure) -> bool:
-        """Learn from a rejection, and return whether the call is sent again with other parameters."""
+        """Learn from a rejection, and return whether to send the call again with other parameters."""
         earlier, negotiation = self._earlier(sent), self._model.negotiation
         if failure.kind not in REJECTED or earlier.rejections >= _MAX_REJECTIONS:
             return False

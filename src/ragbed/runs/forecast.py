@@ -39,17 +39,17 @@ class Forecast:
 async def forecast(
     model: Model, cases: Sequence[Case], repeats: int, *, batch: bool = False, episodes: EpisodeFactory | None = None
 ) -> Forecast:
-    """Call the model for a few cases from all parts of the plan and extrapolate from the lengths of all prompts.
+    """Call the model for a few cases from all parts of the plan, and extrapolate using the lengths of all prompts.
 
     Args:
         model: The model.
         cases: The cases of the run.
-        repeats: Responses per case.
+        repeats: The number of responses per case.
         batch: Whether the run uses provider batches, which are priced differently.
         episodes: Starts the episodes of the testbed `search`.
 
     Raises:
-        RagbedError: The model responded to none of the cases.
+        RagbedError: The model did not respond to any of these cases.
     """
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
@@ -86,9 +86,9 @@ def _find_price(model: str, *, batch: bool) -> Price | None:
 def _forecast_cost(
     price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the cost of all trials with the bounds of its 95 % interval.
+    """Return the expected cost of all trials, and the bounds of its 95 % interval.
 
-    The cost of prompts grows with their length. The cost of responses is on average the same for every trial.
+    The cost of a prompt is assumed to be proportional to its length, and the mean cost of a response to be constant.
     """
     parts = [(_chars(case), _parts(reply, price)) for case, reply in pairs]
     known = [(size, cost) for size, cost in parts if cost is not None]
@@ -103,7 +103,7 @@ def _forecast_cost(
 
 
 def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None:
-    """Return the cost of the prompt and of the response, or None if unknown."""
+    """Return the cost of the prompt and of the response, or None if they are unknown."""
     total = cost_of(reply, price)
     if total is None:
         return None

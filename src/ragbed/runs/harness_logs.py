@@ -16,7 +16,7 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
 FAILED = "harness-error"  # the error kind for a sample without a response
-_FINISH = {"max_tokens": "length", "model_length": "length"}  # names used by Inspect
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's names, and ours
 
 
 class _Document(msgspec.Struct):
@@ -95,7 +95,7 @@ class InspectLogs(_LogFiles):
 
 
 def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[], Iterable[Case]]) -> list[InspectLogs]:
-    """Return Inspect logs grouped by model, which is the given one or the one named in the log.
+    """Return Inspect logs grouped by model: the given one or, if it is None, the model named in each log.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -116,5 +116,5 @@ def _model_of(path: Path) -> str:
         raise UsageError(f"{path}: no such file.")
     try:
         return str(read_eval_log(str(path), header_only=True).eval.model)
-    except Exception as error:  # Inspect raises errors of any kind for files in other formats
+    except Exception as error:  # Inspect may raise any exception for files in other formats
         raise DataError(path, f"is not a valid Inspect log: {error}") from error

@@ -1,4 +1,4 @@
-"""Import answers produced elsewhere as a run; every planned case counts, with or without an answer."""
+"""Import answers produced by other programs as a run; cases without an answer count too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code
 
-# The error kind for a case without an entry: the original code omits failed calls.
+# The error kind for a case without an entry; the original code's files omit failed calls.
 MISSING = "missing-result"
 EntryT = TypeVar("EntryT")
 
@@ -40,7 +40,7 @@ class Unmatched(Exception):
 class AnswerSource(ABC):
     """One model's answers in one or more files; subclasses match entries to cases.
 
-    `generate` is called once and generates the cases that should be answered.
+    `generate` is called once, and returns the cases that should have an answer.
     """
 
     paths: Sequence[Path]
@@ -50,13 +50,13 @@ class AnswerSource(ABC):
     _cases: dict[str, Case] = field(default_factory=dict, init=False)
 
     def cases(self) -> dict[str, Case]:
-        """Return the cases that should be answered, by name."""
+        """Return the cases that should have an answer, by name."""
         if not self._cases:
             self._cases = {case.case: case for case in self.generate()}
         return self._cases
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield the entries of a file with their locations; by default, these are lines with their line numbers."""
+        """Yield a file's entries with their locations; by default, the entries are lines located by line number."""
         for number, line in read_lines(path):
             yield str(number), line
 
@@ -69,9 +69,10 @@ class AnswerSource(ABC):
 class Imported:
     """The counts of an import.
 
-    `failed` of the matched entries are failed calls; `truncated` and `filtered` count these outcomes. `other_labels` of
-    `labels` differ from our reading of the original scorer. `other_documents` counts responses to documents other than
-    the profile's. `problems` has every entry that was not matched, with file and location.
+    `failed`, `truncated` and `filtered` count matched entries with these outcomes. `labels` counts entries with a label
+    from the original scorer, and `other_labels` those whose label differs from ours. `other_documents` counts responses
+    to documents other than those of the profile. `problems` lists the entries that were not matched, with their files
+    and locations.
     """
 
     planned: int = 0

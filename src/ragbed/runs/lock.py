@@ -27,7 +27,7 @@ class RunLock:
         self._path, self._file = path, file
 
     def renew(self) -> None:
-        """Lock the file again if it was deleted or replaced, so that no other process can lock it."""
+        """Create and lock the file again if it was deleted or replaced, so that no other process can lock it."""
         with suppress(OSError, RagbedError):
             if not is_same_file(self._path, os.fstat(self._file.fileno())):
                 file = lock_file(self._path, wait_s=0)
@@ -40,7 +40,7 @@ class RunLock:
 
 
 def is_same_file(path: Path, known: os.stat_result) -> bool:
-    """Return whether a path still refers to the file that was opened at that path."""
+    """Return whether a path still refers to the file that was opened there earlier."""
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), known)
     except OSError:
@@ -81,5 +81,5 @@ def hold(folder: Path) -> Iterator[RunLock]:
 
 
 def holder(folder: Path) -> str | None:
-    """Return the ID of the process that is writing a run, or None if there is none."""
+    """Return the ID of the process that is writing to a run, or None if no process is."""
     return find_owner(folder / _NAME)

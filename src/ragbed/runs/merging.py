@@ -16,12 +16,12 @@ from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult,
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_SESSION = 1  # session number of a merged run; its parts' sessions are not comparable
+_SESSION = 1  # session number of all results in a merged run, because the parts' session numbers are not comparable
 
 
 @dataclass
 class Merged:
-    """The counts of a merge; `twice` counts results that were identical in more than one part."""
+    """The counts of a merge; `twice` counts identical results that were in more than one part."""
 
     cases: int = 0
     results: int = 0
@@ -32,7 +32,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
     """Merge several runs into one, in one transaction.
 
     Raises:
-        UsageError: The parts do not belong together, or two of them have different results for a case.
+        UsageError: The parts do not belong to the same run, or two of them have different results for a case.
     """
     with ExitStack() as stack:
         for part in parts:
@@ -82,7 +82,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
 
 
 def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
-    """Yield the cases that were in no earlier part; raise a UsageError if a case differs between parts."""
+    """Yield the cases that are not in any earlier part; raise a UsageError if a case differs between parts."""
     for case in source.cases():
         known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
         if not known:
@@ -115,12 +115,12 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
             return
     else:
         merged.results += 1
-    # RECORD lets a result replace only an error.
+    # RECORD replaces an existing result only if it is an error.
     call = CallRequest(model, number, result.repeat, result.case)
     row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)
 
 
 def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that must be equal in identical results; times may differ."""
+    """Return the fields that are compared to decide whether two results are identical; times may differ."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

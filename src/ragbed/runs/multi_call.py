@@ -1,8 +1,8 @@
 """Handle cases with several calls, which are made one after another and stored as one result.
 
-Each call is like any other: it is looked up and stored in the response cache, has an intent, and counts towards the
-budget. The case has a result after the last call. An interrupted run repeats the case and finds its earlier calls in
-the cache; without a cache, they count as calls that may have been billed twice.
+Each call is treated like any other: it is looked up and stored in the response cache, has an intent, and counts towards
+the budget. The case gets its result after the last call. After an interruption, the case is repeated and its earlier
+calls are found in the cache; without a cache, they count as calls that may have been billed twice.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Ca
     """Make a case's calls for a prompting strategy; if a call fails, its failure is the outcome of the case.
 
     Args:
-        flow: The calls of the strategy.
+        flow: The generator of the strategy's calls.
         case: The case.
-        call: Makes one call, for a copy of the case with different messages.
+        call: A function that makes one call, given a copy of the case with different messages.
     """
     steps: list[Step] = []
     attempts, messages = 0, next(flow)
@@ -72,7 +72,7 @@ def usage_made(completion: Completion) -> dict[str, int] | None:
 
 
 def usages_made(completion: Completion) -> list[dict[str, int]]:
-    """Return the tokens of each call that was not cached; the dict is empty for a call without usage."""
+    """Return the token usage of each call that was not cached, which is empty if a call reports none."""
     calls = [step for step in completion.steps if not step.cached] if completion.steps else [completion]
     return [call.usage or {} for call in calls]
 

@@ -1,9 +1,9 @@
-"""Determine the cost of calls, as reported by the server or from the token prices in an offline price list.
+"""Determine the cost of calls, as reported by the server or computed from the token prices in an offline price list.
 
-Usage holds a call's tokens: `in` and `out`; `cached` and `written`, parts of `in` that were read from or written to
-the provider's prompt cache; `written_1h`, the part of `written` that is cached for an hour; `reasoning`, a part of
-`out`. `cost` is what the server reports, in units of 10⁻¹² dollars.
-`batch` is 1 for a call in a provider batch. All amounts are exact decimals.
+The usage of a call counts its tokens: `in` and `out`; `cached` and `written`, the parts of `in` that were read from or
+written to the provider's prompt cache; `written_1h`, the part of `written` that is cached for an hour; and
+`reasoning`, a part of `out`. `cost` is the cost reported by the server, in units of 10⁻¹² dollars. `batch` is 1 for a
+call in a provider batch. All amounts are exact decimals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Price: TypeAlias = Callable[[TokenUsage], Decimal]  # computes the price of one 
 COST_UNIT = Decimal("1e-12")  # the unit of reported costs, in dollars
 # Provider names in the price list that differ from the first part of a model string.
 _LISTED_AS = {"gemini": "google", "bedrock": "aws", "xai": "x-ai", "moonshot": "moonshotai", "zhipu": "zhipuai"}
-# Parts of the names of the providers in the price list, which takes half a second to load.
+# Substrings of the provider names in the price list. Hard-coded because loading the list takes half a second.
 _LISTED = (
     *("amazon", "anthropic", "arcee", "avian", "aws", "azure", "baseten", "bedrock", "cerebras", "cloudflare"),
     *("cohere", "copilot", "cursor", "databricks", "deepseek", "doubleword", "elevenlabs", "fireworks"),
@@ -31,7 +31,7 @@ _LISTED = (
     *("openai", "openrouter", "ovhcloud", "perplexity", "quicksilver", "together", "typesafe", "vertex"),
     *("voyage", "x-ai", "xai", "zai", "zhipu"),
 )
-_HALVED = ("openai", "azure", "anthropic")  # providers whose batches cost half, also where the list has no such price
+_HALVED = ("openai", "azure", "anthropic")  # providers whose batches cost half, even if the list does not say so
 _TOKENS = {
     "in": "input_tokens",
     "cached": "cache_read_tokens",
@@ -47,7 +47,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
     Args:
         model: The model string.
-        at: The time of the calls; None for now.
+        at: The time of the calls, or None for the current time.
     """
     provider, _, name = model.partition("/")
     if provider == "openai-api":
@@ -84,7 +84,7 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:
-    """Return the tokens of a call; a server may report a part that is larger than the whole, which has no price."""
+    """Return a call's usage, limiting parts to their totals; servers may report larger parts, which have no price."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
     counts = {key: min(count, usage.get(whole.get(key, key), 0)) for key, count in usage.items() if key in _TOKENS}
     if counts.get("cached", 0) + counts.get("written", 0) > counts.get("in", 0):

@@ -1,4 +1,4 @@
-"""The case order in a monitored run: question by question, shuffled by the seed and balanced."""
+"""Order the cases of a monitored run question by question, shuffled with the seed and balanced."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ _CASES = f"SELECT id, LENGTH(line), {_COLUMNS} FROM cases WHERE feasible ORDER B
 
 
 def question_order_table(model: int) -> str:
-    """Return the name of the temporary table that holds a model's order."""
+    """Return the name of the temporary table that holds a model's case order."""
     return f"by_question_{model}"
 
 
 def sort_by_question(connection: sqlite3.Connection, model: int, repeats: int) -> None:
     """Write all of a run's cases and repeats to a model's temporary table, in evaluation order.
 
-    A question's cases are consecutive, so every condition grows by the same questions. Questions with the same
-    event count as one. Questions are shuffled within groups of the same data, language, testbed and position of the
-    first document with an answer. The groups take turns, so every part of the order is balanced.
+    A question's cases are consecutive, so at any time all conditions have results for the same questions. Questions
+    about the same event count as one. Questions are shuffled within groups that have the same dataset, language,
+    testbed and position of the first document with an answer. The order alternates between groups, so every part of it
+    is balanced.
 
     Args:
         connection: The connection to the run.
         model: The model's number.
-        repeats: Responses per case.
+        repeats: The number of responses per case.
     """
     groups: dict[tuple[object, ...], list[tuple[bytes, tuple[object, ...]]]] = defaultdict(list)
     cases: dict[tuple[object, ...], list[tuple[int, int]]] = {}

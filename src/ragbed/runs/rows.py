@@ -40,7 +40,7 @@ class ResultRow(NamedTuple):
 
 
 class Rows:
-    """Validate and decode the rows of a file.
+    """Validates and decodes the rows of a run's file.
 
     Args:
         path: The file, used in messages.
@@ -77,5 +77,5 @@ class Rows:
             raise self.damaged(f"case {name} ({error})") from error
 
     def damaged(self, what: str) -> DataError:
-        """Return the error for a row that differs from what was written."""
+        """Return the error for a row that differs from the one that was written."""
         return DataError(self._path, f"{what} is damaged; restore the file from a backup")

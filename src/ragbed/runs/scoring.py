@@ -14,8 +14,8 @@ from ragbed.runs.engines import Engine
 from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 
-_RESULTS = 500  # results per job: about a quarter of a second of work, which makes the overhead negligible
-_SHIPPED = 1_000  # results per job if rows are sent: about 5 MB, which takes 20 ms on a cluster
+_RESULTS = 500  # results per job: about 250 ms of work, so that the overhead is negligible
+_SHIPPED = 1_000  # results per job if the rows are sent to workers: about 5 MB, which takes 20 ms on a cluster
 
 Found = TypeVar("Found")
 
@@ -30,7 +30,7 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The rows themselves, for a worker that cannot open the run."""
+    """The rows of some results, for a worker that cannot open the run."""
 
     path: Path
     model: str
@@ -39,7 +39,7 @@ class _Shipment(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredBatch(Generic[Found]):
-    """The result for a batch of rows, with the row count and the sum of the checksums."""
+    """The result of scoring a batch of rows, with the number of rows and the sum of their checksums."""
 
     found: Found
     rows: int
@@ -50,13 +50,13 @@ def open_scored(folder: Path) -> RunStore:
     """Open a run whose responses can be scored.
 
     Raises:
-        UsageError: It is a judge's run, whose responses are verdicts.
+        UsageError: The run is a judge's, whose responses are verdicts.
     """
     store = open_store(folder, create=False)
     if "criterion" not in store.settings():
         return store
     store.connection.close()
-    judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
+    judged = folder.absolute().parent.parent  # judges' runs are in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
     raise UsageError(f"{folder} is a judge's run. Choose the judged run{where}.")
 
@@ -70,7 +70,7 @@ def spread_results(
     """
     models = {number: name for number, (name, _) in store.models().items()}
     last = store.last_case()
-    # A case may have many results, so the job size is given in results.
+    # A case may have many results, so the job size is measured in results, not cases.
     wanted = _RESULTS if engine.shares_disk else _SHIPPED
     size = max(1, wanted * last * len(models) // max(1, store.result_count()))
     firsts = range(1, last + 1, size)

@@ -1,6 +1,7 @@
 """Split a run into shards for job arrays; a question's name determines its shard.
 
-All cases of a question, and all questions of an event, are in one shard, so that aggregates of shards can be added.
+All cases of a question, and all questions about an event, are in the same shard, so that the shards' aggregates can be
+added up.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def check_shards(settings: Sequence[str | None]) -> None:
-    """Check that all shards of one split are given; a complete run (None) needs no others.
+    """Check that all shards of one split are present; a complete run (None) needs no other shards.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.

@@ -25,9 +25,9 @@ _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(c
 class ModelStatus:
     """The status of one model; asked = ok + truncated + filtered + error, and planned = asked + pending.
 
-    `name` is its display name. Tokens do not include cached responses. `served` has the models that the server
-    reported, and `sent` the parameters of the requests and what was negotiated about them. `errors` has the kinds of
-    errors, most frequent first.
+    `name` is its display name. Token counts do not include cached responses. `served` lists the models that the server
+    reported, and `sent` contains the parameters of the requests and the changes negotiated with the server. `errors`
+    counts the kinds of errors, most frequent first.
     """
 
     model: str
@@ -71,7 +71,7 @@ class TrialId:
 
 @dataclass
 class Status:
-    """The status of a run; `process` is the ID of the process writing it, and `an_error` is its first error."""
+    """The status of a run; `process` is the ID of the process writing to it, and `an_error` is its first error."""
 
     run: str
     process: str | None
@@ -82,7 +82,7 @@ class Status:
     models: list[ModelStatus]
     an_error: str | None = None
     batches: list[BatchStatus] = field(default_factory=list)
-    until: str | None = None  # the conditions at which the run stops
+    until: str | None = None  # the conditions on which the run stops
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A run on disk: its settings and cases, an intent before every call and a result after it."""
+"""A run on disk: its settings and cases, an intent written before every call, and a result written after it."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ __all__ = [
     "open_store",
 ]
 
-# Number of cases to generate, write or read in one step. Planning takes a quarter less time than case by case, because
-# the code and data of each step stay in the CPU cache.
+# Number of cases to generate, write or read in one step. Planning is a quarter faster than case by case, because the
+# code and data of each step stay in the CPU cache.
 _BATCH = 32
-_MAX_DIGITS = 9  # maximum digits of a number in the settings
-_MAX_FRESH = 1_000  # maximum cases to keep in memory between planning and calling: 10 MB with RGB's documents
+_MAX_DIGITS = 9  # maximum number of digits of a number in the settings
+_MAX_FRESH = 1_000  # maximum number of cases to keep in memory between planning and calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
-# Do not use COUNT(*): SQLite runs it in one step, so a limit could not interrupt it on a malicious file.
+# Do not use COUNT(*): SQLite runs it in one step, so a step limit could not interrupt it on a malicious file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-# Records a call whose worker died: it may have been billed, and it is repeated.
+# Records a call whose worker died. The call may have been billed, and will be repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may replace only an error, because later sessions retry errors.
+# A result may replace an error, because later sessions retry errors, but never another result.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
   outcome = excluded.outcome, cached = excluded.cached, seal = excluded.seal, completion = excluded.completion
   WHERE results.outcome = 'error'"""
-# Calls without a result from the same or a later session; the provider may have billed them.
+# Calls that have no result from the same or a later session. The provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
 # The inner query reads only indexes, so that a run with a million results can be resumed in seconds.
@@ -114,7 +114,7 @@ FORGET = "DELETE FROM meta WHERE key = ?"
 
 
 class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A provider batch, which is first intended, then submitted, then collected."""
+    """A provider batch, whose state is first `intended`, then `submitted`, then `collected`."""
 
     key: str
     model: int
@@ -124,19 +124,19 @@ class StoredBatch(msgspec.Struct, frozen=True, omit_defaults=True):
     remote: str | None = None  # the provider's ID for the batch
     state: str = "intended"
     limits: list[int] = []  # token limit of each call; empty once all results are stored
-    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters; once collected, also what its results showed
-    thinks: bool = False  # whether the model has been seen to think
+    learned: dict[str, dict[str, Any] | None] = {}  # changed parameters, including those learned from its results
+    thinks: bool = False  # whether a response has contained reasoning
 
 
 class FollowUp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call that has to be sent again in a later batch.
+    """A call to send again in a later batch.
 
     Attributes:
         max_tokens: Its token limit.
         first: The truncated response, if the limit was raised.
-        rejections: How often the server has rejected the call.
-        after: Key of the last batch with the call, whose results need not be read again.
-        learned: Changed parameters, as the server requires them.
+        rejections: The number of times that the server has rejected the call.
+        after: Key of the last batch that contained the call, whose results need not be read again.
+        learned: Parameters that were changed because the server requires it.
     """
 
     max_tokens: int
@@ -156,37 +156,37 @@ class StoredTurn(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CallKey:
-    """The numbers of the model, the case (in plan order) and the repeat."""
+    """Identifies a call by the numbers of the model, the case (in plan order) and the repeat."""
 
     model: int
     number: int
     repeat: int
 
     def turn_key(self, turn: int) -> str:
-        """Return the key under which a turn is stored; keys are sorted by turn."""
+        """Return the key under which a turn is stored; sorting the keys sorts the turns."""
         return f"{TURN}{self.model}.{self.number}.{self.repeat}.{turn:06}"
 
     def turn_range(self) -> tuple[str, str]:
-        """Return the limits between which all turn keys of the call lie."""
+        """Return exclusive lower and upper bounds for the keys of the call's turns."""
         prefix = f"{TURN}{self.model}.{self.number}.{self.repeat}."
         return prefix, f"{prefix}~"
 
 
 @dataclass(frozen=True)
 class CallRequest(CallKey):
-    """A call to make; `size` is the input length, in the same unit for all of the model's cases."""
+    """A call to make; `size` is the length of the input, in the same unit for all of the model's cases."""
 
     case: Case
     size: int = 0
 
 
 class RunStore:
-    """An open run for planning and reading; while models are being called, `Writer` writes to it.
+    """An open run, for planning and reading. While models are being called, `Writer` writes to the run.
 
     Args:
         path: The file.
         connection: A connection to it.
-        limit: The limit for queries, if the file is only read.
+        limit: The step limit for queries, if the file is open only for reading.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
@@ -263,11 +263,11 @@ class RunStore:
         return {str(key).removeprefix(prefix): str(value) for key, value in rows}
 
     def settings(self) -> dict[str, str]:
-        """Return the run's settings; empty if it was never planned."""
+        """Return the run's settings, which are empty if the run was never planned."""
         return self._meta("set.")
 
     def is_monitored(self) -> bool:
-        """Return whether the run stops on a condition (`--until`), so that its intervals must be valid at any time."""
+        """Return whether the run stops on a condition (`--until`), which requires intervals valid at any time."""
         return "until" in self.settings()
 
     def repeats(self) -> int:
@@ -297,7 +297,7 @@ class RunStore:
         """Add models by name and identity in the open transaction, and return their numbers.
 
         Raises:
-            UsageError: A model's identity has changed, so its responses must not be mixed with the old ones.
+            UsageError: A model's identity has changed, so its new responses must not be mixed with the old ones.
         """
         numbers = []
         known = {name: (number, identity) for number, (name, identity) in self.models().items()}
@@ -306,7 +306,7 @@ class RunStore:
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now (is its server running?)"
                 raise UsageError(f"{name} was {old} when {self.path.parent} was created, but {now}; use another `out`.")
-            # If the identity was unknown in the first session and is now reported, accept it.
+            # Accept an identity that was unknown in the first session and is reported now.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
                 (number, name, identity, seal_of(name, number, identity)),
@@ -342,7 +342,7 @@ class RunStore:
         return self._meta("sent.")
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
-        """Start a session and record earlier sessions' open calls; return the session number and the model numbers."""
+        """Start a session, record the open calls of earlier sessions, and return the session and model numbers."""
         with self.transaction() as connection:
             numbers = self.add_models(models)
             session = self.sessions() + 1
@@ -363,11 +363,11 @@ class RunStore:
         """Return the provider batches, for one model or all, in order of creation.
 
         Args:
-            model: The model's number; None for all.
-            collected: Whether to return those that are collected, instead of those in progress.
+            model: The model's number, or None for all models.
+            collected: Whether to return collected batches instead of those in progress.
 
         Raises:
-            DataError: A batch is damaged.
+            DataError: The stored data of a batch are damaged.
         """
         found = []
         for key, text in self._meta(BATCH).items():
@@ -382,7 +382,7 @@ class RunStore:
         """Return the calls to send again in later batches, by case number and repeat.
 
         Raises:
-            DataError: A call is damaged.
+            DataError: The stored data of a call are damaged.
         """
         found = {}
         for key, text in self._meta(FOLLOW_UP if model is None else f"{FOLLOW_UP}{model}.").items():
@@ -397,7 +397,7 @@ class RunStore:
         """Return the turns of a model's unfinished episodes, by case number and repeat.
 
         Raises:
-            DataError: A turn is damaged.
+            DataError: The stored data of a turn are damaged.
         """
         found: dict[tuple[int, int], list[StoredTurn]] = {}
         for key, text in sorted(self._meta(f"{TURN}{model}.").items()):
@@ -428,9 +428,9 @@ class RunStore:
 
         Args:
             model: The model's number.
-            repeats: The number of repeats of each case.
-            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of using the plan order.
-            by_question: Whether to shuffle questions (see `sort_by_question`) instead.
+            repeats: The number of responses per case.
+            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of in plan order.
+            by_question: Whether to shuffle by question (see `sort_by_question`) instead of using the plan order.
         """
         if by_question:
             with naming(self.path, "read"):
@@ -454,7 +454,7 @@ class RunStore:
                     ]
 
     def question_order(self, model: int) -> Iterator[tuple[str, int]]:
-        """Yield each case's name and repeat in evaluation order; call `pending` by question first."""
+        """Yield the case name and repeat of each call in evaluation order; call `pending` with `by_question` first."""
         table = question_order_table(model)
         query = f"SELECT c.name, o.repeat FROM temp.{table} o JOIN cases c USING (id) ORDER BY o.rowid"  # noqa: S608
         return self.read(query)
@@ -482,7 +482,7 @@ class RunStore:
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
-        """Yield feasible cases after a given number, with their numbers."""
+        """Yield up to `limit` feasible cases after the given case number, with their numbers."""
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             yield found, self.rows.case(*columns)
@@ -491,7 +491,8 @@ class RunStore:
         """Yield every result with its case, by model, case and repeat, in plan order or by name.
 
         Raises:
-            DataError: A row is damaged, or missing according to the ledger (raised after the last row at the latest).
+            DataError: A row is damaged, or rows are missing according to the ledger (raised after the last row at the
+                latest).
         """
         models = self.models()
         rows, seals = 0, 0
@@ -511,7 +512,10 @@ class RunStore:
         return list(self.read(_BETWEEN, (model, first, end)))
 
     def results_after(self, row: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
-        """Yield results in the order written, with row number and checksum, without checking the ledger."""
+        """Yield up to `limit` results after a row number, with their row numbers and checksums, in the order written.
+
+        The ledger is not checked.
+        """
         models = self.models()
         for number, *columns in self.read(_AFTER, (row, limit)):
             seal = self.rows.check(tuple(columns))
@@ -561,22 +565,22 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM cases WHERE NOT feasible")
 
     def an_error(self) -> str | None:
-        """Return the message of the first error, if there is one."""
+        """Return the message of the first error, or None if there are no errors."""
         query = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
         return next((str(error) for (error,) in self.read(query)), None)
 
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
-        # Use two queries, because each reads only one index.
+        # Two queries are faster than one, because each reads only one index.
         errors = self._number("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return earlier sessions' calls that may have been billed but have no response: model, case, repeat."""
+        """Return model, case and repeat of calls in earlier sessions that may have been billed but have no response."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:
-        """Return the last session's calls without a response: in flight if it is running, otherwise orphans."""
+        """Return the last session's calls without a response, which are in flight if the session is still running."""
         return self._calls(_OPEN_CALLS)
 
     def _calls(self, source: str) -> list[tuple[str, str, int]]:
@@ -587,7 +591,7 @@ class RunStore:
         return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query that changes nothing."""
+        """Yield the rows of a read-only query."""
         if self._limit is not None:
             self._limit.restart()
         with naming(self.path, "read"):
@@ -603,7 +607,7 @@ class RunStore:
         try:
             yield
         finally:
-            with suppress(sqlite3.ProgrammingError):  # an abandoned generator may finish after the store was closed
+            with suppress(sqlite3.ProgrammingError):  # an abandoned generator may be closed after the store
                 self.connection.rollback()
 
     def _number(self, query: str, values: Sequence[object] = ()) -> int:
@@ -617,12 +621,12 @@ class RunStore:
         return int(found[0][0])
 
     def damaged(self, what: str) -> DataError:
-        """Return the error for content that differs from what was written."""
+        """Return the error for stored data that differ from the data written."""
         return self.rows.damaged(what)
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
-    """Open the run in a folder for reading or, with its lock, for writing, creating it if necessary."""
+    """Open the run in a folder for reading or, if `create` is set, for writing; the caller must then hold its lock."""
     path = folder / NAME
     if create:
         return RunStore(path, open_for_writing(path))

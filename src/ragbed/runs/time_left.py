@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Minimum ratio of the largest case to the smallest, needed to separate a case's fixed time from the time that depends
-# on its length.
+# Minimum ratio of the largest to the smallest case size. Below it, the fixed time per case cannot be separated from the
+# time that depends on the size.
 _MIN_SPREAD = 1.5
 
 
 class TimeLeft:
-    """Estimate the time for a model's pending cases from the cases it has finished in this session.
+    """Estimates the time for a model's pending cases from the cases it has finished in this session.
 
-    A closed-book prompt has one line; a prompt with documents fills a page. The time for a case is modelled as
-    a + b x size with a, b >= 0, fitted by least squares to the latencies. Cached responses take no time, so they do
-    not count.
+    Sizes differ widely: a closed-book prompt has one line, and a prompt with documents fills a page. The time for a
+    case is modelled as a + b x size with a, b >= 0, fitted to the latencies by least squares. Cached responses take no
+    time, so they are ignored.
 
     Args:
         cases: The number of pending cases.
@@ -50,8 +50,8 @@ class TimeLeft:
         """Return the time needed for the pending cases, or None if no case is finished yet.
 
         Args:
-            in_flight: The number of concurrent cases. The one after a finished case has just started; the others are
-                half done on average.
+            in_flight: The number of concurrent cases. When a case finishes, the next one has just started, and the
+                others are half done on average.
         """
         elapsed = self._clock() - self._started
         if not self.finished or elapsed <= 0:

@@ -13,9 +13,9 @@ from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "written_1h", "cost", "batch")
-# Encoders for `canonical` and other output.
+# The encoders for canonical and for ordinary output.
 _ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-# Lines in case files omit the same defaults.
+# Fields that are omitted if they have these values, as in case files.
 _OMITTED_DEFAULTS = {
     "rotation": 0,
     "tools": False,
@@ -27,8 +27,8 @@ def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator
     """Yield one JSON line per result.
 
     Args:
-        results: Results of a run, sorted by name if equal runs must give equal bytes.
-        canonical: Whether to omit what differs between equal runs: times, attempts and error messages.
+        results: Results of a run, sorted by name if identical runs must give identical bytes.
+        canonical: Whether to omit fields that differ between identical runs: times, attempts and error messages.
     """
     for result in results:
         yield trial_line(result, canonical=canonical)
@@ -71,14 +71,14 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 
 
 def _all_scores(case: Case, completion: Completion) -> dict[str, Value] | None:
-    """Return the scores of all tracks and of none, or None if there is no response."""
+    """Return the scores of all tracks and those that belong to no track, or None if there is no response."""
     values = score_outcome(case, completion)
     return None if values is None else values | score_untracked(case, completion, values)
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
-    for name in ("calls", "searches", "protocol"):  # only of episodes
+    for name in ("calls", "searches", "protocol"):  # only episodes have these fields
         if getattr(step, name):
             fields[name] = getattr(step, name)
     if canonical:
@@ -87,10 +87,10 @@ def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
 
 
 def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """Return usage without the counts that differ between equal runs, since prompt caching depends on earlier calls."""
+    """Return usage without the counts that differ between identical runs, e.g. because of the provider's cache."""
     return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
 
 
 def kind_of_error(completion: Completion) -> str | None:
-    """Return the kind of an error in the form `kind: message`."""
+    """Return the kind of a result's error, which is stored as `kind: message`, or None if there is no error."""
     return None if completion.error is None else completion.error.partition(":")[0]

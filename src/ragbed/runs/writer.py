@@ -1,7 +1,7 @@
-"""Write a run from an event loop; rows that arrive during a commit become part of the next one.
+"""Write to a run from an event loop; rows that arrive during a commit are included in the next one.
 
-Statements run in the loop's thread; only the commit, which waits for the disk, runs in another one. If the
-statements ran there too, both threads would compete for the interpreter at every row (measured: 1.6 times the time).
+Statements run in the loop's thread. Only the commit, which waits for the disk, runs in another thread. If the
+statements ran there too, both threads would compete for the interpreter at every row, which was 1.6 times slower.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class WriteFailed(RagbedError):
 
 
 class RunGone(WriteFailed):
-    """The file was deleted, moved or replaced, so rows written to it are lost."""
+    """The run's file was deleted, moved or replaced, so rows written to it are lost."""
 
 
 class PlaceCheck:
-    """Detect a deleted run: the system still accepts rows, but deletes the file when the process exits.
+    """Detects that a run was deleted; the system still accepts rows, but discards the file when the process exits.
 
     Args:
         path: The file.
@@ -63,9 +63,9 @@ class Writer:
 
     Args:
         path: The file, used in messages.
-        connection: A connection to it.
-        mark: Counts the commits.
-        check: Called in the other thread after each commit; raises `RunGone`.
+        connection: A connection to the file.
+        mark: The commit counter.
+        check: A function that is called in the other thread after each commit, and may raise `RunGone`.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class Writer:
         self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
     def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
-        """Write a row; the future is done when this row and all earlier ones are on disk.
+        """Write a row, and return a future that is done when this row and all earlier ones are on disk.
 
-        If writing fails, this future and all later ones get an error, so that no more calls are made. A row is written
-        even if its future is cancelled.
+        If writing fails, this future and all later ones raise the error, so that no more calls are made. A row is
+        written even if its future is cancelled.
         """
         durable = self._loop.create_future()
         self._waiting.append((statement, values, durable))
@@ -110,7 +110,7 @@ class Writer:
             self._idle.set()
             return
         problem: Exception | None = None
-        if self._broken is None or isinstance(self._broken, RunGone):  # a deleted run's open file is copied later
+        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is copied later
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
@@ -129,7 +129,7 @@ class Writer:
         self._mark.count()
 
     def _commit(self, group: list[_Row]) -> None:
-        """Commit in the other thread, and report to the loop directly, which is faster than a future."""
+        """Commit in the other thread, and notify the event loop directly, which is faster than with a future."""
         problem: Exception | None = None
         try:
             self._connection.commit()
@@ -150,7 +150,7 @@ class Writer:
                 durable.set_result(None)
             else:
                 durable.set_exception(self._broken)
-                durable.exception()  # mark it as retrieved, because a cancelled task does not
+                durable.exception()  # mark the exception as retrieved, which a cancelled task would not do
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:

@@ -1,6 +1,6 @@
-"""Testbeds, which turn a dataset into cases; there is one module per ability.
+"""Testbeds, which turn a dataset into cases, with one module per ability.
 
-To add one, write a module with an object that has the attributes of `BuiltinTestbed`, and add a line to TESTBEDS.
+To add a testbed, write a module with an object that has the attributes of `BuiltinTestbed`, and add it to TESTBEDS.
 Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/reference/plugins.md).
 """
 
@@ -64,9 +64,9 @@ DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "clos
 
 
 def headline_score(testbed: str, arm: str = "") -> ScoreName:
-    """Return the score whose rate is a testbed's headline metric; `correct` for a plug-in's testbed.
+    """Return the score whose rate is a testbed's headline metric, which is `correct` for plug-in testbeds.
 
-    The condition `withheld` of `search` is the only one whose headline metric differs from that of its testbed.
+    Only the condition `withheld` of `search` has a different headline metric from its testbed.
     """
     if (testbed, arm) == ("search", "withheld"):
         return "refused"
@@ -74,7 +74,7 @@ def headline_score(testbed: str, arm: str = "") -> ScoreName:
 
 
 def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
-    """Return all of a testbed's scores for which a higher rate is better, headline score first."""
+    """Return all of a testbed's scores for which a higher rate is better, starting with the headline score."""
     secondary = TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()
     return (headline_score(testbed), *secondary)
 
@@ -82,7 +82,8 @@ def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
 def right_score(case: Case) -> ScoreName:
     """Return the score that must be true for a case's trial to count as right.
 
-    This is the testbed's headline score. Plug-in testbeds declare none, so for them the case decides.
+    This is the testbed's headline score. Plug-in testbeds do not declare one, so for them the score depends on the
+    case's expected behaviour.
     """
     if case.testbed not in TESTBEDS and case.expect == "refuse":
         return "refused"

@@ -21,29 +21,30 @@ from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 _FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
 
-# Keep the default conditions if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
+# Keep the default conditions if at least half of them are feasible for at least this share of items. The share for
+# RGB's en_fact is 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # distractors added to the minimum of documents that answer a question
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # added to the minimum number of supporting documents
 
 
 class Supply(NamedTuple):
     """The number of documents of each type that an item has for a testbed."""
 
     bearing: int  # number of documents that contain an answer
-    fewest: int  # minimum number of these that every case needs
+    fewest: int  # minimum number of documents with an answer that a case needs
     distracting: int
 
     def mixes(self, docs: int) -> range:
-        """Return the possible numbers of distractors for this number of documents."""
+        """Return the possible numbers of distractors among the given number of documents."""
         return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
 
 
 @dataclass(frozen=True)
 class Ability:
-    """A testbed with documents.
+    """A testbed that gives the model documents.
 
-    `noise` contains the default ratios; `draw` and `choose_original` select the documents.
+    `noise` contains the default noise ratios; `draw` and `choose_original` select the documents.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Ability:
     secondary: tuple[ScoreName, ...] = ()
 
     def allows(self, noise: Fraction, original: bool) -> bool:
-        """Return whether the testbed accepts a noise ratio: only 1 for rejection, below 1 for the others.
+        """Return whether the testbed accepts a noise ratio: only 1 for rejection, and below 1 for the other testbeds.
 
         The original code also accepts 1 for integration and counterfactual items.
         """
@@ -70,7 +71,7 @@ class Ability:
         return "only the ratio 1" if self.expect == "refuse" else "ratios below 1"
 
     def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
-        """Return all conditions."""
+        """Return all conditions that the testbed evaluates."""
         conditions = settings.replaced.get(self.name) or self.requested(settings)
         return tuple(
             replace(condition, rotation=rotation)
@@ -113,11 +114,11 @@ class Ability:
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """Yield each item with its neighbours and, for each number of documents, its position turn.
+        """Yield each item with its neighbours and its rotation for each number of documents.
 
-        The limit and languages do not affect an item's neighbours and turns, so cases do not depend on them. The second
-        item of a minimal pair has the same neighbours and turns as the first, so that the pair differs only in the
-        perturbation.
+        The limit and languages do not affect an item's neighbours and rotations, so cases do not depend on them. The
+        second item of a minimal pair has the same neighbours and rotations as the first, so that they differ only in
+        the perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (
@@ -187,7 +188,7 @@ class Ability:
         return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """Return the expected behaviour; no correction is expected in a counterfactual case without false documents."""
+        """Return the expected behaviour; a counterfactual case without false documents does not expect a correction."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}
@@ -195,7 +196,7 @@ class Ability:
 
 
 def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Settings) -> Settings:
-    """Return the settings for a dataset, replacing default conditions that most of its items cannot supply."""
+    """Return the settings for a dataset, replacing default conditions that are infeasible for most of its items."""
     if not settings.fits_defaults:
         return settings
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
@@ -232,7 +233,10 @@ def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply])
 
 
 def _fixed_conditions() -> Iterator[CaseCondition]:
-    """Yield conditions with one supporting document and ever more distractors, each with an unrelated-text control."""
+    """Yield conditions with one supporting document and increasing numbers of distractors.
+
+    Each condition with distractors is followed by a control with unrelated documents instead.
+    """
     for count in _FIXED_DISTRACTORS:
         noise = Fraction(count, count + 1)
         yield CaseCondition(noise, count + 1, arm="fixed")

@@ -1,6 +1,6 @@
 """Closed-book testbeds, which ask the question without documents.
 
-`no-documents` uses the prompt for documents, which says how to decline, but with an empty list of documents (claim C9).
+`no-documents` uses the prompt for documents, which says how to decline, with an empty list of documents (claim C9).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragbed.testbeds.settings import Settings
 
 @dataclass(frozen=True)
 class ClosedBook:
-    """A testbed without documents, for items of every kind; `documents` is what the prompt receives."""
+    """A testbed without documents, for all kinds of items; `documents` is passed to the prompt."""
 
     name: str
     documents: Sequence[str] | None
@@ -33,7 +33,7 @@ class ClosedBook:
 
 
 def selected_items(dataset: Dataset, settings: Settings) -> Iterator[Item]:
-    """Yield the items within the limit and in the languages of the settings."""
+    """Yield the items that are within the settings' limit and in one of their languages."""
     items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
     return (item for item in items if item.lang in settings.langs)
 
@@ -42,7 +42,7 @@ def case_without_documents(  # noqa: PLR0913 - the differences between these tes
     dataset: Dataset, item: Item, settings: Settings, testbed: str, messages: tuple[Message, ...],
     *, expect: Expectation = "answer", k: int = 0, corpus: str | None = None,
 ) -> Case:  # fmt: skip
-    """Return the case of an item in a testbed without documents.
+    """Return the case for an item in a testbed without documents.
 
     Args:
         dataset: The item's dataset.

@@ -1,7 +1,7 @@
-"""Knowledge conflict: documents that agree with the model's closed-book answer (its prior) or contradict it.
+"""Knowledge conflict: documents agree with the model's closed-book answer (its prior) or contradict it.
 
 The cases are those of `counterfactual` with only true, only false and, with `--true-ratio`, mixed documents. The prior
-is measured by `closed-book` cases on the same questions, which therefore run as well.
+is measured by `closed-book` cases on the same questions, which are therefore included in the run.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ STRENGTHS = ("subtle", "plausible", "blatant")
 
 
 class Conflict(Ability):
-    """The testbed `conflict`, whose false documents have the plausibility of the false answer as their kind."""
+    """The testbed `conflict`; the `kind` of its false documents is the plausibility of their answer."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio is 0; distractors would leave no room for only true documents."""
+        """Return whether the noise ratio is 0, because with distractors, not all documents could be true or false."""
         return noise == 0
 
     @property

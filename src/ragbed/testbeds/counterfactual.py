@@ -1,4 +1,4 @@
-"""Counterfactual robustness: documents contradict what the model knows, and the prompt warns of errors."""
+"""Counterfactual robustness: documents contradict the model's knowledge, and the prompt warns of errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.testbeds.settings import CaseCondition, show_ratio
 
 
 def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
-    """Draw edited passages from the front and true ones from the back, never both versions of one passage."""
+    """Draw edited passages from the front and true passages from the back, never both versions of a passage."""
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(
@@ -25,7 +25,7 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
-    # Use the reverse order of the edits, so that a larger share of true documents includes those of a smaller share.
+    # The order of the edits is reversed, so that the true documents for a share include those for any smaller share.
     originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
     available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
     back = [index for index in available if index not in used][: int(true)]

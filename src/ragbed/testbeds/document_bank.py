@@ -1,8 +1,8 @@
 """Draw documents from other questions, for the condition `random` and the length-matched `control` of `fixed`.
 
-They are drawn from a limited number of neighbours, so datasets of any size can be streamed. An item draws from the
-items before it, in an order that depends on its content; the first few items also draw from the items after them, in
-file order. Therefore, items added later do not change earlier draws.
+They are drawn from a limited number of neighbouring items, so datasets of any size can be streamed. An item draws from
+the items before it, in an order that depends on its content; the first few items also draw from the items after them,
+in file order. Therefore, adding items to the end of a file does not change earlier draws.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.document_order import Ordered, digest
 from ragbed.text import mentions_answer
 
-# Maximum number of earlier items to draw from. With more, the first items are used too often: if a file has 300 items
-# and all earlier ones are used, the first thirty provide a third of all documents. With 32, they provide a sixth, and
-# all later items provide equal numbers.
+# Maximum number of earlier items to draw from. With a higher maximum, the first items are used too often: without a
+# maximum, the first 30 of 300 items provide a third of all documents. With 32, they provide a sixth, and all later
+# items provide equal numbers.
 BEFORE = 32
-AFTER = 64  # number of later items to draw from, enough for the first item of a file to fill the largest prompts
+AFTER = 64  # maximum number of later items to draw from, enough to fill the largest prompt for the first item of a file
 
 
 class NearbyItems(NamedTuple):
-    """The items around an item, in file order."""
+    """The items before and after an item, in file order."""
 
     before: tuple[Item, ...] = ()
     after: tuple[Item, ...] = ()
 
 
 def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]:
-    """Yield every item with its neighbours; only these are kept in memory."""
+    """Yield every item with its neighbours; no other items are kept in memory."""
     source = iter(items)
     before: deque[Item] = deque(maxlen=BEFORE)
     ahead = deque(islice(source, AFTER + 1))
@@ -58,7 +58,7 @@ class DocumentBank:
         return list(islice((document for document in found if document is not None), count))
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """Return a document for each length in characters, each from a different question, as far as available."""
+        """Return up to one document per length in characters, each from a different question."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:

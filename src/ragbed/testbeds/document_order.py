@@ -1,7 +1,7 @@
 """Determine the order in which documents are drawn, and their positions in the prompt.
 
 The order depends on the seed and the item's content, not on the condition. A condition only decides how many documents
-are taken from the front, so the documents for one noise ratio are nested in those for the next. Adding items to a
+are taken from the front, so the distractors for one noise ratio are a subset of those for the next. Adding items to a
 dataset does not change earlier cases.
 """
 
@@ -39,7 +39,7 @@ def _framed(part: object) -> bytes:
 
 @dataclass(frozen=True)
 class Ordered:
-    """An item with the indexes of its passages in drawing order; `key` depends on the seed, question and answer."""
+    """An item whose passages have a drawing order; `key` depends on the seed, the question and the answer."""
 
     item: Item
     key: bytes
@@ -51,7 +51,7 @@ class Ordered:
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
-        """The supporting passages; for integration, the first one for every sub-question, then the second ones, etc."""
+        """The supporting passages; for integration, the first for every sub-question, then the second for each, etc."""
         parts: dict[int, list[int]] = defaultdict(list)
         for index in self._ordered("supports"):
             parts[self.item.passages[index].part or 0].append(index)
@@ -71,7 +71,7 @@ class Ordered:
     def _ordered(self, stance: Stance) -> list[int]:
         passages = self.item.passages
         pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
-        # The texts in a minimal pair differ, so these passages are identified by index.
+        # Passages of synthetic items are identified by index, because their texts differ within a minimal pair.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
         prefix = _framed(self.key)
         drawn = sorted((_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True))
@@ -99,19 +99,19 @@ def as_documents(item: Item) -> tuple[Document, ...]:
 
 
 def slot_of(rank: int, turn: int, docs: int) -> int:
-    """Return the position of the document with a given rank in one turn of a cyclic Latin square.
+    """Return the position of the document with a given rank in one rotation of a cyclic Latin square.
 
-    Over the turns 0 … docs − 1, every rank takes every position exactly once.
+    Over the rotations 0 … docs − 1, every rank gets every position exactly once.
     """
     return (turn + _spread(docs)[rank]) % docs
 
 
 class PositionTurns:
-    """Assigns a turn to every item, so that documents take every position equally often.
+    """Assigns a rotation to each item so that documents appear in every position equally often.
 
-    If all items can supply all mixes, the turn is (ordinal + hash of the seed) mod K, and the balance is exact.
-    Otherwise, an item gets the turn that has been used least so far in the mixes it can supply. The balance is then
-    only approximate, because the turn must depend neither on the ratio nor on later items.
+    If all mixes are feasible for all items, the rotation is (ordinal + hash of the seed) mod K, and the balance is
+    exact. Otherwise, an item gets the rotation that has been used least so far in its feasible mixes. The balance is
+    then only approximate, because the rotation must not depend on the noise ratio or on later items.
     """
 
     def __init__(self, seed: int) -> None:
@@ -119,7 +119,7 @@ class PositionTurns:
         self._used: dict[tuple[str, int], list[list[int]]] = {}
 
     def take(self, lang: str, docs: int, mixes: range) -> int:
-        """Return the turn of the next item.
+        """Return the rotation for the next item.
 
         Args:
             lang: The item's language; each language is balanced separately.
@@ -149,7 +149,7 @@ def _spread(docs: int) -> tuple[int, ...]:
 
 
 def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
-    """Move duplicates and passages whose text contradicts their label to the end."""
+    """Move duplicate passages, and passages whose text contradicts their label, to the end."""
     seen: set[str] = set()
     good: list[int] = []
     doubtful: list[int] = []
@@ -161,7 +161,7 @@ def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
 
 
 def _is_mislabelled(item: Item, passage: Passage) -> bool:
-    """Return whether a supporting passage lacks the answer, or another passage contains it."""
+    """Return whether a passage labelled as supporting lacks the answer, or a passage with another label contains it."""
     if passage.stance != "supports":
         return bears_answer(passage.text, item.answer, item.lang)
     slots = item.answer if passage.part is None else (tuple(alias for aliases in item.answer for alias in aliases),)

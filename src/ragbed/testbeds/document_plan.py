@@ -1,4 +1,4 @@
-"""Plan the documents of a case and their positions, or give the reason why the case is infeasible."""
+"""Plan a case's documents and their positions, or give the reason why the case is infeasible."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class DocumentPlan:
     reason: str | None = None
 
 
-# Returns the indexes of the given number of passages with an answer, or raises Infeasible.
+# A function that returns the indexes of the given number of passages with an answer, or raises Infeasible.
 DrawEvidence = Callable[[Ordered, CaseCondition, int], tuple[int, ...]]
 
-# Selects documents like the original code from a given year, or raises ValueError where the original code does.
+# A function that selects documents like the original code of a given year, and raises ValueError where that code does.
 ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
 
 
@@ -39,15 +39,15 @@ def plan_ours(
 ) -> DocumentPlan:
     """Plan the documents for a condition: the exact mix, or the reason why it is infeasible.
 
-    Documents with an answer get the first ranks, and distractors the last ones in reverse order. Therefore, the next
-    ratio replaces one document and leaves all others in their positions.
+    Documents with an answer get the first ranks, and distractors get the last ranks in reverse order. Therefore, adding
+    a distractor replaces one document and leaves all others in their positions.
 
     Args:
         ordered: The item with its passages in drawing order.
         bank: Documents from other questions.
         condition: The condition.
         draw: The testbed's function for selecting documents with an answer.
-        turn: The item's turn in the Latin square.
+        turn: The item's rotation of the Latin square.
     """
     try:
         distracting = _distractor_count(condition)

@@ -1,4 +1,4 @@
-"""End-to-end RAG testbeds, in which a system gets the question and a corpus ID, and retrieves documents itself.
+"""End-to-end RAG testbeds, in which a system gets a question and a corpus ID, and retrieves documents itself.
 
 The corpus for `own-retrieval` contains all passages of the dataset. The corpus for `own-rejection` lacks the passages
 that contain an answer, so the system should decline. Only RAG systems can be evaluated (`python/…`, `http/…`).
@@ -20,7 +20,7 @@ from ragbed.testbeds.settings import Settings
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """A testbed with a corpus instead of documents."""
+    """A testbed that gives the system a corpus instead of documents."""
 
     name: str
     edition: Edition
@@ -29,7 +29,7 @@ class EndToEnd:
     secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case per item, or per base item if the testbed expects a refusal, as in `rejection`."""
+        """Yield one case per item. If the testbed expects a refusal, only base items are used, as in `rejection`."""
         corpus = Corpus(dataset, self.edition).id
         for item in selected_items(dataset, settings):
             if self.expect == "answer" or kind_of(item) == "base":

@@ -23,7 +23,7 @@ class FeasibilityRow:
     arm: str
     feasible: int = 0
     infeasible: int = 0
-    noise_real: float | None = None  # mean over the feasible cases with documents
+    noise_real: float | None = None  # mean of the actual noise ratio over the feasible cases with documents
     reasons: dict[str, int] = field(default_factory=dict)  # number of infeasible cases by reason
 
 
@@ -64,10 +64,10 @@ class FeasibilityCounts:
 
 
 def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
-    """Yield the cases, then check that not all cases with documents are infeasible.
+    """Yield the cases, then check that at least one of those with documents is feasible.
 
     Raises:
-        UsageError: All of them are infeasible; the message gives the most frequent reason.
+        UsageError: All cases with documents are infeasible; the message gives the most frequent reason.
     """
     feasible, reasons = 0, Counter[str]()
     for case in cases:

@@ -1,7 +1,7 @@
 """Information integration, where the parts of the answer are in different documents.
 
-The testbed `parts` asks each sub-question with the documents for the complete question. The difference between the two
-testbeds is the cost of integration.
+The testbed `parts` asks each sub-question separately, with the documents for the complete question. The difference
+between the two testbeds' results is the cost of integration.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ INTEGRATION = Ability(
 
 
 class Parts:
-    """The testbed `parts`, for integration items that have a question for each part of the answer."""
+    """The testbed `parts`, for integration items that have a sub-question for each part of the answer."""
 
     name = "parts"
     headline: ScoreName = "correct"
     secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case per part for every integration case."""
+        """Yield one case per sub-question for every integration case."""
         for item, case in INTEGRATION.cases_with_items(dataset, settings):
             texts = [document.text for document in case.documents]
             prefix, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")

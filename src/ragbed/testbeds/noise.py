@@ -1,4 +1,4 @@
-"""Noise robustness and negative rejection: some documents, or none, contain the answer; the rest are distractors."""
+"""Noise robustness, where some documents contain the answer, and negative rejection, where all are distractors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Select and order documents as RGB's original code does, including its bugs.
 
 The original code resets Python's random generator before every question, so the order is the same for all questions
-with the same number of documents. It takes documents from the front of the pools, fills shortages only partly or not
-at all, and rounds floats up without correcting their representation error.
+with the same number of documents. It takes documents from the front of each list, compensates for a shortage only
+partly or not at all, and rounds floats up without correcting their representation error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ class Chosen(NamedTuple):
 
 
 def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose documents for noise and rejection from the front of both lists; only one kind of shortage is filled."""
+    """Choose documents for noise and rejection from the front of both lists.
+
+    If one list is too short, documents from the other replace the missing ones, except at noise 1.
+    """
     docs, noise = condition.docs, float(condition.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
     wanted_negative = ceil(docs * noise)
@@ -42,7 +45,7 @@ def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
 
 
 def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose one document per sub-question, then more in further rounds, then distractors."""
+    """Choose one document per sub-question, then more of them in further rounds, then distractors."""
     rng = random.Random(_RESET)
     wanted = condition.docs - ceil(condition.docs * float(condition.noise))
     parts: dict[int, list[int]] = {}
@@ -68,10 +71,10 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
 
 
 def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
-    """Choose edited documents at random, true ones from the rest, and distractors from the front.
+    """Choose edited documents at random, true documents from the rest, and distractors from the front.
 
     Raises:
-        ValueError: Noise and correct documents together exceed the total, in which case the original code fails too;
+        ValueError: The noise and true-document ratios add up to more than 1, in which case the original code fails too;
             or an item has true documents without an edited version, which never happens in RGB's own items.
     """
     rng = random.Random(_RESET)

@@ -17,9 +17,9 @@ from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the named testbeds, or those default ones that support the noise ratios and distractor conditions.
+    """Return the named testbeds, or the default ones that support the settings' noise ratios and distractor conditions.
 
-    `conflict` includes `closed-book`, which measures what the model answers without documents.
+    `conflict` includes `closed-book`, which measures the model's answers without documents.
     """
     needed = ["closed-book"] if names and CONFLICT.name in names else []
     chosen = [find_testbed(name) for name in dict.fromkeys((*(names or DEFAULT_TESTBEDS), *needed))]
@@ -50,8 +50,8 @@ def generate_cases(
 ) -> Iterator[Case]:
     """Yield the cases of datasets, repeating those with documents for every prompting strategy.
 
-    Each dataset is evaluated with the testbeds for which it has items. If the user `named` the testbeds, `tell` is
-    called with a message for each testbed that a dataset has no items for.
+    Each dataset is evaluated with the testbeds for which it has items. If the user specified the testbeds (`named`),
+    `tell` is called with a message for each testbed for which a dataset has no items.
 
     Raises:
         UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
@@ -114,7 +114,7 @@ def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settin
 
 
 def _describe_supply(datasets: Sequence[Dataset]) -> str:
-    """Describe which items the datasets have, and which testbeds can use them."""
+    """Describe the kinds of items that the datasets have, and the testbeds that can use them."""
     found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
     items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
     kinds = {None, *(kind for kind, _ in found)}  # closed-book accepts every kind

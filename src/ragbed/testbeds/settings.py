@@ -1,4 +1,4 @@
-"""The settings of cases: noise ratios, number of documents, distractor conditions, profile and seed."""
+"""The settings for generating cases: noise ratios, number of documents, distractor conditions, profile and seed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 class Profile:
     """A version of the benchmark: the paper's, the original code's, or ours."""
 
-    prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that has it
-    original: int | None = None  # year of the original code whose document selection is reproduced
+    prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that contains it
+    original: int | None = None  # year of the original code whose document selection to reproduce
 
 
 PROFILES = {
@@ -33,13 +33,13 @@ PROFILES = {
     "code-2024": Profile(prompts=("code",), original=2024),
     "robust": Profile(prompts=("robust", "paper")),
 }
-# The distractor conditions that users can choose; `fixed` includes its length-matched `control`.
+# The distractor conditions that users can choose; `fixed` includes a length-matched control.
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 
 @dataclass(frozen=True)
 class CaseCondition:
-    """The condition of a case."""
+    """The noise ratio, number of documents and other variables of a case."""
 
     noise: Fraction
     docs: int
@@ -69,16 +69,16 @@ class CaseCondition:
 class Settings:
     """The settings for generating cases; the defaults are the paper's conditions with the `robust` profile."""
 
-    noise: tuple[Fraction, ...] | None = None  # shares of distractors; None for the testbed's default
+    noise: tuple[Fraction, ...] | None = None  # shares of distractors, or None for the testbed's default
     num_docs: int = 5
     fits_defaults: bool = False  # whether to replace default conditions if the dataset has too few documents
-    correct: tuple[Fraction, ...] = (Fraction(0),)  # counterfactual: shares of true documents
+    correct: tuple[Fraction, ...] = (Fraction(0),)  # shares of true documents in counterfactual cases
     distractors: tuple[Arm, ...] = ("related",)
     all_positions: bool = False  # whether to evaluate every item with its documents in every position
     profile: str = "robust"
     seed: int = 0
     langs: tuple[Lang, ...] = ("en", "zh")
-    limit: int | Fraction | None = None  # the first N items of a dataset, or that fraction of them
+    limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, from the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
     search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the testbed `search`
@@ -86,17 +86,17 @@ class Settings:
 
     @cached_property
     def instructions(self) -> Instructions:
-        """The profile's instructions, or the user's own."""
+        """The user's own instructions, or otherwise the profile's."""
         return Instructions(PROFILES[self.profile].prompts, self.prompt, self.strategy)
 
     @cached_property
     def full_profile(self) -> str:
-        """The profile, combined with the prompting strategy if there is one."""
+        """The name of the profile, followed by that of the prompting strategy if there is one."""
         return self.profile if self.strategy is None else f"{self.profile}{MARK}{self.strategy}"
 
     @cached_property
     def original(self) -> int | None:
-        """The year of the original code to reproduce, if any."""
+        """The year of the original code to reproduce, or None."""
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
@@ -116,7 +116,7 @@ class Settings:
 
     @cached_property
     def label(self) -> str:
-        """The part of case names that all conditions share."""
+        """The part of a case name that is the same for all conditions."""
         own = self.instructions.own
         return f"profile={self.full_profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
@@ -132,8 +132,8 @@ _STORED_AS = {
 
 
 def show_setting(name: str, value: str | None) -> str:
-    """Format a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" if a run has none."""
-    if " " in name:  # a dataset with its checksum, which is not an option
+    """Format a stored setting as a parameter, e.g. "num_docs=5", or "no `shard`" if the value is None."""
+    if " " in name:  # the setting is a dataset with its checksum, which is not an option
         return f"{name} {value}" if value else f"no {name}"
     parameter = _STORED_AS.get(name, name)
     if (name, value) == ("rotations", "1"):
@@ -145,7 +145,7 @@ _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
 
 
 def parse_ratio(text: str, parameter: str) -> Fraction:
-    """Parse `0.4`, `40%` or `2/5` exactly; a value outside 0 to 1 is a usage error."""
+    """Parse a ratio such as `0.4`, `40%` or `2/5` exactly; a value below 0 or above 1 is a usage error."""
     if not _RATIO.fullmatch(text):
         raise UsageError(f"{parameter}={text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
     ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)

@@ -1,6 +1,6 @@
 """Restrict a local server to a browser on this machine that has the token.
 
-The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends it once and
+The printed URL has the token after a `#`, so it never reaches a log or another site. The page sends the token once and
 gets a cookie. Everything under /api/ is protected. A GET needs the cookie and changes nothing. A POST also needs a
 second token that only our own pages can read, because browsers send the cookie to all ports of this machine. Requests
 that a browser marks as coming from another origin are rejected.
@@ -70,7 +70,7 @@ class Guard:
         await app(scope, receive, send_with_headers)
 
     def _refuse(self, request: Request) -> Response | None:
-        """Return the rejection response for a request, or None if it is allowed."""
+        """Return the response that rejects a request, or None if the request is allowed."""
         if request.headers.getlist("host")[:2] not in [[host] for host in self._hosts]:
             return PlainTextResponse("This server only accepts requests to its own host name.\n", 421)
         if request.method not in ("GET", "HEAD", "POST"):

@@ -32,13 +32,13 @@ def file_routes(package: str) -> list[Route]:
 
 
 def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> list[Route]:
-    """Return GET routes for handlers that read, and POST routes for handlers that change something."""
+    """Return GET routes for handlers that read data, and POST routes for handlers that change it."""
     routes = [Route(path, _json_endpoint(handler)) for path, handler in reading.items()]
     return routes + [Route(path, _json_endpoint(handler), methods=["POST"]) for path, handler in changing.items()]
 
 
 def read_number(given: QueryParams, name: str) -> int:
-    """Parse a query parameter as a whole number; return 0 if it is not given."""
+    """Parse a query parameter as an integer; return 0 if it is not given."""
     text = given.get(name, "0")
     if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UsageError(f"{name}={text!r} is not an integer of at most {_MOST_DIGITS} digits.")

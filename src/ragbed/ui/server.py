@@ -1,4 +1,4 @@
-"""Serve web pages to one person on this machine."""
+"""Serve web pages to one user on this machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def need_serve() -> None:
 
 
 def open_port(port: int | None = None) -> LocalAddress:
-    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free one."""
+    """Listen on 127.0.0.1: on the given port or, if it is None, on the default port or any free port."""
     try:
         return _listen(USUAL_PORT if port is None else port)
     except OSError as error:

@@ -22,7 +22,7 @@ Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_e
 # interval for a rate near one half extends at least 17 points to each side, and one more question can reverse the
 # verdict.
 MIN_QUESTIONS = 30
-_NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # providers with fixed rules, which say nothing about language models
+_NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # rule-based providers, whose results say nothing about language models
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class ClaimFinding:
 
 @dataclass(frozen=True)
 class ClaimInputs:
-    """The cells and error causes against which claims are checked."""
+    """The cells and error causes that are used to check claims."""
 
     cells: Sequence[Cell]
     all_causes: Sequence[Cause] = ()
 
     @cached_property
     def causes(self) -> list[Cause]:
-        """Return the error causes for language models."""
+        """Return the error causes of language models only."""
         return [cause for cause in self.all_causes if _is_language_model(cause.model)]
 
     @cached_property
@@ -77,12 +77,12 @@ class ClaimInputs:
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """Return a metric's cells that belong to a language model and have a value and enough questions."""
+        """Return the cells of a metric that belong to language models and have a value and enough questions."""
         cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
     def beside(self, cell: Cell, metric: str) -> Estimate | None:
-        """Return another metric for the same table, model, data, number of documents and noise ratio."""
+        """Return another metric's estimate for the same table, model, data, number of documents and noise ratio."""
         for other in self.of(cell.table, metric, cell.track):
             if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
                 return other.estimate
@@ -94,7 +94,7 @@ def _is_language_model(model: str) -> bool:
 
 
 def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = None) -> ClaimEvidence:
-    """Return a cell as evidence."""
+    """Convert a cell to evidence for a claim."""
     estimate = cell.estimate
     return ClaimEvidence(
         cell.key,
@@ -110,14 +110,14 @@ def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = No
 
 
 def is_below(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate is below a bound. It is undecided unless the whole interval is below or above the bound."""
+    """Return whether a rate is below a bound; undecided unless the whole interval is below or above the bound."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
 
 
 def conclude(claim: str, found: Iterable[ClaimEvidence]) -> ClaimFinding:
-    """Return the verdict. One counterexample contradicts a general claim; only unanimous evidence supports it."""
+    """Return the verdict on a claim. One counterexample contradicts it; only unanimous evidence supports it."""
     rows = tuple(found)
     if not rows:
         return ClaimFinding(claim, "not_enough_data")

@@ -28,17 +28,17 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 LATE = 0.8  # the lowest noise ratio at which the paper reports a significant decline for simple questions
 EARLY = 0.4  # the noise ratio at which the paper reports a decline for questions with several parts
-ADHERENT = 0.9  # minimum share of refusals with the required sentence for the format to count as followed
+ADHERENT = 0.9  # minimum share of refusals with the required sentence for a model to count as following the format
 _MAJORITY = 0.5
 _OPPOSITE: dict[Verdict, Verdict] = {"supported": "contradicted", "contradicted": "supported"}
-# Our error types, keyed by the names that the paper uses when it prints their shares.
+# Our error types, keyed by the names under which the paper prints their shares.
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
 # The strategies suggested by the paper: matching question and document, reasoning steps, and long documents.
 _SUGGESTED = ("quote", "decompose", "isolate")
 
 
 def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C1: documents improve on closed-book accuracy even at the highest noise ratio (sign-flip test)."""
+    """Check C1: documents improve accuracy over closed book even at the highest noise ratio (sign-flip test)."""
     ends = [
         cell
         for group in panels(inputs.of("transitions", "gain_by_documents"))
@@ -58,7 +58,7 @@ def help_even_with_noise(inputs: ClaimInputs) -> ClaimFinding:
 def refuse_less_than_without(inputs: ClaimInputs) -> ClaimFinding:
     """Check C9: models refuse less often with irrelevant documents than without documents (z test of both rates).
 
-    A run without documents but with the same instruction is preferred, because the instruction says how to refuse.
+    Closed-book results with the same instruction are preferred, because the instruction says how to refuse.
     """
     closed = {
         cell.key: cell.estimate
@@ -83,8 +83,8 @@ def _is_gain(gain: float, p: float) -> Verdict:
 def decline_only_late(inputs: ClaimInputs) -> ClaimFinding:
     """Check C2: accuracy declines with noise, significantly at 0.8 and not before.
 
-    A decline is a drop of more than 3 points in the minimum-effect test, adjusted over the ratios (`decline_holm`).
-    A decline before 0.8 contradicts the claim, and so does equivalent accuracy at 0.8 (`same_holm`).
+    A decline is a drop of more than 3 points by the minimum-effect test, adjusted for the number of ratios
+    (`decline_holm`). A decline before 0.8 contradicts the claim, and so does equivalent accuracy at 0.8 (`same_holm`).
     """
     rows = []
     for group in panels(inputs.of("noise", "change")):
@@ -142,18 +142,18 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
 
 
 def _exceeds(estimate: Estimate, bound: float) -> Verdict:
-    """Return whether a rate contradicts an upper bound for all models. No single model can support such a bound."""
+    """Return whether a rate contradicts an upper bound for all models. No single model can confirm such a bound."""
     return "contradicted" if estimate.low is not None and estimate.low > bound else "inconclusive"
 
 
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
-    """Return the best rate in one of the paper's columns, in the cell's language."""
+    """Return the best rate in a column of one of the paper's tables, in the cell's language."""
     place = table.columns.index(column)
     return max(values[place] for lang, _, values in table.rows() if lang == cell.key.lang) / 100
 
 
 def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:
-    """Check C4: a substantial share of the refusals does not use the required sentence."""
+    """Check C4: a substantial share of refusals does not contain the required sentence."""
     return conclude(
         "C4",
         (
@@ -205,7 +205,7 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
 def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:
     """Check C8: models repeat the false answer for most of the questions that they can answer without documents.
 
-    The rate covers only known questions, with only false documents and the warning in the instruction.
+    The rate covers only known questions, with false documents only and with the warning in the instruction.
     """
     rows = []
     for cell in inputs.of("counterfactual", "override_of_known"):

@@ -18,7 +18,7 @@ from ragbed.io.jsonl import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
 
 _PATH = Path(FOLDER, FILE)  # relative to the run folder
-NONE = "none"  # the type for unclassified errors, whose share is always shown
+NONE = "none"  # the type of unclassified errors, whose share is always shown
 
 
 class _StoredDiagnosis(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Cause(NamedTuple):
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
-    """Return the diagnoses from all runs that have any.
+    """Return the stored diagnoses of all given runs; runs without diagnoses are skipped.
 
     Raises:
         DataError: A line is not a diagnosis.

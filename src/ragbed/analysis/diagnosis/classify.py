@@ -34,7 +34,7 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
 FILE = "diagnosis.jsonl"  # file name inside RUN/diagnose
-_TRIALS = 64  # trials per job, which take half a second if all are wrong
+_TRIALS = 64  # number of trials per job; a job takes half a second if all are wrong
 
 
 @dataclass
@@ -43,8 +43,8 @@ class DiagnosisCounts:
 
     Attributes:
         asked: Trials with documents.
-        right: Those that are right on both the robust track and the paper's track.
-        without: Trials without documents, which are not diagnosed but used for comparison.
+        right: Trials with documents that are right on both the robust track and the paper's track.
+        without: Trials without documents, which are used for comparison but not diagnosed.
         remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.
         untold: Misled responses with no closed-book response to show whether the model knew the answer.
@@ -132,7 +132,7 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
 
 
 def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
-    """Return whether a trial is right on the robust track, as defined by its testbed."""
+    """Return whether a trial is right on the robust track by its testbed's definition."""
     return judged is not None and getattr(judged, right_score(stored.case)) is True
 
 
@@ -142,7 +142,7 @@ def _is_right_by_paper(trial: TrialContext) -> bool:
 
 
 def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
-    """Return the source of the wrong answer: the document with the closest sentence, the model's memory, or none."""
+    """Return the wrong answer's source (a relevance label, `parametric` or `none`), document and text."""
     if trial.judged is None or trial.judged.refused:
         return None, None, None
     for answer, places in trial.origins:
@@ -185,7 +185,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
 
     Args:
         folder: The folder of the run.
-        engine: The engine that distributes the work; None to use this process. The result does not depend on it.
+        engine: The engine that distributes the work; None to use this process. The result is the same.
 
     Raises:
         UsageError: The run belongs to a judge or has no trials with documents.

@@ -1,8 +1,8 @@
 """E3, concept confusion: the sentence with the wrong answer is about something similar to the question's subject.
 
-The sentence is about another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A word before
-a noun is weak evidence. It counts only if the right answer was within reach (unlike in E1). In the paper's first
-example, the US Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
+The sentence is about another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A different
+kind is weak evidence, so it counts only if the right answer was not far from the subject (unlike in E1). In the paper's
+first example, the US Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, Quest
 from ragbed.analysis.diagnosis.records import Evidence
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; there are none in Chinese
-_SAME = "other"  # key of the evidence text for a sentence about something else
+_SAME = "other"  # key of the evidence text for a sentence about a different subject
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-# Words in front of a noun that do not change its meaning.
+# Words before a noun that do not change its meaning.
 _NEUTRAL_EN = """
     maximum minimum preliminary provisional
     total overall whole entire main actual final own same such its new current exact official reported following
@@ -34,7 +34,7 @@ _NEUTRAL_ZH = re.compile(
     rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
-# Characters that distinguish things of the same kind.
+# Groups of characters that distinguish things of the same kind.
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
     """A qualifier in the question and its replacement in the document.
 
     `found` is None if the name is missing. `where` is the key of the evidence text, which depends on whether the
-    replacement is in the same sentence or an earlier one, or the name is missing.
+    replacement is in the same sentence, in an earlier one, or missing.
     """
 
     asked: str
@@ -66,7 +66,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs. Questions with several parts are not split."""
+    """Return the first qualifier that differs between question and document; the question is not split into parts."""
     terms = trial.terms
     certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
@@ -76,7 +76,7 @@ def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """Yield the sentence without the answer, then the sentences before it, nearest first, each with its text key."""
+    """Yield the sentence without the answer and then the preceding ones, nearest first, each with its evidence key."""
     yield _without_answer(place), _SAME
     for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
@@ -100,7 +100,7 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the year that applies to a span: one in its clause, else the last one before it, else the first."""
+    """Return the year that applies to a span: the nearest in its clause, else the last before it, else the first."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -125,7 +125,7 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | 
 
 
 def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    """Return the missing names if the document has none of the question's names, or another name in their place."""
+    """Return the question's names if the document has none of them, or has another name in their place."""
     if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt may not contain the pronoun's antecedent
         return None
     if terms.is_absent(place.page.folded):
@@ -139,7 +139,7 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
 
 
 def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun from the question and the different kind of it that a sentence names."""
+    """Return a noun phrase from the question, and the different kind of thing that the sentence names instead."""
     if trial.case.lang == "en":
         return _other_kind_en(trial, place)
     question, sentence = trial.terms.folded, _without_answer(place)
@@ -166,7 +166,7 @@ def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield each word that may qualify the next one, with the stem of the next one. Only names qualify a name."""
+    """Yield each word that may qualify the next word, with the next word's stem. Only names can qualify a name."""
     for before, noun in pairwise(_WORD.findall(sentence)):
         if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
             yield before.lower(), stem(noun.lower())
@@ -191,7 +191,7 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
-    """Find a kind in front of the requested noun, which the question does not qualify."""
+    """Find a word before the requested noun that restricts it to a kind, although the question does not."""
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()

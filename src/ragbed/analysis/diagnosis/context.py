@@ -1,4 +1,4 @@
-"""A wrong trial with everything that the rules use, computed on demand."""
+"""A wrong trial with all data that the rules use, computed on demand."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class TrialContext:
 
     Args:
         stored: The trial.
-        judged: The verdict on the robust track; None without a response.
-        values: The scores of all tracks; empty without a response.
+        judged: The verdict on the robust track, or None if there is no response.
+        values: The scores on all tracks; empty if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
     """
 
@@ -94,12 +94,12 @@ class TrialContext:
 
     @cached_property
     def parts(self) -> tuple[SubQuestion, ...]:
-        """Return the sub-questions, or nothing if they cannot be determined."""
+        """Return the sub-questions; empty if they cannot be determined."""
         return split_question(self.case.question, self.case.lang, len(self.case.answer))
 
     @cached_property
     def pages(self) -> list[ParsedText]:
-        """Return the documents."""
+        """Return the parsed documents."""
         return [open_page(document.text, self.case.lang) for document in self.case.documents]
 
     @cached_property
@@ -131,7 +131,7 @@ class TrialContext:
 
     @property
     def answers(self) -> bool:
-        """Return whether the response contains a refusal or anything that may be an answer."""
+        """Return whether the response contains a refusal or a possible answer."""
         return self.judged is not None and (
             self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
         )
@@ -150,7 +150,7 @@ class TrialContext:
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
         """Return the locations of an answer in the documents, starting with the sentence closest to the question."""
-        if id(slot) not in self._places:  # slots live as long as the trial, so their ids are unique
+        if id(slot) not in self._places:  # slots are kept as long as the trial, so their ids are unique
             self._places[id(slot)] = sorted(
                 self._find_places(slot), key=lambda place: (-place.coverage, place.document, place.mention)
             )

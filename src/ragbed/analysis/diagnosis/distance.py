@@ -15,18 +15,18 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60  # maximum distance between name and answer that is still near; in Chinese, characters count as tokens
-FAR_SENTENCES = 2  # minimum distance in sentences; the next sentence is still near
+FAR_TOKENS = 60  # maximum distance between subject and answer that counts as near; in Chinese, in characters
+FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
 
-# Words that may refer to somebody who was named earlier.
+# Pronouns that may refer to a person named earlier.
 PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
     """Yield each wrongly answered part for which all supporting documents name the subject only far from the answer.
 
-    Distance is not the cause if the response uses the sentence with the right answer or one that clearly states the
-    wrong answer about the subject, or if the response only copies a document.
+    Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
+    gives the wrong answer for the subject, or only copies a document.
     """
     if trial.judged is None or trial.judged.refused or trial.reply.is_copy:
         return
@@ -45,7 +45,7 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
-    """Return whether a sentence in a non-supporting document names the subject: half of its names, and its years."""
+    """Return whether a sentence outside the supporting documents has half of the subject's names, and its years."""
     terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False
@@ -53,7 +53,7 @@ def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
 
 
 def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
-    """Return why an answer is out of reach, or None if its own sentence names the subject."""
+    """Return evidence that an answer is far from the subject, or None if it is not."""
     sentence = place.sentence
     if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
         return None

@@ -1,4 +1,4 @@
-"""Evidence texts in English and Chinese, because pages show evidence in both languages."""
+"""Evidence texts in English and Chinese, because reports show evidence in both languages."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ _WORDS = {
 
 
 def tell(key: str, **values: object) -> dict[str, Any]:
-    """Return the texts for a type of evidence as fields of `Evidence`, with the placeholders filled in."""
+    """Return the texts for an evidence key as fields of `Evidence`, with the placeholders filled in."""
     english, chinese = _WORDS[key]
     return {"what": english.format(**values), "what_zh": chinese.format(**values)}

@@ -18,7 +18,8 @@ PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 class ErrorRow(NamedTuple):
     """An error type of one model on one dataset, and the first response that has it.
 
-    `share` is the share of the `wrong` answers, with an interval clustered by item. `why` is the evidence by language.
+    `share` is the type's share of all `wrong` answers, with an interval clustered by item. `why` is the evidence by
+    language.
     """
 
     table: int
@@ -35,7 +36,7 @@ class ErrorRow(NamedTuple):
 
 
 def read_error_rows(causes: Sequence[Cause]) -> list[ErrorRow]:
-    """Return the error types, by table, model and dataset, for the testbeds whose errors the paper reports."""
+    """Return the error types by table, model and dataset, for the testbeds whose errors are in the paper's tables."""
     groups: dict[tuple[int, str, str, str], list[Cause]] = {}
     for cause in causes:
         testbed = cause.case.testbed

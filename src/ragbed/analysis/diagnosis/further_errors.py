@@ -1,7 +1,7 @@
-"""E8 to E13, which the paper does not list: errors by the model, the metric, the data or the call.
+"""E8 to E13, which the paper does not list: errors of the model, the metric, the data or the call.
 
-E8: wrongly worded refusals. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: wrong
-data. E13: no answer.
+E8: refusals with other wording. E9: trust in false documents. E10: unnecessary refusals. E11: missed credit. E12: data
+errors. E13: no answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 
 
 def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
-    """E8: the response refuses or warns of errors, but without the sentence that the instruction requires."""
+    """E8: the response refuses or reports errors, but without the sentence that the instruction requires."""
     if trial.judged is None:
         return
     for score, rule, wanted in (("refused", "refusal", REFUSAL), ("flagged", "flag", FLAG)):
@@ -64,7 +64,7 @@ def find_missed_credit(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
-    """E12: the answer cannot be matched or equals the false answer, or a document has the wrong label."""
+    """E12: the gold answer cannot be matched or equals the false answer, or a document has the wrong label."""
     slots = trial.gold.slots
     if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
         yield Evidence(type="E12", **tell("no-answer"))
@@ -73,7 +73,7 @@ def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E12", **tell("same-answer"))
     for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
         contained = [page.says(slot, trial.gold) for slot in slots]
-        # The testbed `parts` asks for one part but also gives the documents for the others.
+        # The testbed `parts` asks for one part, but its documents also include those for the other parts.
         if document.stance == "supports" and not any(contained) and trial.case.testbed != "parts":
             yield Evidence(type="E12", **tell("unsupported"), document=number)
         elif document.stance == "distracts" and all(contained):

@@ -17,7 +17,7 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
-# The end of the text about an answer. A comma also ends it, unless a pronoun follows.
+# Matches the end of the text about an answer. A comma ends it too, unless a pronoun follows.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
 
@@ -70,7 +70,7 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
-    """E7: an integration error of the noise types E1 to E3. In the paper, these are 38 % of the integration errors."""
+    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38 % of the integration errors."""
     if trial.case.testbed != INTEGRATION.name:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
@@ -80,7 +80,7 @@ def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a question with several parts was given some answers, but fewer than it has parts."""
+    """Return whether a response to a question with several parts has at least one answer, but fewer than parts."""
     if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
     return 0 < _answer_count(trial) < len(trial.gold.slots)
@@ -93,7 +93,7 @@ def _answer_count(trial: TrialContext) -> int:
 
 
 def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return the wrong answers from sentences that contain no right answer, and the values that are in no document."""
+    """Return the wrong answers in sentences without a right answer, and wrong values that are in no document."""
     slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
     read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
@@ -111,7 +111,7 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
-    """Return the text about an answer: up to the next clause, or less if its sentence contains other answers."""
+    """Return the text about an answer: up to the next clause, or less if there are other answers in the sentence."""
     everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
     sentence = page.sentence_at(mention)
@@ -126,7 +126,7 @@ def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
 
 
 def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
-    """Drop parts that were answered wrongly rather than ignored, if the words around the answer show this."""
+    """Drop parts that were not ignored but answered wrongly, according to the words around the wrong answers."""
     mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
     for answer, places in trial.origins:
@@ -144,7 +144,7 @@ def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
 
 
 def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
-    """Return whether an answer is at the position of its sub-question in a plain list of answers of the same kind."""
+    """Return whether an answer is at its sub-question's position; always true unless the response is a plain list."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
     if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True

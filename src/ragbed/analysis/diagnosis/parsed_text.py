@@ -1,4 +1,4 @@
-"""A text prepared for matching: normalised and split into sentences."""
+"""Text prepared for matching: normalised and split into sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sentence(NamedTuple):
 
 
 class ParsedText:
-    """A document or a response."""
+    """A normalised document or response."""
 
     def __init__(self, text: str, lang: Lang) -> None:
         self.text, self.lang = text, lang
@@ -70,7 +70,7 @@ class ParsedText:
 
 @lru_cache(maxsize=8_192)
 def open_page(text: str, lang: Lang) -> ParsedText:
-    """Return a parsed document. It is cached, because many conditions and models share it."""
+    """Return a parsed document. The result is cached, because many conditions and models share documents."""
     return ParsedText(text, lang)
 
 

@@ -1,4 +1,4 @@
-"""The terms of a question: names and qualifiers that distinguish its subject from similar subjects."""
+"""Extract the terms of a question: names and qualifiers that distinguish its subject from similar ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.diagnosis.parsed_text import tokens
 from ragbed.schema import Lang
 from ragbed.scoring.robust.normalise import fold
 
-# Function words, and words with which responses refer to their task.
+# Function words, and words that responses use to refer to the task.
 _STOP = """
     a an the of in on at by to for from with into onto over under about as is are was were be been being am has have
     had do does did will would shall should can could may might must not no nor and or but if then than so that this
@@ -24,7 +24,7 @@ _STOP = """
 """
 STOP = frozenset(_STOP.split())
 
-# A pattern for the words between the parts of a Chinese sentence.
+# A pattern for function words and phrases at which Chinese sentences are split.
 FRAME_ZH = (
     "根据新闻内容|据报道|报道|可能|授予|根据新闻|根据提供的文档|根据所提供的|根据提供的|根据文档|根据以上|文档中提到|文档中|文档|资料显示|答案|问题|信息|因此|所以|具体|分别|"
     "可以得知|可以看出|可知|得知|提到|显示|其中|以及|或者|但是|没有|我们|他们|她们|它们|这个|那个|这份|该|其|这|那|"
@@ -49,7 +49,7 @@ _CUT_ZH = re.compile(
     rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
     r"|[^\u3400-\u9fff·]+"
 )
-# Verbs, which must not be taken for names.
+# Verbs that must not be mistaken for names.
 _DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
 
 
@@ -78,7 +78,7 @@ class QuestionTerms:
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Return whether a text contains none of the names, nor the start of one (鹭河大水 for 鹭河洪水)."""
+        """Return whether a text contains neither any of the names nor the beginning of one (鹭河大水 for 鹭河洪水)."""
         has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
         return bool(self.names) and not has_start and not self.names_in(folded)
 
@@ -89,7 +89,7 @@ class QuestionTerms:
 
 @lru_cache(maxsize=16_384)
 def take_apart(question: str, lang: Lang) -> QuestionTerms:
-    """Return the terms of a question. They are cached, because many conditions share the question."""
+    """Return the terms of a question. The result is cached, because many conditions share the question."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
     return QuestionTerms(lang, folded, _content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
@@ -140,13 +140,13 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """Return the titles in quotation marks, and other runs of characters that are not next to the question word."""
+    """Return the quoted titles, and other runs of characters that are not next to the question word."""
     names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # the relation precedes 是多少, but follows 谁 or 哪部电影
+        if asking is not None:  # the relation comes before 是多少, but after 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]

@@ -1,4 +1,4 @@
-"""Diagnoses: the types of an error, with evidence, and the source of the wrong answer."""
+"""The data types for diagnoses: error types with their evidence, and the source of the wrong answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ragbed.schema import Lang, Record
 
 ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"]
 
-# The relevance label of the document with the wrong answer; `parametric` if only the closed-book response contains it,
-# and `none` if it is found nowhere.
+# The relevance label of the document with the wrong answer, `parametric` if only the closed-book response contains the
+# answer, or `none` if the answer is found nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
 
 # The paper's terms for E1 to E6, and ours for the others. All are defined in docs/reference/error-types.md.
@@ -46,11 +46,11 @@ class Evidence(Record, frozen=True, kw_only=True):
     sentence: str | None = None
     cue: str | None = None  # the words that matched, e.g. a hedge or a pronoun
     asked: str | None = None  # a qualifier in the question
-    found: str | None = None  # the word that replaces it in the sentence
+    found: str | None = None  # the word that replaces the qualifier in the sentence
     distance: int | None = None  # number of words (characters in Chinese) between the question's subject and the answer
     part: int | None = None  # the sub-question concerned
-    bound_to: int | None = None  # the sub-question for which its answer was given instead
-    confirmed: bool | None = None  # whether a call without the cause gave the right result; None if there was no call
+    bound_to: int | None = None  # the sub-question to which this part's answer was given by mistake
+    confirmed: bool | None = None  # whether a call without the cause gave the right result; None if not tested
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
@@ -60,10 +60,10 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     model: str
     repeat: int
     lang: Lang
-    wrong: bool  # False if only the paper's scoring counts it as wrong (E8, E11)
+    wrong: bool  # False if only the paper's scoring counts the trial as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
-    source: Source | None  # None if there is no answer
+    source: Source | None  # None if the response has no answer
     said: str | None = None  # the wrong answer in the response
     document: int | None = None  # the document with the wrong answer, numbered from 0
     hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tested

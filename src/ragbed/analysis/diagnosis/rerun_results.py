@@ -1,4 +1,4 @@
-"""Add rerun results to a diagnosis: the error types they confirm and the documents a wrong answer depends on."""
+"""Add rerun results to diagnoses: the error types they confirm and the documents that a wrong answer depends on."""
 
 from __future__ import annotations
 

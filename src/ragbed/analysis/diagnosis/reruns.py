@@ -1,6 +1,6 @@
-"""Make further calls that test a diagnosis: the same case without the cause, or without one of its documents.
+"""Create the cases for calls that test a diagnosis: the same case without the cause, or without one of its documents.
 
-They are stored as runs in the diagnosed run's folder, with the same guarantees.
+The calls are stored as runs in the diagnosed run's folder, with the same guarantees.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REQUEST_OPTIONS = ("thinking", "reasoning_effort", "extra_body", "seed_model")
 
 
 def folder_of(run: Path, purpose: str, model: str) -> Path:
-    """Return the folder for further calls to a model. Each model has its own errors, and therefore its own cases."""
+    """Return the folder for reruns of a model. Each model has its own errors, and therefore its own cases."""
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
     return place_inside(run, FOLDER, purpose, f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
 
@@ -51,7 +51,7 @@ def sampling_of(store: RunStore) -> dict[str, str]:
 
 
 def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield the distinct cases that can confirm the error types."""
+    """Yield the distinct cases whose responses can confirm the diagnosed error types."""
     yield from _distinct(
         intervene(cases[diagnosis.case], evidence) for diagnosis in diagnoses for evidence in diagnosis.evidence
     )
@@ -64,7 +64,7 @@ def intervene(case: Case, evidence: Evidence) -> Case | None:
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Yield, for each wrong answer, its case without each of the documents in turn."""
+    """Yield copies of the case of each wrong answer, each without one of its documents."""
     yield from _distinct(
         knock_out(cases[diagnosis.case], number)
         for diagnosis in diagnoses
@@ -74,25 +74,25 @@ def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Ite
 
 
 def knock_out(case: Case, number: int) -> Case | None:
-    """Return the case without one document."""
+    """Return the case without one document, or None if the document cannot be removed."""
     rest = [document for place, document in enumerate(case.documents) if place != number]
     return _with_documents(case, rest, f"without={number}")
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """Return the results of further calls by the name of the changed case, excluding failed calls."""
+    """Return the results of reruns by the name of the changed case, excluding failed calls."""
     with open_store(folder, create=False) as store:
         return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
 
 def count_failed(folder: Path) -> int:
-    """Return the number of calls that failed."""
+    """Return the number of reruns that failed."""
     with open_store(folder, create=False) as store:
         return sum(stored.completion.outcome == "error" for stored in store.results())
 
 
 def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """Return the diagnosis with the results of the further calls added to each piece of evidence."""
+    """Return the diagnosis with the results of the reruns added to each piece of evidence."""
     confirmed = []
     for evidence in diagnosis.evidence:
         changed = intervene(case, evidence)
@@ -195,12 +195,12 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: remove all false documents. If no documents remain, the closed-book response already provides the result."""
+    """E9: remove all false documents. If none remain, return None, because the closed-book response is the result."""
     rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
 
-# Error types that further calls can confirm; the others hold by definition.
+# The error types that reruns can confirm. The others are true by definition.
 INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
     "E1": _bring_together,
     "E2": _drop_sentence,
@@ -230,7 +230,7 @@ def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, 
 
 
 def _rename(case: Case, purpose: str, messages: tuple[Message, ...], **changes: object) -> Case:
-    # The name includes a hash of the prompt, so that a changed diagnosis never gets an outdated response.
+    # The name includes a hash of the prompt, so that a changed diagnosis never uses an outdated response.
     text = "\0".join(message.content for message in messages)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return structs.replace(case, case=f"{case.case},{purpose},prompt={digest}", messages=messages, **changes)

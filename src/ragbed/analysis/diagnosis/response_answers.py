@@ -1,7 +1,7 @@
-"""Find the answers in a response, right or wrong, and their positions.
+"""Find the right and wrong answers in a response, and their positions.
 
-Right answers are those that the robust scorer matched. Wrong answers are what the response adds to the question: a date
-or quantity if the gold answer is one, and otherwise a name. Answers that are announced as such come first.
+Right answers are those that the robust scorer matched. Wrong answers are values that are not in the question: dates or
+quantities if the gold answer is one, and otherwise names. Answers introduced by e.g. "the answer is" come first.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ragbed.text import bears_answer
 MOST = 8  # maximum number of wrong answers to extract from one response
 _LONGEST_NAME = {"en": 80, "zh": 24}  # maximum length of a name in characters; longer texts are sentences
 _COPIED = {"en": 60, "zh": 20}  # minimum length of a copied text in characters; shorter matches may be titles or names
-_BEGUN = 4  # minimum number of characters that identify the start of a sentence
+_BEGUN = 4  # minimum number of characters needed to recognise the start of a sentence
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
-_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # characters that may belong both to a name and to the question
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # characters from the question that may also be part of a name
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100  # minimum count that the number alone identifies, e.g. 331张 for 331票
-_SHARED_ZH = 2  # minimum number of characters that count as repeated from the question
+_TELLING = 100  # minimum value of a count that is matched without its unit, e.g. 331张 for 331票
+_SHARED_ZH = 2  # minimum number of shared characters that count as repeated from the question
 
 
 class GivenAnswer(NamedTuple):
@@ -49,10 +49,10 @@ class GivenAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class ParsedResponse:
-    """A response with its answers. `is_copy` is set if it only copies a document."""
+    """A response with its answers. `is_copy` is set if the response only copies a document."""
 
     page: ParsedText
-    held: tuple[tuple[Mention, ...], ...]  # mentions that assert each part of the answer
+    held: tuple[tuple[Mention, ...], ...]  # for each part of the gold answer, the mentions that assert it
     wrong: tuple[GivenAnswer, ...]
     is_copy: bool
 
@@ -109,7 +109,7 @@ def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterat
 
 
 def to_slot(case: Case, answer: str) -> GoldSlot:
-    """Prepare an answer for matching. A full date also matches without its year, a large count with any unit noun."""
+    """Prepare an answer for matching. A full date also matches without its year, and a large count with any noun."""
     slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
     if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())
@@ -118,7 +118,7 @@ def to_slot(case: Case, answer: str) -> GoldSlot:
 
 
 def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int]]:
-    """Return the parts of a response that may be its answer, most likely first."""
+    """Return the spans of a response that may be its answer, most likely first."""
     terms = take_apart(case.question, case.lang)
     found = _values(page, gold, terms)
     if any(slot.names for slot in gold.slots):
@@ -126,7 +126,7 @@ def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int
         proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
         found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]
     after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
-    # Answers that are announced ("the answer is …") have priority.
+    # Answers after "the answer is …" come first.
     return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
 
 
@@ -153,7 +153,11 @@ def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[in
 
 
 def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
-    """Return quantities with a requested unit, or else those without a unit, counts for a count, and any measure."""
+    """Return the quantities that best fit the requested units.
+
+    These are quantities with a requested unit, else those without a unit (and counts, if a count is requested), else
+    measurements.
+    """
     same = [quantity for quantity in counted if quantity.unit in wanted or "" in wanted]
     is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
     near = [quantity for quantity in counted if not quantity.unit or (is_count and quantity.unit in LOOSE)]
@@ -173,7 +177,7 @@ def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
 
 
 def _is_idle(folded: str, quantity: Quantity) -> bool:
-    # A year is not a quantity, and neither is the 一 in 一台, which means 'a'.
+    # Neither a year nor the 一 in 一台, which means "a", is a quantity.
     text = folded[quantity.start : quantity.end]
     return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 
@@ -192,7 +196,7 @@ def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
 
 
 def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return the runs of words that are not in the question, for answers that are not names."""
+    """Return the sequences of words that are not in the question, for answers that are not names."""
     spans: list[tuple[int, int]] = []
     last_new = False
     for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):

@@ -1,7 +1,7 @@
-"""Split a question with several parts at commas between complete questions, or at the members of a list.
+"""Split a question with several parts into sub-questions, at commas or by the members of a list.
 
 'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' contains a list, and each
-part is the question with one member of the list.
+sub-question is the question with one member of the list.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是
 class SubQuestion(NamedTuple):
     """A complete sub-question.
 
-    `anchors` are normalised words (characters in Chinese) that no other part has, or only numbers if all parts have
-    some.
+    `anchors` are the normalised words (characters in Chinese) that no other part contains, or only the numbers if every
+    part contains some.
     """
 
     text: str
     anchors: frozenset[str]
 
     def is_spoken_of(self, folded: str) -> bool:
-        """Return whether a normalised text is about this part: it has its number or name, or most of its words."""
+        """Return whether a normalised text contains this part's number or name, or most of its words."""
         seen = len(self.anchors & frozenset(tokens(folded)))
         return bool(self.anchors) and 2 * seen > len(self.anchors) - (len(self.anchors) > 1)
 
 
 @lru_cache(maxsize=16_384)
 def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion, ...]:
-    """Split a question into the given number of parts; return nothing if they cannot be determined."""
+    """Split a question into the given number of parts; empty if they cannot be determined."""
     if wanted < 2:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
@@ -63,7 +63,7 @@ def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
     return []
 
 
-# Separators between complete questions; the first that gives the right number of parts is used.
+# Separators between complete questions; the first one that gives the right number of parts is used.
 _BREAKS = {
     "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
     "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],

@@ -22,7 +22,7 @@ PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
 
 
 class Group(NamedTuple):
-    """A model on a testbed in one language."""
+    """One model's results on one testbed in one language."""
 
     model: str
     testbed: str
@@ -47,7 +47,7 @@ class TypeShare:
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
     def bounds(self) -> tuple[float | None, float | None, float | None]:
-        """Return the share and its bounds; None if they are undefined."""
+        """Return the share and its bounds, with None for undefined values."""
         value, low, high = (round(float(number), 6) if math.isfinite(number) else None for number in self.share)
         return value, low, high
 

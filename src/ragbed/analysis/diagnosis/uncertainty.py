@@ -1,4 +1,4 @@
-"""E2, evidence uncertainty: a guess, a rumour or a preliminary figure was taken as fact.
+"""E2, evidence uncertainty: the response states a guess, a rumour or a preliminary figure as fact.
 
 Whether a document predates the event is not checked, because cases do not include document dates.
 """
@@ -47,6 +47,6 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
 
 
 def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
-    # A hedge that is also in the question does not count, because the question may ask e.g. for the favourite.
+    # A hedge that is also in the question does not count, because the question may ask for e.g. the favourite.
     cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
     return next((cue for cue in cues if cue not in trial.terms.folded), None)

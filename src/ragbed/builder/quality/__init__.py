@@ -26,12 +26,12 @@ from ragbed.data import Dataset
 
 __all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
 
-# Maximum number of passages to label again, which takes about two minutes; the report states the number.
+# Maximum number of passages to relabel, which takes about two minutes; the report states the actual number.
 MAX_LABELLED = 50_000
 
 
 class MeasureFamily(Protocol):
-    """Measures that are computed together."""
+    """A group of related measures that are computed together."""
 
     def add(self, view: ItemView) -> None:
         """Add one item."""
@@ -59,8 +59,8 @@ class Quality(Struct, frozen=True, kw_only=True):
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
-    steps: dict[str, tuple[int, int]] = {}  # number of records in and out of each step of a build
-    samples: tuple[tuple[str, str, str], ...] = ()  # check, question, and answer or reason, for a build
+    steps: dict[str, tuple[int, int]] = {}  # number of input and output records of each build step
+    samples: tuple[tuple[str, str, str], ...] = ()  # for a build: check, question, and either the answer or the reason
 
     @property
     def failed(self) -> list[Measure]:
@@ -78,7 +78,7 @@ def measure_quality(
 
     Args:
         datasets: Datasets to measure.
-        steps: Records in and out of each step, for a build.
+        steps: Number of input and output records of each build step.
         reviewed: Results of a human review.
         more: Families that need more than the data, e.g. runs of models or corpora.
     """
@@ -87,7 +87,7 @@ def measure_quality(
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # Every build probes its questions. Items from elsewhere, or items changed since then, may not have been probed.
+        # A build probes all its questions. Items from other sources, or changed after the build, may not be probed.
         path = dataset.path
         is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():

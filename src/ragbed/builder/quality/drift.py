@@ -15,7 +15,7 @@ from ragbed.schema import Answer
 from ragbed.text import squeezed
 
 _LEVEL = 0.05
-# Minimum relative change to report for a number that is not a share, which cannot be tested without its variance.
+# Minimum relative change to report for numbers that are not shares. They cannot be tested without their variance.
 _LARGE_CHANGE = 0.2
 
 
@@ -31,7 +31,7 @@ class Shift(Struct, frozen=True):
 class Drift(Struct, frozen=True):
     """The differences between two editions."""
 
-    before: dict[str, str]  # datasets of the earlier edition and the hashes of their files
+    before: dict[str, str]  # datasets of the earlier edition, with the hashes of their files
     shared: int
     added: int
     removed: int

@@ -16,8 +16,8 @@ class ItemView:
     Args:
         item: The item.
         data: Name of its dataset.
-        is_labelled: Whether its passages are labelled again. If not, measures that need labels skip it.
-        is_probed: Whether the build asked models the question without documents.
+        is_labelled: Whether its passages are relabelled. If not, measures that need labels skip the item.
+        is_probed: Whether models were asked the question without documents during the build.
     """
 
     def __init__(self, item: Item, data: str = "", *, is_labelled: bool = True, is_probed: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Measure whether passages match their labels, i.e. whether they contain the answer, give it, or are free of it."""
+"""Measure whether passages match their labels, i.e. whether they contain the answer, state it, or do neither."""
 
 from __future__ import annotations
 

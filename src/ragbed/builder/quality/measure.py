@@ -23,21 +23,21 @@ class Measure(Struct, frozen=True, kw_only=True):
     name: str
     meaning: str
     unit: Unit
-    value: float | None  # None if it cannot be measured; the note states why
+    value: float | None  # None if the value cannot be measured; the note states why
     hits: int | None = None  # numerator of a share
     n: int  # denominator, or sample size
-    low: float | None = None  # 95 % Wilson interval of a share
+    low: float | None = None  # lower limit of the 95 % Wilson interval of a share
     high: float | None = None
     reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    # Set if the measure covers a single language, because words and characters are not comparable.
+    # Language, if the measure covers only one, because counts of words and of characters are not comparable.
     lang: Lang | None = None
 
     @property
     def title(self) -> str:
-        """The name, with the language if the measure covers only one."""
+        """The name, followed by the language if the measure covers only one language."""
         return f"{self.name} ({self.lang})" if self.lang else self.name
 
 
@@ -70,18 +70,18 @@ class MeasureSpec:
     gate: QualityGate | None = None
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
-        """Create a share with its interval; it is not measured if n is 0."""
+        """Create a measure for a share with its interval; the value is None if n is 0."""
         if not n:
             return self._measure("share", None, n, note, hits=hits)
         _, low, high = wilson(hits, n)
         return self._measure("share", hits / n, n, note, hits=hits, low=low, high=high)
 
     def count(self, value: int, n: int, note: str = "") -> Measure:
-        """Create a count out of n; it is not measured if n is 0."""
+        """Create a measure for a count out of n; the value is None if n is 0."""
         return self._measure("count", value if n else None, n, note)
 
     def number(self, value: float | None, n: int, note: str = "", lang: Lang | None = None) -> Measure:
-        """Create a plain number, optionally for a single language."""
+        """Create a measure for a plain number, optionally for a single language."""
         return self._measure("number", value, n, note, lang=lang)
 
     def _measure(  # noqa: PLR0913 - a row has so many columns

@@ -1,4 +1,4 @@
-"""Measure items using runs of models: accuracy before and after a knowledge cut-off, and item discrimination."""
+"""Compute measures from model runs: accuracy before and after a knowledge cut-off, and item discrimination."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec
 
 Way: TypeAlias = Literal["with documents", "closed book"]
 _MAX_EXACT = 1_000  # maximum number of items for which the exact test is used
-_MIN_MODELS = 5  # minimum number of models to estimate a and b; fewer do not define a scale
-_MIN_SPLIT = 30  # minimum number of discriminating items to estimate a and b; with fewer, the priors dominate
+_MIN_MODELS = 5  # minimum number of models for estimating a and b; fewer do not determine a scale
+_MIN_SPLIT = 30  # minimum number of discriminating items for estimating a and b; with fewer, the priors dominate
 
 _SPLIT = MeasureSpec(
     "discrimination",
@@ -42,10 +42,10 @@ class Answered(NamedTuple):
 
 
 class ModelMeasures:
-    """Measures that need runs of models.
+    """Measures that need model runs.
 
     Args:
-        answers: Responses of all runs. A model counts as correct on an item if most of its trials are.
+        answers: Responses of all runs. A model counts as correct on an item if most of its trials are correct.
         cutoffs: Knowledge cut-off date of each model.
     """
 

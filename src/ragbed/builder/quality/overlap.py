@@ -20,7 +20,7 @@ _SEEN = MeasureSpec(
 
 
 class ContaminationMeasures:
-    """Measures that need corpora.
+    """Measures of contamination by training corpora.
 
     Args:
         corpora: See `find_seen`.

@@ -27,7 +27,7 @@ _TITLES = {
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Measure", "Value", "95 % interval", "n", "Gate", "", "RGB", "Note")
 _NUMBERS = {"Value", "95 % interval", "n"}
-# Tables with long texts need additional styles.
+# Additional styles for tables with long text.
 _STYLE = """
 .figures { table-layout: fixed; width: 100%; min-width: 64rem; }
 .figures th:nth-child(1) { width: 30%; }
@@ -47,7 +47,7 @@ def show_value(measure: Measure) -> str:
         return f"{measure.value:.1%}"
     if measure.unit == "count":
         return f"{measure.value:,.0f}"
-    # Years are written without a comma.
+    # No thousands separator, because the value may be a year.
     return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
 
 

@@ -10,8 +10,9 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
-_ENOUGH = 5  # number of documents per question in the paper
-# Number of RGB's passages up to each length, in characters for zh_refine and in words for en_fact, which has snippets.
+_ENOUGH = 5  # minimum number of passages: the number of documents per question in the paper
+# Histogram of RGB's passage lengths, keyed by the upper limit of each bin: in characters for zh_refine, and in words
+# for en_fact, whose passages are snippets.
 _RGB_LENGTHS: dict[Lang, dict[int, int]] = {
     "zh": {90: 860, 125: 1454, 185: 758, 210: 932, 225: 743, 240: 842, 255: 709, 280: 740, 9999: 677},
     "en": {20: 42, 23: 95, 25: 137, 27: 216, 28: 116, 29: 143, 31: 151, 9999: 89},

@@ -24,13 +24,13 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds.prompts.strategies import MARK
 
 SUFFIXES = (".html", ".json")
-_SHOWN = 10  # number of accepted and of rejected questions to show
-# The testbeds whose answers are either right or wrong.
+_SHOWN = 10  # maximum number of accepted questions, and of rejected questions, to show
+# The testbeds in which every response is either right or wrong.
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 
 
 def measure(data: str, more: Mapping[str, MeasureFamily] | None = None) -> Quality:
-    """Measure a dataset, or a build folder with its step counts and its review."""
+    """Measure a dataset or a build folder; for a build, include its step counts and its review."""
     datasets, steps = _open(data)
     quality = measure_quality(datasets, steps, read_reviewed(Path(data)), more)
     return msgspec.structs.replace(quality, samples=_samples(Path(data))) if steps else quality
@@ -43,13 +43,13 @@ def _samples(folder: Path) -> tuple[tuple[str, str, str], ...]:
 
 
 def measure_drift(before: str, after: str, quality: Quality) -> Drift:
-    """Compare a measured edition with an earlier one."""
+    """Compare a dataset's quality report with an earlier edition of the dataset."""
     earlier, _ = _open(before)
     return compare_editions(measure_quality(earlier), quality, earlier, _open(after)[0])
 
 
 def check_report_path(path: Path) -> None:
-    """Reject a report path whose suffix is neither HTML nor JSON."""
+    """Raise an error if a report path has a suffix other than .html or .json."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"out={path}: the report file must end in {' or '.join(SUFFIXES)}.")
 
@@ -93,7 +93,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def read_answers(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Yield the feasible trials with the plain prompt and related distractors; an error counts as a wrong answer."""
+    """Yield the scored feasible trials with the plain prompt and related distractors; errors count as wrong answers."""
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):

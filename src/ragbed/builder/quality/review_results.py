@@ -17,13 +17,13 @@ PLACE = Path("review") / "reviewed.json"
 
 
 class ReviewSample(Struct, frozen=True, kw_only=True):
-    """The review of one dataset, before fixes.
+    """The results of reviewing one dataset, counted before any fixes.
 
     Attributes:
         sha256: Hash of the file that the review wrote.
-        drawn: Items that no rule flagged, from which the sample was drawn.
-        sampled: Items of the sample that were reviewed.
-        wrong: Reviewed items of the sample that people fixed or rejected.
+        drawn: Number of items that no rule flagged, from which the sample was drawn.
+        sampled: Number of sampled items that were reviewed.
+        wrong: Number of sampled items that reviewers fixed or rejected.
     """
 
     sha256: str
@@ -36,10 +36,10 @@ class ReviewSample(Struct, frozen=True, kw_only=True):
 
 
 class Reviewed(Struct, frozen=True, kw_only=True):
-    """An applied review."""
+    """The results of an applied review."""
 
     people: tuple[str, ...]
-    raters: int  # raters per item
+    raters: int  # number of raters per item
     kappa: float | None  # Cohen's kappa for accepting an item unchanged; None with a single rater or without variation
     datasets: dict[str, ReviewSample]
 

@@ -11,8 +11,8 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
 from ragbed.text import guess_lang, split_sentences
 
-_REPEATED = 3  # minimum number of items with a sentence for it to be boilerplate; two items may share an event
-_MIN_CHARS = 12  # minimum length of a sentence; shorter ones ("Read more.") repeat by chance
+_REPEATED = 3  # minimum number of items that contain a boilerplate sentence; two items may share an event
+_MIN_CHARS = 12  # minimum length of a boilerplate sentence; shorter ones ("Read more.") repeat by chance
 _NONE = "RGB's data has no URLs"
 
 _HOSTS = MeasureSpec("hosts per item", "median number of distinct hosts or files per item", _NONE, QualityGate("≥", 3))
@@ -37,7 +37,7 @@ _BOILERPLATE = MeasureSpec(
 
 
 class SourceMeasures:
-    """Quality measures of sources."""
+    """Measures of the sources of passages."""
 
     def __init__(self) -> None:
         self._hosts: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """Write questions by rules instead of a model, with patterns for dates, numbers, names, quotations and definitions.
 
-To support another language, write a function from a title and a text to facts, and add one line to WRITERS.
+To support another language, write a function that yields facts from a title and a text, and add one line to WRITERS.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ragbed.schema import Article, Lang
 
 GENERATOR = "rules"  # name used in a recipe in place of a model
 _MAX_CHARS = 20_000  # maximum length of a part, about 3,000 words
-_MAX_PARTS = 25  # maximum number of parts of a text that are read
+_MAX_PARTS = 25  # maximum number of parts of a text to read
 WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_facts, "zh": find_chinese_facts}
 
 
 def write_fields(article: Article, most: int) -> list[dict[str, str]]:
-    """Return the fields of at most this many questions about an article, in the form that a model would return."""
+    """Return the fields of at most `most` questions about an article, in the same form as a model's response."""
     seen: set[str] = set()
     facts = []
     for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
@@ -34,7 +34,7 @@ def write_fields(article: Article, most: int) -> list[dict[str, str]]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the parts of a long text, because names are compared with all preceding sentences of a part."""
+    """Split a long text into parts, to limit the cost of comparing names with all preceding sentences of a part."""
     while len(text) > _MAX_CHARS:
         end = text.rfind("\n", _MAX_CHARS // 2, _MAX_CHARS)
         end = _MAX_CHARS if end < 0 else end
@@ -44,7 +44,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def join_questions(first: str, second: str, lang: Lang) -> str:
-    """Return a question that asks for two answers."""
+    """Join two questions into one that asks for both answers."""
     if lang == "zh":
         return f"{first.rstrip('？?')}，以及{second}"
     start = second if second.startswith("I ") else second[0].lower() + second[1:]

@@ -1,7 +1,7 @@
 """Find facts in Chinese texts and write questions about them.
 
-A Chinese question has the same word order as its statement, and the answer is replaced with a question word. A clause
-is used only if its subject is a name, or a noun such as 大桥 with which exactly one name in the text ends.
+A Chinese question has the same word order as the statement, with a question word in place of the answer. A clause
+is used only if its subject is a name, or a noun such as 大桥 that is the ending of exactly one name in the text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MONTH = r"[12]\d{3}年\d{1,2}月(?!\d)"
 _YEAR = r"[12]\d{3}年(?!\d)"
 _TIME = rf"(?P<time>{_DAY}|{_MONTH}|{_YEAR})"
 _NUMBER = r"\d+(?:\.\d+)?[万亿]?"
-# Words that make a statement a plan, a guess, hearsay, an approximation or a denial.
+# Words that indicate that a statement is a plan, a guess, hearsay, an approximation or a denial.
 UNSURE = re.compile(
     "将|拟|计划|预计|预测|可能|或许|也许|大概|大约|约|左右|近(?=[\\d一二三四五六七八九十百])|超过|至少|最多|不足|多(?=[人名万亿元])|以上|以下|传说|据传|有望"
     "|估计|估算|认为|希望|如果|尚未|没有|未能|不|并非|否认|曾计划|初步|届时|之后|正在|建议"
@@ -38,7 +38,7 @@ class _Clause(NamedTuple):
 
 
 class _Text:
-    """The sentences of a text and the names in it."""
+    """The sentences and names of a text."""
 
     def __init__(self, title: str, text: str) -> None:
         self.title = title
@@ -48,7 +48,7 @@ class _Text:
         self.before = ""  # the text before the current sentence
 
     def find_name(self, text: str) -> str | None:
-        """Return the full name of a subject, or None if it is unclear what it refers to."""
+        """Return the full name that a subject refers to, or None if the reference is unclear."""
         if re.fullmatch(NOUNS, text):
             ending = {name for name in self.names if name.endswith(text)}
             return ending.pop() if len(ending) == 1 and not self._has_rival(text, *ending) else None
@@ -62,7 +62,7 @@ class _Text:
         return text
 
     def _has_rival(self, noun: str, name: str) -> bool:
-        """Check whether the text before the sentence mentions another thing of the same kind."""
+        """Check whether the text before the current sentence mentions something else of the same kind."""
         others = f"{self.title}。{self.before}".replace(name, "")
         return (
             re.search(
@@ -107,7 +107,7 @@ def is_person(text: str) -> bool:
 
 
 def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
-    """Yield the facts of a text, clause by clause."""
+    """Yield the facts found in a text, clause by clause."""
     read = _Text(title, text)
     for sentence in read.sentences:
         yield from _quotations(sentence, read)
@@ -142,7 +142,7 @@ _FRONT = re.compile(rf"^(?P<time>(?:{_DAY}|{_MONTH}|{_YEAR}|截至[12]\d{{3}}年
 
 
 def _clauses(sentence: str, read: _Text) -> Iterator[_Clause]:
-    """Yield the clauses whose subject is known; a clause without a subject takes that of the preceding clause."""
+    """Yield the clauses whose subject is known; a clause without a subject inherits it from the preceding clause."""
     if "“" in sentence and re.search("[说称道]", sentence):
         return
     if re.match("根据|据|到|按照|如果", sentence):
@@ -193,7 +193,7 @@ def _dates(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _happened(rest: str) -> str:
-    """Return the event of a clause after a time expression, without its place; empty if there is none."""
+    """Return the event after a clause's time expression, without its place; empty if there is no event."""
     verbs = "通车|成立|开业|开馆|投产|启用|竣工|落成|建成|开工|去世|逝世|开通|开播"
     found = re.fullmatch(rf"(?:在{_HAN}{{2,8}}?)?(?:因病)?(?P<event>(?:正式|建成)?(?:{verbs}))", rest)
     return found["event"] if found else ""
@@ -309,11 +309,11 @@ def _winners(sentence: str) -> Iterator[Fact]:
         yield Fact(f"谁{found['verb']}{found['what']}？", found["who"], sentence)
 
 
-_MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are not unique
+_MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are rarely unique
 
 
 def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
-    """Ask who said something that names its subject."""
+    """Ask who said a sentence that names its subject."""
     found = re.search(
         rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,

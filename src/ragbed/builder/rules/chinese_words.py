@@ -1,10 +1,10 @@
-"""Words for reading Chinese texts."""
+"""Word lists for reading Chinese texts."""
 
 from __future__ import annotations
 
 import re
 
-# General nouns that end names and that can refer to a name ending with them.
+# General nouns that are endings of names, and that can refer to a name with that ending.
 NOUNS = (
     "大桥|隧道|医院|公司|集团|银行|学校|大学|研究院|研究所|研究中心|中心|博物馆|图书馆|俱乐部|合作社|电台|乐团"
     "|交响乐团|火山|水库|大坝|铁路|地铁|机场|风电场|仓库|古堡|古城|公园|国家公园|啤酒厂|工厂|盐场|矿|湖|岛|山|河"
@@ -13,7 +13,7 @@ NOUNS = (
     "|音乐节|科技馆|实验室|天文台|灯塔|索道|合唱团|剧团|农场|林场|瀑布|冰川|半岛|湾|科考船|渡轮|报社|杂志社|文化节|联赛|制片厂|书院"
     "|镇|市|县|省|村|城|队|制药|生物|能源|航空|汽车|保险|软件|物流|食品|乳业|玻璃|仪器|号"
 )
-LONG_NOUNS = "|".join(noun for noun in NOUNS.split("|") if len(noun) > 1)  # a person's name may end with 山
+LONG_NOUNS = "|".join(noun for noun in NOUNS.split("|") if len(noun) > 1)  # names of people may end with 山
 ROLES = (
     "桥梁专家|专家|建筑师|设计师|工程师|教师|护士|医生|儿科医生|化学家|物理学家|动物学家|植物学家|天文学家"
     "|生物学家|鸟类学家|海洋学家|火山学家|历史学家|法学家|数学家|地质学家|作家|诗人|画家|雕塑家|作曲家|评论家"
@@ -31,7 +31,7 @@ SURNAMES = frozenset(
     "阚那简饶空曾沙养鞠须丰关相查后荆红游竺权逯盖益桓公涂昆布浅"
 )
 
-# Words that name a kind or a quality. A name that consists only of such words, e.g. 培训中心, is not clear on its own.
+# Generic words for kinds and qualities. A name that consists only of such words, e.g. 培训中心, is not specific.
 _COMMON = re.compile(
     "有限|股份|责任|公司|集团|中心|总部|分部|培训|轮渡|旅游|水上|公益|慈善|科技|科学|技术|实验|研究|服务|国家|全国|国际|世界|人民|中央"
     "|第[一二三四五六七八九十\\d]+|自然|保护|管理|文化|艺术|体育|音乐|美术|历史|民俗|地方|省级|市级|公共|社区|城市|农业|工业|商业|交通"
@@ -47,7 +47,7 @@ _COMMON = re.compile(
 
 
 def is_distinctive(name: str) -> bool:
-    """Check that a name has a part other than words for kinds and qualities."""
+    """Check that a name contains more than generic words for kinds and qualities."""
     if name.startswith("《"):
         return True
     return len(_COMMON.sub("", re.sub(rf"(?:{NOUNS})$", "", name))) > 1 or "·" in name

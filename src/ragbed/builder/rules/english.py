@@ -1,7 +1,7 @@
 """Find facts in English texts and write questions about them.
 
 A question keeps the words of its sentence. A clause is used only if its subject is a name that is clear on its own, or
-if "the bridge" or "it" can refer to nothing but one such name. When in doubt, no question is written.
+if "the bridge" or "it" can refer only to one such name. When in doubt, no question is written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ONCE = (
 _ONCE_ACTIVE = {"opened": "open", "closed": "close", "died": "die", "sank": "sink", "collapsed": "collapse"}
 _OBJECT = {"won": "win", "received": "receive", "acquired": "acquire", "bought": "buy", "founded": "found"}
 _PRIZES = re.compile(r"\b(?:Prize|Award|Medal|Cup|Trophy|Lion|Bear|Quill|Order)\b")
-# What may follow a complete statement.
+# Words and punctuation that may follow a complete statement.
 _END = (
     r"(?=[,;.](?!\d)|$| (?:and|but|with|from|after|for|by|when|while|where|near|as|who|which|because|since|under"
     r"|instead|during|at|following|in|on|to)\b(?! (?:in |on )?[12]\d{3}))"
@@ -49,7 +49,7 @@ _END = (
 
 
 def find_english_facts(title: str, text: str) -> Iterator[Fact]:
-    """Yield the facts of a text, sentence by sentence."""
+    """Yield the facts found in a text, sentence by sentence."""
     names = Names(title, text)
     for sentence, before, previous, clauses in find_clauses(names):
         found = [*find_roles(sentence, names, before), *find_own_roles(sentence, previous)]
@@ -76,7 +76,7 @@ def _ask_when(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when something happened for the only time: "was opened by … on 1 June 2024", "died in 2004"."""
+    """Ask when a unique event happened: "was opened by … on 1 June 2024", "died in 2004"."""
     other = rf"(?!on \d|in [12]|in {MONTH}|by |who\b|which\b)"
     between = rf"(?: (?:by|in|at|as|of|on the)(?: {other}[\w’'-]+){{1,7}}?)?"
     passive = re.match(
@@ -98,7 +98,7 @@ def _dates(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _repeats(verb: str, clause: Clause, names: Names) -> bool:
-    """Check whether the text gives another time of an event, e.g. of a second opening or a first building."""
+    """Check whether the text mentions another date for an event, e.g. for a reopening or an earlier building."""
     stem = verb.rsplit(maxsplit=1)[-1].removeprefix("re")
     same = re.findall(rf"\b(?:re-?)?{stem} (?:[\w’'-]+ ){{0,6}}?(?:in|on) (?:\d|{MONTH})", names.full)
     own = [sentence for sentence in names.sentences if re.search(rf"\b(?:re-?|first ){stem}\b", sentence)]
@@ -117,7 +117,7 @@ def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact
 
 
 def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask for the time of an event with two names: "In 2022 Corvane Logistics received the Green Wheel Award"."""
+    """Ask when an event with two names took place: "In 2022 Corvane Logistics received the Green Wheel Award"."""
     verbs = "|".join(_OBJECT)
     when = rf"on {DAY}|in {MONTH} {YEAR}|in {YEAR}"
     found = re.match(rf" (?P<verb>{verbs}) (?P<what>[^,;]*?) (?P<when>{when}){_END}", clause.rest)
@@ -135,7 +135,7 @@ def _fronted(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
 
 
 def _is_clear_object(verb: str, what: str, names: Names) -> bool:
-    """Check that an object is a prize that is won, or a company or another named thing that is bought or founded."""
+    """Check that an object is a prize for verbs of winning, or a named thing for verbs of buying or founding."""
     words = r"(?:(?!from|of|with|by|in|for|and|to)[A-Z]?[a-z]+ ){0,3}?"
     found = re.fullmatch(rf"(?:the |an? )?{words}({NAME})", what)
     if found is None or found[1] not in names.names or not is_distinctive(found[1]) or re.search(r"\d", what):
@@ -167,7 +167,7 @@ def _agents(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
     if found is None or clause.is_person or not fits(clause, found["verb"]):
         return
     if found["be"] == "was" and found["verb"] in ("headed", "led", "operated", "owned", "managed", "run", "chaired"):
-        return  # others may have led it at other times
+        return  # there may have been other leaders at other times
     if asked := _ask_agent(found["agent"], found["role"].strip(), names):
         yield Fact(f"{asked} {found['be']} {clause.subject} {found['verb']}?", found["agent"], sentence)
 

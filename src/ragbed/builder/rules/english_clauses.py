@@ -24,13 +24,13 @@ from ragbed.builder.rules.english_words import (
 class Clause(NamedTuple):
     """A clause with a known subject."""
 
-    subject: str  # as written in a question
+    subject: str  # the subject as it is written in a question
     name: str  # name of the subject
     rest: str  # the clause after the subject, starting with a space and a verb
     time: str = ""  # a time expression at the start of the sentence, e.g. "in 2019"
     is_person: bool = False
-    is_thing: bool = False  # the text says what kind of thing the subject is
-    is_first: bool = True  # the clause follows its subject directly
+    is_thing: bool = False  # whether the text says what kind of thing the subject is
+    is_first: bool = True  # whether the clause directly follows its subject
 
 
 _PARTICIPLES = (
@@ -50,7 +50,7 @@ _APPOSED = re.compile(r"(?: \(\d{4}[–-]\d{4}\))?(?:, (?!and\b|but\b|so\b)[^,;]
 
 
 def find_clauses(names: Names) -> Iterator[tuple[str, str, Clause | None, list[Clause]]]:
-    """Yield every sentence with the text before it, the clause of its subject if known, and all known clauses."""
+    """Yield each sentence with the text before it, the previous sentence's main clause if any, and its own clauses."""
     before, previous, read = "", None, ""
     for sentence in names.sentences:
         main = _main_clause(sentence, names, before, (previous, read))
@@ -81,7 +81,7 @@ def _main_clause(sentence: str, names: Names, before: str, previous: tuple[Claus
 
 
 def _named(body: str, names: Names, time: str) -> Clause | None:
-    """Read "The Alder Tower, which …, was opened", "Thorne attended" and "Tarrant Academy in Wexmouth is"."""
+    """Parse clauses such as "The Alder Tower, which …, was opened" or "Tarrant Academy in Wexmouth is"."""
     found = re.match(rf"(?:[Tt]he )?({NAME})", body)
     if found is None:
         return None
@@ -98,7 +98,7 @@ def _named(body: str, names: Names, time: str) -> Clause | None:
 
 
 def _typed(body: str, names: Names, time: str) -> Clause | None:
-    """Read "The steamship Queen Maud carried" and "The town of Milparra was"."""
+    """Parse clauses such as "The steamship Queen Maud carried" or "The town of Milparra was"."""
     kinds = "|".join(sorted(KINDS, key=len, reverse=True))
     found = re.match(rf"[Tt]he (?:[a-z-]+ )?(?:(?:{'|'.join(OF_KINDS)}) of|{kinds}) ({NAME})", body)
     if found is None:
@@ -109,7 +109,7 @@ def _typed(body: str, names: Names, time: str) -> Clause | None:
 
 
 def _part(body: str, names: Names, time: str) -> Clause | None:
-    """Read "The tower of St Oswin's Church is" and "The Copperhill mine was"."""
+    """Parse clauses such as "The tower of St Oswin's Church is" or "The Copperhill mine was"."""
     if found := re.match(rf"[Tt]he ([a-z]+) of (?:the )?({NAME})(?= (?:is|was|has)\b)", body):
         whole = names.display(strip(found[2]))
         is_clear = found[1] not in OF_KINDS and strip(found[2]) not in names.persons
@@ -120,7 +120,7 @@ def _part(body: str, names: Names, time: str) -> Clause | None:
 
 
 def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, str]) -> Clause | None:
-    """Resolve "It" and "She" to the subject of the previous sentence if nothing else can be meant."""
+    """Resolve "It" or "She" to the subject of the previous sentence if the reference is unambiguous."""
     clause, read = previous
     found = re.match(r"(It|He|She|it|he|she)(?= )", body)
     if found is None or clause is None or " of " in clause.name:
@@ -137,7 +137,7 @@ def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, 
 
 
 def _has_rival(read: str, names: Names, others: set[str]) -> bool:
-    """Check whether a sentence mentions another thing than its subject to which "it" could refer."""
+    """Check whether a sentence mentions anything other than its subject that "it" could refer to."""
     things = {name for name in others if name not in names.persons}
     things = {
         name for name in things if not re.search(rf"\b(?:by|in|at|from) (?:the )?(?:[a-z]+ )*{re.escape(name)}", read)
@@ -154,7 +154,7 @@ _RELATIVE = re.compile(
     rf"(?P<lead>\b[\w-]+ (?:the )?)?(?P<name>{NAME}), "
     rf"(?:(?:which|who) (?P<rest>{_VERB}{_PLAIN})|(?P<short>(?:{_PARTICIPLES}) (?:in|by|on)\b{_PLAIN}))"
 )
-# Nouns before "of", after which a relative clause describes the name and not the noun.
+# Nouns before "of" and a name; a relative clause that follows describes the name, not the noun.
 _BEFORE_OF = (
     rf"(?:{'|'.join(OF_KINDS)}|construction|opening|part|summit|shore|owner|member|subsidiary|outskirts|charge|director"
     r"|head|president|chairman)"
@@ -177,7 +177,7 @@ def _relative_clauses(sentence: str, names: Names) -> Iterator[Clause]:
 
 
 def _split(clause: Clause) -> Iterator[Clause]:
-    """Yield the parts of a clause: "was opened in 1898 and electrified in 1951", "was completed in 1843 and is …"."""
+    """Split a clause into parts: "was opened in 1898 and electrified in 1951", "was completed in 1843 and is …"."""
     rest = re.sub(r"^ (?:now|today|also|currently) ", " ", clause.rest)
     parts = re.split(
         rf",? and (?=(?:{_VERB}|(?:{_PARTICIPLES}) (?:in|on|by)\b))|, (?=(?:has|is|was|covers|employs|weighs|cost)\b)",
@@ -195,6 +195,6 @@ def _split(clause: Clause) -> Iterator[Clause]:
 
 
 def read_person(text: str) -> str:
-    """Return a person's name at the start of a text without titles; empty if there is none."""
+    """Return the person's name at the start of a text, without titles; empty if there is none."""
     found = re.match(rf"(?:{TITLES} )*({PERSON})", text)
     return found[1] if found and not set(found[1].split()) & LOWER_NAME_WORDS - {"de", "van", "von", "der"} else ""

@@ -41,7 +41,7 @@ _KIND_EVIDENCE = tuple(
         rf"(?<!under )(?<!after )(?<!before )(?<!during )(?<!Under )(?<!After )(?<!Before )(?<!During )"
         rf"\b(?:[Tt]he|[Aa]n?|[Ii]ts) (?P<rest>(?:[\w-]+ ){{0,2}}?)"
         rf"(?P<kind>(?:{_OF})(?= of )|(?:{_KIND})(?! of ))(?: of)? "
-        # A preposition after the name may belong to a title.
+        # A preposition after the name may be part of a longer title.
         rf"(?P<name>{NAME})(?![\w’'-])(?! (?:at|on|in|under|of|and|with|from|by|to) (?:the )?[A-Z])",
         rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) "
         rf"(?P<rest>(?:[\w-]+,? ){{0,4}}?)(?P<kind>{_KIND})\b",
@@ -65,7 +65,7 @@ _WEB_WORDS = {
 
 
 class Names:
-    """The sentences of a text and the names in it.
+    """The sentences and names of a text.
 
     Args:
         title: Title of the text.
@@ -81,7 +81,7 @@ class Names:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The complete names: those inside sentences, and those of several words at their start."""
+        """The complete names: all names inside sentences, and names of several words at the start of a sentence."""
         inner = re.compile(rf"(?<=[a-z0-9,;:“\"(] )(?:the )?({NAME})|(?<=The )({NAME})")
         found = {strip(match[1] or match[2]) for one in self.sentences for match in inner.finditer(one)}
         starts = (re.match(NAME, sentence) for sentence in self.sentences)
@@ -93,7 +93,7 @@ class Names:
 
     @cached_property
     def persons(self) -> frozenset[str]:
-        """The names that the text treats as a person's name."""
+        """The names that the text treats as names of people."""
         found = {strip(match[match.lastindex or 0]) for one in _PERSON_EVIDENCE for match in one.finditer(self.full)}
         return frozenset(name for name in found & self.names if _can_be_person(name))
 
@@ -110,7 +110,7 @@ class Names:
         return not any(name[-len(words) :] == words for name in longer)
 
     def kind_of(self, name: str) -> str:
-        """Return the kind of thing that the text calls a name, e.g. "paper mill"; empty if it is unknown."""
+        """Return the kind of thing that a name denotes according to the text, e.g. "paper mill"; empty if unknown."""
         kinds = self._kinds.get(name, set())
         if len({kind.rsplit(maxsplit=1)[-1] for kind in kinds}) == 1:
             return max(kinds, key=len)
@@ -126,7 +126,7 @@ class Names:
         return found
 
     def place_of(self, name: str) -> str:
-        """Return the place that a name is in, according to the text; empty if it is unknown."""
+        """Return the location of a named thing according to the text; empty if unknown."""
         own = re.escape(name)
         end = r"(?=[,.;]| (?:is|was|has|that|which)\b)"
         place = rf"(?:the (?:town|city|village|port|island) of )?({CAP}(?: {CAP}){{0,2}}){end}"
@@ -134,7 +134,7 @@ class Names:
         return found[1] if found and is_distinctive(found[1]) and found[1] not in NOT_NAMES else ""
 
     def display(self, name: str) -> str:
-        """Return a name as written in a question, with its kind or place where needed; empty if it is unclear."""
+        """Return a name as written in a question, with its kind or place if needed; empty if the name is unclear."""
         if not self.is_name(name):
             return ""
         if name in self.persons:
@@ -151,11 +151,11 @@ class Names:
         return f"{self.with_article(name)} in {place}" if kind and place and not is_single else ""
 
     def is_thing(self, name: str) -> bool:
-        """Check that the text says what kind of thing a name denotes."""
+        """Check that the text says what kind of thing the name denotes."""
         return bool(self.kind_of(name)) or bool(re.match(r"(?:Lake|Mount|River|Cape|St|Castle|Hotel) ", name))
 
     def with_article(self, name: str) -> str:
-        """Write a name with its article if it has one."""
+        """Return a name with its article, if it takes one."""
         own = re.escape(name)
         if re.search(rf"\b[Tt]he {own}{_FOLLOWS}", self.full):
             return f"the {name}"
@@ -188,7 +188,7 @@ class Names:
         return not is_other and name not in self.persons and (" " in name or bool(kind))
 
     def full_person(self, last: str) -> str:
-        """Return the only person with a family name; empty if there are none or several."""
+        """Return the full name of the only person with the given family name; empty if there are none or several."""
         found = {name for name in self.persons if name.rsplit(maxsplit=1)[-1] == last}
         return found.pop() if len(found) == 1 else ""
 

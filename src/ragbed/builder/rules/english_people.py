@@ -81,7 +81,7 @@ _SUPERLATIVE = re.compile(
 
 
 def find_superlatives(sentence: str, names: Names, before: str) -> Iterator[Fact]:
-    """Ask for the largest or oldest of its kind."""
+    """Ask for the largest, oldest or otherwise most extreme thing of its kind."""
     found = _SUPERLATIVE.match(sentence)
     if found is None:
         return
@@ -98,11 +98,11 @@ _QUOTED = re.compile(
     rf"(?:(?:the |its |their |his |her )?(?:(?!for\b|of\b|at\b|from\b|to\b|in\b)[a-z-]+ ){{1,3}})?"
     rf"(?P<who>{PERSON})(?=,|\.$|\. |$| (?:at|on|in|of|who|after)\b)"
 )
-_MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are not unique
+_MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are rarely unique
 
 
 def find_quotations(sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask who said something that names its subject."""
+    """Ask who said a sentence that names its subject."""
     found = _QUOTED.search(sentence)
     if found is None or len(found["words"].split()) < _MIN_WORDS or found["who"] not in names.persons:
         return

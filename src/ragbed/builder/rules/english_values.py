@@ -10,7 +10,7 @@ from ragbed.builder.rules.english_names import Names
 from ragbed.builder.rules.english_words import NAME, NUMBER, ORGANISATION, WORKS, YEAR
 from ragbed.builder.rules.facts import Fact
 
-# Past forms and the base forms that questions with "did" need.
+# Past forms with the base forms that are used after "did" in questions.
 _BASE = {
     "produced": "produce", "sold": "sell", "carried": "carry", "had": "have", "employed": "employ", "handled": "handle",
     "lent": "lend", "delivered": "deliver", "transported": "transport", "exported": "export", "recorded": "record",
@@ -35,7 +35,7 @@ _WORK_VERBS = (
 
 
 def fits(clause: Clause, what: str) -> bool:
-    """Check that a question need not say what kind of thing its subject is."""
+    """Check that a question is clear without saying what kind of thing its subject is."""
     if what in _WORK_VERBS:
         return any(f" {work} " in f" {clause.subject} " for work in WORKS)
     is_known = clause.is_thing or ORGANISATION.search(clause.name) is not None
@@ -77,20 +77,20 @@ _MEASURES = (
 
 
 def find_measures(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask for a measurement of something."""
+    """Ask for a measurement, e.g. a length, height or weight."""
     if clause.time or clause.is_person or not clause.is_thing or _LIMITED.search(_part_of(clause.rest)):
         return
     for pattern, ask in _MEASURES:
         if found := re.match(pattern, clause.rest):
             kind = found.groupdict().get("kind", "")
             if kind == "long" and _LASTING.search(clause.subject):
-                continue  # the question could ask for the duration
+                continue  # "How long" could also ask for a duration
             question = ask.replace("{kind}", kind).replace("{S}", clause.subject)
             yield Fact(f"{question}?", found["value"], sentence)
 
 
 def _part_of(rest: str) -> str:
-    """Return a clause up to its first comma or semicolon."""
+    """Return the part of a clause before its first comma or semicolon."""
     return re.split(r"[,;](?!\d)", rest)[0]
 
 
@@ -127,6 +127,6 @@ _NO_COUNTS = re.compile(
 
 
 def _is_countable(what: str) -> bool:
-    """Check that a noun is in the plural and is not a unit."""
+    """Check that a noun is plural and is not a unit."""
     last = what.split(" of ", maxsplit=1)[0].rsplit(maxsplit=1)[-1]
     return (last.endswith("s") or last in ("people", "children", "women", "men")) and not _NO_COUNTS.search(what)

@@ -23,7 +23,7 @@ DAY = rf"(?:\d{{1,2}} {MONTH}|{MONTH} \d{{1,2}},?) \d{{4}}"
 YEAR = r"[12]\d{3}(?![\d.,]*\d)"
 WHEN = rf"(?P<when>on (?P<day>{DAY})|in (?P<month>{MONTH} {YEAR})|in (?P<year>{YEAR}))"
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?: (?:hundred|thousand|million|billion))?"
-# Words that make a statement a plan, a guess, hearsay or a denial.
+# Words that indicate that a statement is a plan, a guess, hearsay or a denial.
 UNSURE = re.compile(
     r"\b(?:will|would|(?-i:may)|might|could|should|shall|must|can|plans?|planned|planning|expect\w*|forecast\w*|predict\w*"
     r"|probably|perhaps|possibly|likely|believe[sd]?|thought to|estimate[sd]?|estimates|about|around|roughly|nearly"
@@ -62,7 +62,7 @@ ORGANISATION = re.compile(
     r"|Therapeutics|Airways|Holdings|Partners|Brothers|Sons|Federation|Committee|Commission|Board|Department|Army"
     r"|Navy|College|Service|Services|Network|Consortium|Laborator\w+|Orchestra|Choir|Theatre|Library|Ironworks)\b"
 )
-# Words in front of a person's name, or after it, that are not part of it.
+# Words before or after a person's name that are not part of the name.
 RANKS = _words(
     "CEO CFO Member President Commissioner Director Chief Officer Secretary Senator Minister Manager Chairman Jr Sr"
     " Representative Governor General Head Vice Co Coach Captain Justice Attorney Republican Democrat Chancellor Mayor"
@@ -81,7 +81,7 @@ PEOPLE = (
     r"|fisherman|sailor|officer|admiral|general|missionary|pastor|sister|brother|widow|daughter|son|guide|student"
     r"|programmer|developer|manager|goldsmith|potter|glassmaker|mason|watchmaker|instrument maker|cartographer)"
 )
-# Nouns for things with names: they end names, and they can refer to a name.
+# Nouns for things that have names. A name may end with them, and they can refer back to a name.
 KINDS = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill factory"
     " newspaper magazine agency cooperative association foundation club party union organisation charity institute"
@@ -101,13 +101,13 @@ OF_KINDS = _words("town city village island municipality port monastery")
 COMPANIES = _words(
     "company firm group manufacturer publisher brewery bakery bank insurer shipyard airline retailer mill"
 )
-# Kinds of which a place can have several: "the Skarness school" is not clear, although "Skarness School" is a name.
+# Kinds of things that a place may have several of: "the Skarness school" is ambiguous, but "Skarness School" is a name.
 SEVERAL = _words(
     "station school factory church hotel farm market hospital club bank museum library prison clinic restaurant mill"
     " company firm group party union association band garden park port harbour lock pier cemetery chapel temple mosque"
     " theatre cinema bakery college academy team"
 )
-# Kinds whose names have an article, unless the text writes them without one.
+# Kinds of things whose names take an article, unless the text omits it.
 WITH_ARTICLE = _words(
     "tower tunnel museum cooperative railway festival prize award foundation association institute river canal dam"
     " bridge footbridge viaduct kiln barrier orchestra observatory treaty regatta marathon tournament reservoir mine"
@@ -129,6 +129,6 @@ def _common_words() -> frozenset[str]:
 
 
 def is_distinctive(name: str) -> bool:
-    """Check that a name has a word other than common words such as "house", which name many things."""
+    """Check that a name contains more than common words such as "house", which occur in many names."""
     words = (re.sub(r"['’]s?$", "", word).lower() for word in name.split() if word[0].isupper())
     return any(word not in _common_words() for word in words)

@@ -1,4 +1,4 @@
-"""The data type for facts found by the rules, and the preparation of texts."""
+"""The data type for facts found by the rules, and a function that prepares texts for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 
-# Minimum length of a line that can be wrapped; shorter ones without a full stop are headings.
+# Minimum length of a line in a wrapped paragraph; shorter lines without a full stop are headings.
 _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 
@@ -22,7 +22,7 @@ class Fact(NamedTuple):
 def unwrap(text: str, lang: Lang) -> str:
     """Join the lines of wrapped paragraphs, as in PDF documents and plain text."""
     lines: list[str] = []
-    is_open = False  # the previous line ends inside a sentence
+    is_open = False  # whether the previous line ends in the middle of a sentence
     for line in text.splitlines():
         starts_block = re.match(r"\s*(?:[-*#|>]|\d+[.)] |$)", line) is not None
         if is_open and not starts_block:

@@ -19,8 +19,8 @@ from ragbed.schema import Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
     "quota",  # the limit set by the user or the account has been reached
-    "auth",  # the key is missing, wrong, or lacks permission
-    "rate",  # too many calls, and waiting did not help
+    "auth",  # the key is missing, invalid or lacks permission
+    "rate",  # the rate limit was exceeded, even after waiting
     "server",  # the engine failed
     "timeout",
     "connect",
@@ -31,11 +31,11 @@ SearchOutcome: TypeAlias = Literal[
 
 
 class SearchFailed(Exception):
-    """A search that returned no list of results.
+    """The error for a search that returned no list of results.
 
     Args:
         outcome: Name of the failure.
-        reason: Description without keys and without text from the server, which may contain one.
+        reason: Description without keys, and without text from the server, which may contain a key.
         passing: Whether a retry may succeed.
         pause_s: Pause that the server requires before a retry.
     """
@@ -47,16 +47,16 @@ class SearchFailed(Exception):
 
 @dataclass(frozen=True)
 class SearchContext:
-    """The settings of an engine.
+    """The settings for opening an engine.
 
     Args:
-        keep: Store of results and of the number of calls.
-        today: Latest date of a result.
+        keep: Cache for results, and counter of calls.
+        today: Latest date that a result may have.
         environ: Keys and base URLs.
         quota: Maximum number of calls to the engine in total; None means no limit.
         index: Index that the local engine searches.
-        recorded: File of hits that the engine `replay` reads.
-        questions: Questions by the ids that replace them in the hits of a build.
+        recorded: File with recorded hits for the `replay` engine.
+        questions: Questions by id. The hits of a build contain ids instead of questions.
     """
 
     keep: PageCache
@@ -68,7 +68,7 @@ class SearchContext:
     questions: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, name: str) -> str:
-        """Return a secret from the environment, or an empty string if no calls are allowed."""
+        """Return an API key from the environment, or an empty string if no calls are allowed."""
         if self.quota == 0:
             return ""
         value = self.environ.get(name, "").strip()
@@ -79,7 +79,7 @@ class SearchContext:
         return value
 
     def base_url(self, name: str, default: str) -> str:
-        """Return a service's base URL."""
+        """Return a service's base URL from the environment, or the default."""
         return (self.environ.get(name, "").strip() or default).rstrip("/")
 
 
@@ -92,7 +92,7 @@ class Query(Struct, frozen=True, kw_only=True):
     before: str | None = None  # ISO date of the newest allowed result
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    count: int = 10  # number of pages per question, as in the paper
+    count: int = 10  # maximum number of hits: pages per question, as in the paper
 
     def __post_init__(self) -> None:
         for day in (self.after, self.before):
@@ -153,7 +153,7 @@ def _fits(query: Query, result: SearchResult) -> bool:
 
 
 def with_sites(query: Query) -> str:
-    """Return the query text with domains in the syntax of most engines: `(site:a.org OR site:b.org) -site:c.org`."""
+    """Return the query with its domains in the usual syntax: `(site:a.org OR site:b.org) -site:c.org`."""
     wanted = " OR ".join(f"site:{domain}" for domain in query.include)
     unwanted = " ".join(f"-site:{domain}" for domain in query.exclude)
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))

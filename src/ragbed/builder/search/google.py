@@ -1,6 +1,6 @@
 """Google's Custom Search JSON API, which the paper used: https://developers.google.com/custom-search/v1/cse/list.
 
-Google no longer accepts new customers for it and will shut it down in January 2027.
+Google no longer accepts new customers for this API and will shut it down in January 2027.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ragbed.builder.search.served import SearchRequest, SearchService
 
 _LANGUAGES = {"en": "lang_en", "zh": "lang_zh-CN|lang_zh-TW"}
 _COUNT = 10
-_DATES = ("article:published_time", "og:published_time", "publishdate", "date")  # names of meta tags
+_DATES = ("article:published_time", "og:published_time", "publishdate", "date")  # meta tags with the date
 
 
 class _PageMap(Struct):

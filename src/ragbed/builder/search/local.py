@@ -1,4 +1,4 @@
-"""Search the build's own documents without a key or network; the default engine.
+"""Search the build's own documents without an API key or network access. This is the default engine.
 
 Passages are ranked by BM25 and by the cosine of their vectors. The rankings are merged by reciprocal rank fusion
 (Cormack et al., SIGIR 2009), which needs no weights. A document's score is that of its best passage.
@@ -21,11 +21,11 @@ from ragbed.schema import Hit, Lang
 if TYPE_CHECKING:
     import numpy as np
 
-_DEPTH = 200  # number of passages per ranking: twenty for each of ten hits, because a document may have many passages
-_RRF = 60  # the constant used in the paper
+_DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
+_RRF = 60  # the constant k of reciprocal rank fusion, as in the paper
 _MAX_TERMS = 64  # maximum number of a query's words to use
 _BLOCK = 8_192  # number of vectors to read and multiply together, to avoid a second copy of all vectors in memory
-_CHECKED = 1_000  # number of passages whose filters are checked together
+_CHECKED = 1_000  # number of passages to filter in one query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
@@ -49,7 +49,8 @@ class _LocalSearchEngine:
             if url in seen:
                 continue
             seen.add(url)
-            # Otherwise, copies of a press release would fill all ten places, and a pool contains each text only once.
+            # Near-duplicates come last. Otherwise, copies of a press release could take all ten positions, although a
+            # pool contains each text only once.
             (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
             if len(first) >= query.count:
                 break
@@ -68,9 +69,9 @@ class _LocalSearchEngine:
         return [number for (number,) in rows]
 
     def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words in at most half of the passages, because BM25 gives the others no weight and they are slow.
+        """Return the words that occur in at most half of the passages; BM25 gives others no weight, and they are slow.
 
-        If there are none, return all words, because every word is frequent in a few documents about one subject.
+        If there are none, as with a few documents about one subject, return all words.
         """
         ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
         counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}

@@ -1,4 +1,4 @@
-"""Replay recorded hits from a file of `Hit` lines; missing queries are written to a file next to it."""
+"""Replay recorded hits from a file with one `Hit` per line; missing queries are written to a file next to it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _ReplaySearchEngine:
 
 
 def open_replay(setting: SearchContext) -> SearchEngine:
-    """Open the file of recorded hits given in the context."""
+    """Open an engine that replays the file of recorded hits in the context."""
     if setting.recorded is None:
         raise UsageError(
             "The search engine replay requires a file of recorded hits; set search.recorded in the recipe."

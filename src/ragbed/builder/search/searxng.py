@@ -1,6 +1,6 @@
 """SearXNG, a self-hosted metasearch engine: https://docs.searxng.org/dev/search_api. Its settings must enable `json`.
 
-It can only search the last day, month or year; results with other dates are filtered afterwards.
+It can restrict searches only to the last day, month or year; results with other dates are filtered out afterwards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragbed.errors import UsageError
 
 _LANGUAGES = {"en": "en", "zh": "zh-CN"}
 _RANGES = {"day": 1, "month": 28, "year": 365}  # minimum number of days in each range
-_COUNT = 10  # approximate, because it depends on the configured engines
+_COUNT = 10  # approximate number of results per page, which depends on the configured engines
 
 
 class _Result(Struct):
@@ -51,7 +51,7 @@ def open_searxng(setting: SearchContext) -> SearchService:
 
 
 def _range_for(after: str, today: date) -> str | None:
-    """Return the shortest range that goes back far enough."""
+    """Return the shortest range that includes a date, or None if every range is too short."""
     days = (today - date.fromisoformat(after)).days
     return next((name for name, reach in _RANGES.items() if days <= reach), None)
 

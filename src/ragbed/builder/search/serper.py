@@ -1,6 +1,6 @@
 """Serper, which returns Google's results: https://serper.dev.
 
-Dates use Google's `tbs` parameter (https://serpapi.com/advanced-google-query-parameters).
+Dates are passed in Google's `tbs` parameter (https://serpapi.com/advanced-google-query-parameters).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_
 from ragbed.builder.search.served import SearchRequest, SearchService
 
 _PLACES = {"en": ("us", "en"), "zh": ("cn", "zh-cn")}
-_COUNT = 10  # more results cost a second credit
+_COUNT = 10  # results per page; more results cost a second credit
 
 
 class _Result(Struct):

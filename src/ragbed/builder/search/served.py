@@ -21,14 +21,14 @@ from ragbed.builder.web.page_cache import PageCache
 from ragbed.io.http import retry_after
 from ragbed.schema import Hit
 
-_FORMAT = 1  # version of the cached results; increase it when an engine's results are read differently
+_FORMAT = 1  # version of the cached results; increase it when an engine's results are parsed differently
 _MAX_BYTES = 4 << 20
 _SPENT = frozenset({402, 432, 433})  # "payment required" and Tavily's codes for exhausted plans
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A request. Headers and parameters may contain the key, and are never shown or stored."""
+    """An HTTP request. Its headers and parameters may contain the key and are never shown or stored."""
 
     method: str
     url: str
@@ -46,9 +46,9 @@ class SearchService:
         ask: Creates the request for a page of results, numbered from 0.
         read: Parses a response; raises `msgspec.DecodeError` if it is not valid.
         page_size: Results per page.
-        pages: Maximum pages that the engine returns.
-        longest: Maximum characters of a query.
-        interval_s: Pause between calls that its documentation demands.
+        pages: Maximum number of pages that the engine returns.
+        longest: Maximum length of a query in characters.
+        interval_s: Pause between calls that the engine's documentation requires.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SearchService:
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """Timeout and retries; the first pause is doubled for each further attempt."""
+    """The timeout and the retries; the pause doubles with each attempt."""
 
     total_s: float = 30
     tries: int = 3
@@ -92,14 +92,14 @@ class HttpSearchEngine:
         self._pace = HostPacer(service.interval_s, time.monotonic)
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `SearchEngine`."""
+        """Return at most `query.count` hits, best first; see `SearchEngine.search`."""
         results: list[SearchResult] = []
         hits: list[Hit] = []
         for page in range(self._service.pages):
             found = await self._page(query, page)
             results += found
             hits = make_hits(query, self.name, results)
-            # Most pages are nearly full, so a page that is less than half full is the last one.
+            # All pages but the last are nearly full, so a page that is less than half full is the last one.
             if len(hits) >= query.count or len(found) < self._service.page_size // 2:
                 break
         return hits

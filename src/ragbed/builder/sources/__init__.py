@@ -1,6 +1,6 @@
-"""Sources of articles, by kind.
+"""Registry of the kinds of article sources.
 
-To add a source, write a function that yields the documents of a source, and add one line to SOURCES.
+To add a kind of source, write a function that yields a source's documents, and add one line to SOURCES.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _CHUNK_BYTES = 1 << 16
 
 
 async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
-    """Yield the pages in an archive, compressed or not, with limited memory."""
+    """Yield the pages in an archive, which may be compressed, without loading the archive into memory."""
     need_extra("warcio")
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the extra `build`
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
@@ -47,10 +47,10 @@ async def open_archive(source: ArticleSource, documents: DocumentFetcher) -> Asy
 
 
 class _Decompressed(gzip.GzipFile):
-    """A gzipped archive. If it was compressed as a whole, warcio alone would read only the first record."""
+    """A decompressed archive; if a file was compressed as a whole, warcio itself would read only the first record."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes; warcio would treat an EOFError as the end."""
+        """Return the next bytes; convert an EOFError, because warcio would treat it as the regular end of the file."""
         try:
             return self.read1(-1 if size is None else size)
         except EOFError as error:

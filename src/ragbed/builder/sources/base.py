@@ -15,7 +15,7 @@ from ragbed.io.http import PASSING
 from ragbed.schema import Reject
 from ragbed.text import storable_name
 
-STEP = "articles"  # name of the step that is recorded in rejects
+STEP = "articles"  # name of the step in its rejects
 _STATUS = re.compile(
     r"\bthe server (?:answered|returned HTTP) (\d{3})\b"
 )  # matches messages about a page or its robots.txt
@@ -47,13 +47,13 @@ class Extracting(Protocol):
     """A reader of documents."""
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """Read a document. Every document has a named outcome."""
+        """Read a document; failures are reported as outcomes, not raised."""
         ...
 
 
 @dataclass(frozen=True)
 class DocumentFetcher:
-    """A fetcher and reader of up to `at_once` documents at a time, most of which are waiting for hosts."""
+    """A fetcher and reader for up to `at_once` concurrent documents, most of which are waiting for hosts."""
 
     fetcher: Fetcher
     extractor: Extracting
@@ -73,11 +73,11 @@ class RawDocument:
     licence: str | None = None
 
 
-Found: TypeAlias = Link | RawDocument | Reject  # a document to fetch, a document to read, or one that is not available
+Found: TypeAlias = Link | RawDocument | Reject  # a document to fetch, a document to read, or an unavailable document
 
 
 def reject(what: str | Path, outcome: str, reason: str) -> Reject:
-    """Create the record for a document that is not available."""
+    """Create the record for an unavailable document."""
     return Reject(step=STEP, what=storable_name(str(what)), outcome=outcome, reason=storable_name(reason))
 
 

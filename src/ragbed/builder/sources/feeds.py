@@ -18,7 +18,7 @@ _WEB = ("http://", "https://")
 
 
 async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:
-    """Yield the links in a list, whose type is determined by its content; nested sitemaps are followed."""
+    """Yield the links in a feed, sitemap or list of URLs, detecting its format; nested sitemaps are followed."""
     waiting, seen = [(source.place, source.name, 1)], {source.place}
     while waiting:
         place, name, level = waiting.pop(0)
@@ -29,7 +29,7 @@ async def follow_list(source: ArticleSource, documents: DocumentFetcher) -> Asyn
         for link in found:
             if not link.is_list:
                 yield link
-            elif not link.url.startswith(_WEB):  # a list must not name local files
+            elif not link.url.startswith(_WEB):  # a list must not refer to local files
                 yield reject(link.url, "list", "a list inside another list must be a web URL")
             elif level < _MAX_LEVELS and link.url not in seen:
                 seen.add(link.url)

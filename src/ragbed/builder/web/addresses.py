@@ -1,7 +1,7 @@
 """Allow connections only to public addresses and web ports, checked when the socket is opened.
 
 A name may resolve to a different address between a check and the connection (DNS rebinding). The check is therefore
-made when the socket for an address is opened, regardless of the name, redirect or number format that led there.
+made when the socket for an address is opened, regardless of the name, redirect or number format that led to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 AddrInfo: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]  # as returned by `socket.getaddrinfo`
 
 _WEB_PORTS = frozenset({80, 443})
-_NAT64 = ip_network("64:ff9b::/96")  # maps IPv4 addresses to its last 32 bits
+_NAT64 = ip_network("64:ff9b::/96")  # contains an IPv4 address in the last 32 bits
 _NOT_PUBLIC = tuple(
     map(
         ip_network,
@@ -41,7 +41,7 @@ class ForbiddenAddress(OSError):
     """The error for an address that must not be connected to."""
 
     def __init__(self) -> None:
-        # The text is the same for every address, because errors for several addresses are merged by their text.
+        # The message must not contain the address, because errors with equal texts are merged across addresses.
         super().__init__(
             errno.EACCES, "the URL leads to an address that is not public, or to a port other than 80 and 443"
         )
@@ -52,7 +52,7 @@ class AddressFilter:
     """A filter that decides which connections are allowed.
 
     Args:
-        loopback: Whether to also allow this machine at any port, for a server that the program itself started.
+        loopback: Whether to also allow connections to this machine on any port, for a server started by the program.
     """
 
     loopback: bool = False

@@ -1,6 +1,6 @@
-"""Decode the bytes of a page, using byte order marks and valid UTF-8, then the declared charset, then likelihood.
+"""Decode the bytes of a page, checking byte order marks and UTF-8 first, then the declared charset, then the likeliest.
 
-Servers and pages often declare a wrong charset, especially with GBK. Bytes that are valid UTF-8 are nearly always
+Servers and pages often declare the wrong charset, especially for GBK. Bytes that are valid UTF-8 are nearly always
 UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so declaring
 one proves nothing. `charset-normalizer` is not used because it ignores the Content-Type header and takes about 12 times
 as long.
@@ -23,8 +23,8 @@ _BOMS = {
 }
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META = re.compile(rb"<(?:meta[^>]*?|\?xml[^>]*?en)(?:charset|coding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-_META_BYTES = 4096  # the standard says 1,024, but some pages declare the charset later
-# Browsers treat a declared subset as the complete charset.
+_META_BYTES = 4096  # bytes to search for a charset; the standard says 1,024, but some pages declare it later
+# Like browsers, decode a declared subset as the complete charset.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -37,14 +37,14 @@ _WIDER = {
 _MANY_BYTES = frozenset(
     {"utf-8", "gb18030", "big5hkscs", "cp949", "cp932", "euc_jp", "hz", "utf-16", "utf-16-le", "utf-16-be"}
 )
-_BROKEN = 0.005  # maximum share of invalid characters: truncated pages have a few, a wrong charset gives many
-# These characters make up 12 to 20 % of Chinese text, and are rare in bytes decoded with the wrong charset.
+_BROKEN = 0.005  # maximum share of invalid characters; truncated pages have a few, the wrong charset gives many
+# These characters make up 12 to 20 % of Chinese text, and are rare in text decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 _LIKELY = 0.04
 
 
 class Decoded(NamedTuple):
-    """A text, its charset, and the share of invalid characters."""
+    """Decoded text with its charset and its share of invalid characters."""
 
     text: str
     charset: str
@@ -56,7 +56,7 @@ def decode_page(body: bytes, content_type: str = "") -> Decoded:
     for mark, charset in _BOMS.items():
         if body.startswith(mark):
             return _read(body[len(mark) :], charset)
-    if b"\0" not in body:  # English text in UTF-16 is valid UTF-8, with a zero byte at every letter
+    if b"\0" not in body:  # English text in UTF-16 is also valid UTF-8, but has a zero byte for every letter
         with suppress(UnicodeError):
             return Decoded(body.decode(), "utf-8", 0.0)
     declared = list(dict.fromkeys(_declared(body, content_type)))

@@ -19,7 +19,7 @@ from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
 from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_interruption, next_hop, parse_url, retry_after
 
-# The first matching type determines the outcome.
+# Outcomes by type of exception; the first matching type is used.
 _OUTCOMES: dict[type[Exception], FetchOutcome] = {
     aiohttp.ConnectionTimeoutError: "connect",
     TimeoutError: "timeout",
@@ -44,7 +44,7 @@ class _Lane:
 
 
 class HostPacer:
-    """A pacer that allows one request per host at a time, with a pause in between; hosts are independent.
+    """Allows one request per host at a time, with a pause between requests; hosts are independent.
 
     Args:
         interval_s: Time from the start of one request to a host to the start of the next.
@@ -57,7 +57,7 @@ class HostPacer:
 
     @asynccontextmanager
     async def turn(self, host: str, interval_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait until a host may be requested, and reserve it; `interval_s` is the pause that the host requires."""
+        """Wait for permission to send a request to a host; `interval_s` is the pause that the host requires."""
         lane = self._lanes[host]
         async with lane.lock:
             await asyncio.sleep(max(0.0, lane.free_at - self._clock()))
@@ -71,11 +71,11 @@ class HostPacer:
 
 
 class Client:
-    """The shared state of all page requests. Use it as `async with Client(...) as client`.
+    """An HTTP client for pages, shared by all requests. Use it as `async with Client(...) as client`.
 
     Args:
         manners: The limits.
-        gate: Addresses that may be connected to.
+        gate: Decides which addresses may be connected to.
         resolver: Name resolver; defaults to the system's.
     """
 
@@ -94,7 +94,7 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # the address could not be checked behind a proxy; this also ignores .netrc
+            trust_env=False,  # behind a proxy, the address could not be checked; this also ignores .netrc
         )
         return self
 
@@ -124,7 +124,7 @@ class Client:
 
 
 def lane_of(url: URL) -> str:
-    """Return the host and port of a URL; each pair receives one request at a time."""
+    """Return the host and port of a URL, which are used to limit requests to one at a time."""
     return f"{url.host}:{url.port}"
 
 

@@ -10,8 +10,8 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XML = "application/xml"
 GZIP = "application/gzip"
 
-KINDS = frozenset({HTML, TEXT, MARKDOWN, PDF, DOCX})  # documents with text
-LISTS = frozenset({XML, HTML, TEXT, GZIP})  # feeds, sitemaps and lists of URLs; many are served as text or HTML
+KINDS = frozenset({HTML, TEXT, MARKDOWN, PDF, DOCX})  # types of documents from which text is extracted
+LISTS = frozenset({XML, HTML, TEXT, GZIP})  # types of feeds, sitemaps and URL lists; many are served as text or HTML
 
 _SAME = {
     "application/xhtml+xml": HTML,

@@ -26,7 +26,10 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the decoded body, or more than `limit` bytes of it; aiohttp's own decompression is disabled."""
+    """Return the decoded body; if the body is larger than `limit` bytes, return slightly more than that.
+
+    The body is decompressed here, because aiohttp's decompression is disabled.
+    """
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise FetchFailed(

@@ -22,13 +22,13 @@ from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_HEAD = 2_000  # number of leading characters to search for `<html`, including comments before it
+_HEAD = 2_000  # number of leading characters in which to search for `<html`, which may follow comments
 _UNREADABLE = 0.02  # maximum share of invalid characters
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The elements that contain the text of a paragraph.
+# The elements of a paragraph that contain text, and functions that return it.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",
@@ -49,7 +49,7 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class ExtractedText(Struct, frozen=True, kw_only=True):
-    """The text of a document, and the metadata that the document itself states."""
+    """The text of a document, with the metadata that the document contains."""
 
     text: str
     title: str = ""
@@ -67,8 +67,8 @@ def _read_html(job: ReadJob) -> ExtractedText:
     page = _decode(job)
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
-    # Title, date and licence are extracted below, because trafilatura's own search takes longer than extracting the
-    # text.
+    # The title, date and licence are extracted below, because trafilatura's metadata search takes longer than
+    # extracting the text.
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
         raise Unreadable("empty", "no article text was found on the page")
@@ -84,7 +84,7 @@ def _first(tree: HtmlElement, places: Sequence[str]) -> str:
 
 
 def _date_of(tree: HtmlElement, url: str) -> str | None:
-    """Return the date from a page's head, time elements or URL; it is never guessed from the text."""
+    """Return the date from a page's head, time elements or URL; the text is not searched for dates."""
     from htmldate import find_date
 
     return find_date(tree, url=url or None, extensive_search=False, original_date=True)
@@ -97,7 +97,7 @@ def _read_plain(job: ReadJob) -> ExtractedText:
 
 
 def _read_markdown(job: ReadJob) -> ExtractedText:
-    """Return the text without front matter, which gives title and date; otherwise, the first heading is the title."""
+    """Read a Markdown file; title and date come from the front matter, or the title from the first heading."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
@@ -110,7 +110,7 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
 
 
 def _read_pdf(job: ReadJob) -> ExtractedText:
-    """Return the text of all pages; scanned pages have no text."""
+    """Read all pages of a PDF file; scanned pages have no text."""
     from pypdf import PdfReader
 
     reader = PdfReader(io.BytesIO(job.body))

@@ -19,9 +19,9 @@ from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
 _KILLED = -9
-# Does not exist on Windows.
+# Exit codes after the CPU limit; SIGXCPU does not exist on Windows.
 _TIME_IS_OVER = [-signal.Signals[name] for name in ("SIGXCPU",) if name in signal.Signals.__members__]
-_EXIT_S = 5.0  # how long to wait for the process to exit after its pipe broke
+_EXIT_S = 5.0  # seconds to wait for the process to exit after its pipe has broken
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,10 @@ class ReaderLimits:
     """Resource limits for reading one document.
 
     Attributes:
-        memory_bytes: Address space of the child process. The libraries take 70 MB of it, and a 2 MB page takes another
-    60 MB.
-        cpu_s: CPU time per document. A page of 100 kB takes 0.02 s.
-        clock_s: Wall-clock time, for busy machines and for documents that wait without using the CPU.
-        max_bytes: Size of a document.
+        memory_bytes: Maximum address space of the child process. The libraries use 70 MB, a 2 MB page another 60 MB.
+        cpu_s: Maximum CPU time per document. A page of 100 kB takes 0.02 s.
+        clock_s: Maximum wall-clock time, for busy machines and for documents that wait without using the CPU.
+        max_bytes: Maximum size of a document.
         pages: Number of documents after which a child process is replaced, because parsers leak a little memory.
     """
 
@@ -45,7 +44,7 @@ class ReaderLimits:
 
 
 class _Child:
-    """A child process, started for the first document and restarted after each exit."""
+    """A child process that starts with the first document and restarts whenever it has exited."""
 
     def __init__(self, bounds: ReaderLimits) -> None:
         self._bounds = bounds
@@ -53,7 +52,7 @@ class _Child:
         self._read = 0
 
     async def read(self, job: bytes) -> ReadResult:
-        """Read a document; if a used process crashes, retry in a new one, as an earlier document may be the cause."""
+        """Read a document; if the process has read others and crashes, retry in a new one, as they may be the cause."""
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
@@ -75,7 +74,7 @@ class _Child:
         except (OSError, asyncio.IncompleteReadError):
             return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # otherwise, the next document would receive this one's text
+            await self.stop()  # otherwise, this document's text would be returned for the next one
             raise
 
     async def _describe_exit(self, process: Process) -> ReadResult:
@@ -152,7 +151,7 @@ class Extractor:
             await child.stop()
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """Read a document. Every document has a named outcome."""
+        """Read a document; failures are reported as outcomes, not raised."""
         if len(job.body) > self._bounds.max_bytes:
             return ReadResult(outcome="size", reason=f"the document is larger than {self._bounds.max_bytes:,} bytes")
         child = await self._free.get()

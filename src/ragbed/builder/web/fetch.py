@@ -1,7 +1,8 @@
-"""Fetch pages politely and safely. Every URL has a named outcome.
+"""Fetch pages politely and safely. Failures are reported as outcomes, not raised.
 
 Pages stored recently are not requested again. robots.txt is obeyed for every redirect. Each host gets one request at a
-time, and only public addresses are connected to. Older stored pages are downloaded again only if they have changed.
+time, and connections are made only to public addresses. Older stored pages are downloaded again only if they
+have changed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ragbed.io.http import hide_user
 
 @dataclass(frozen=True)
 class Fetched:
-    """The result for one URL: a page, or the reason why there is none."""
+    """The result of fetching one URL: a page, or the outcome and reason of the failure."""
 
     url: str
     outcome: FetchOutcome
@@ -39,11 +40,11 @@ class Fetcher:
     """A client for fetching pages. Use it as `async with Fetcher(keep) as fetcher`.
 
     Args:
-        keep: Store of pages.
+        keep: Cache for pages.
         manners: The limits.
-        gate: Addresses that may be connected to. Only a program that starts a local server allows more; recipes cannot.
-        resolver: Name resolver; default: the system's.
-        clock: Seconds since 1970.
+        gate: Decides which addresses may be connected to. Recipes cannot change it.
+        resolver: Name resolver; defaults to the system's.
+        clock: Returns the current time in seconds since 1970.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Fetcher:
         await self._client.__aexit__(*error)
 
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        """Fetch a page of one of the given types."""
+        """Fetch a page, which must have one of the given types."""
         try:
             return Fetched(hide_user(url), "ok", page=await self._fetch(url, kinds))
         except FetchFailed as failed:

@@ -24,9 +24,9 @@ _SCRIPTS = {
     "latin": re.compile(r"[A-Za-z\u00c0-\u024f]+"),
 }
 _OTHER_LETTERS = re.compile(r"[\u0370-\u1fff\ua000-\uabff]+")
-# Words that are not names, because news may be full of names and titles such as The Voice of Germany.
+# Matches only words that are not names, because news may be full of names and titles such as The Voice of Germany.
 _SMALL = re.compile(r"\bThe(?= [a-z\d])|\b[a-z\u00df-\u00f6\u00f8-\u00ff][A-Za-z\u00c0-\u024f]*")
-# Words that do not occur in related languages, with rare exceptions ("and" is a duck in Danish).
+# English words that do not occur in related languages, with rare exceptions ("and" means "duck" in Danish).
 _ENGLISH = _words(
     "about according after again against among and asked became because before began being between both built"
     " called came could decided did does during each elected every fell few fifth figures first five following"
@@ -55,10 +55,10 @@ _FOREIGN = _words(
     # Polish, Czech
     " jak jest je na od po się są v w z za ze že że"
 )
-_MIN_ENGLISH = 2  # minimum number of different English words
-# Minimum share among lower-case words, to exclude other languages; English has a half, short news an eighth.
+_MIN_ENGLISH = 2  # minimum number of different English words in an English text
+# Minimum share of English words among lower-case words. English texts have about a half, short news an eighth.
 _ENGLISH_SHARE = 0.1
-_KANA_SHARE = 0.05  # maximum ratio to Han characters: Japanese has more kana, Chinese only brand names
+_KANA_SHARE = 0.05  # maximum ratio of kana to Han characters; Japanese has more, Chinese uses kana only in brand names
 
 
 def detect_language(text: str) -> Lang | None:

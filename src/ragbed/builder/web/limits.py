@@ -11,21 +11,21 @@ from ragbed.errors import UsageError
 
 NAME = "ragbed"  # the user agent matched in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; text pages have 0.1 to 2 MB
+MAX_PAGE_BYTES = 20 << 20  # maximum size after decoding; pages of text have 0.1 to 2 MB
 
 FetchOutcome: TypeAlias = Literal[
     "ok",
-    "address",  # the URL is invalid or not followed
+    "address",  # the URL is invalid or contains credentials
     "private",  # the URL leads to an address that is not public
-    "robots",  # robots.txt disallows it
+    "robots",  # robots.txt disallows the page
     "dns",  # the host is unknown
     "connect",  # the connection could not be opened
     "tls",  # the certificate is not trusted
     "timeout",
-    "cut",  # the connection broke
+    "cut",  # the connection was closed early
     "protocol",  # the response is not valid HTTP
     "status",  # the server refused the request
-    "redirect",  # too many redirects, or one to a URL that is not followed
+    "redirect",  # too many redirects, or a redirect to an unsupported URL
     "type",  # documents of this type are not read
     "size",  # the page is larger than allowed
     "encoding",  # the content cannot be decompressed
@@ -37,9 +37,9 @@ FetchOutcome: TypeAlias = Literal[
 class FetchLimits:
     """Limits for each page and each host."""
 
-    per_host_s: float = 1.0  # pause between requests to a host; several hosts are fetched in parallel
-    longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt demands more are skipped
-    connect_s: float = 10  # includes the name lookup
+    per_host_s: float = 1.0  # pause between requests to the same host; different hosts are fetched in parallel
+    longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt requires a longer one are skipped
+    connect_s: float = 10  # time limit for connecting, including the name lookup
     idle_s: float = 15  # maximum pause between two parts of a response
     total_s: float = 60  # time limit for one response, however slowly it arrives
     max_bytes: int = MAX_PAGE_BYTES
@@ -49,7 +49,7 @@ class FetchLimits:
 
 
 class FetchFailed(Exception):
-    """The error of a fetch that returned no page.
+    """The error for a fetch that returned no page.
 
     Args:
         outcome: Name of the failure.

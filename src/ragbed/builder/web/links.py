@@ -22,7 +22,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """An entry in a list."""
+    """An entry in a feed, sitemap or list of URLs."""
 
     url: str  # empty if the entry has no URL
     title: str = ""
@@ -61,7 +61,7 @@ def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
         if not isinstance(entry.tag, str):  # skip comments
             continue
         fields = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
-        # `lastmod` is the date of the page, not the date of the news.
+        # `lastmod` is not used, because it is the date of the last change, not of publication.
         day = _DAY.search(fields.get("publication_date", ""))
         yield Link(
             url=urljoin(url, fields["loc"]) if fields.get("loc") else "",
@@ -77,7 +77,7 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
     feed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
     licence = feed.feed.get("rights", "") or feed.feed.get("license", "")
     for entry in feed.entries:
-        # feedparser's own `get` substitutes one date for the other, with a warning.
+        # feedparser's own `get` returns the other date if one is missing, and warns about it.
         when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
         yield Link(
             url=urljoin(url, entry["link"]) if entry.get("link") else "",

@@ -1,4 +1,4 @@
-"""Run tasks concurrently and yield their results in starting order, so that builds are deterministic."""
+"""Run tasks concurrently and yield their results in the order they were started, so that builds are deterministic."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def in_order(work: AsyncIterator[Coroutine[Any, Any, Thing]], at_once: int
 
 
 def take_turns(things: Iterable[Thing], url_of: Callable[[Thing], str]) -> Iterator[Thing]:
-    """Reorder objects with URLs so that hosts alternate and few tasks wait for the same host."""
+    """Reorder objects by the hosts of their URLs, so that hosts alternate and few tasks wait for the same host."""
     queues: dict[str, deque[Thing]] = defaultdict(deque)
     for thing in things:
         queues["/".join(url_of(thing).split("/", 3)[:3])].append(thing)

@@ -22,7 +22,7 @@ CREATE TABLE pages (url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type 
 CREATE TABLE answers (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE calls (service TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """
-_FAST = 1  # zlib level at which pages shrink to a fifth at 100 MB/s
+_FAST = 1  # zlib level, which compresses pages to a fifth of their size at 100 MB/s
 _NO_LIMIT = 2**62
 
 
@@ -37,7 +37,7 @@ class CachedPage:
         body: The document.
         etag: ETag header.
         modified: Last-Modified header.
-        at: Time when it was received or last found unchanged, in seconds since 1970.
+        at: Time when the document was received or last found unchanged, in seconds since 1970.
     """
 
     url: str
@@ -83,7 +83,7 @@ class PageCache:
         self._file.close()
 
     def find_page(self, url: str) -> CachedPage | None:
-        """Return the stored page for a URL."""
+        """Return the stored page for a URL, or None if there is none."""
         row = self._run("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
         if row is None:
             return None
@@ -92,7 +92,7 @@ class PageCache:
             return CachedPage(url, final_url, content_type, zlib.decompress(body), etag, modified, at)
 
     def keep_page(self, page: CachedPage) -> None:
-        """Store a page, or replace an older one."""
+        """Store a page, replacing any older version."""
         self._run(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)",
             *(page.url, page.final_url, page.content_type, page.etag, page.modified, page.at),
@@ -104,7 +104,7 @@ class PageCache:
         self._run("UPDATE pages SET at = ? WHERE url = ?", at, url)
 
     def find_answer(self, key: str) -> bytes | None:
-        """Return the value stored under a key."""
+        """Return the value stored under a key, or None if there is none."""
         row = self._run("SELECT body FROM answers WHERE key = ?", key)
         return None if row is None else bytes(row[0])
 

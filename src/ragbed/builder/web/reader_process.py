@@ -1,9 +1,8 @@
 """The child process that reads documents: `python -m ragbed.builder.web.reader_process MEMORY_BYTES CPU_S`.
 
 Jobs and results are MessagePack frames, each preceded by its length in four bytes. The process limits its memory and
-the CPU time of each
-document, except on Windows, which has no such limits. The parent limits the wall-clock time, and treats an exit as a
-result.
+the CPU time of each document, except on Windows, which has no such limits. The parent limits the wall-clock time and
+treats the exit of the process as a result.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     date: str | None = None
     licence: str | None = None
-    lang: Lang | None = None  # None if the text is too short or in another language
+    lang: Lang | None = None  # None if the text is too short or in an unsupported language
     links: tuple[Link, ...] = ()
 
 
@@ -76,7 +75,7 @@ def read(job: ReadJob) -> ReadResult:
 
 
 def _allow_cpu(resource: Any, seconds: int) -> None:  # noqa: ANN401 - a module that Windows does not have
-    """Let the system kill the process after it has used this much more CPU time."""
+    """Have the system kill the process after `seconds` more seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, hard))
@@ -99,7 +98,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, allow_time: Callable[[], None]) -> 
 
 
 def _main() -> None:
-    # Libraries may print, but stdout is reserved for frames.
+    # Libraries may print to stdout, which is reserved for frames.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     memory_bytes, cpu_s = map(int, sys.argv[1:])

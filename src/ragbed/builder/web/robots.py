@@ -1,8 +1,8 @@
 """Obey robots.txt (RFC 9309), which is read once per host.
 
-A host that responds with 4xx has no rules. A host that fails (5xx, timeout, invalid response) may have rules and is
-skipped for a while. Unlike in the RFC, 429 is a failure, because it does not mean that there are no rules. If the host
-cannot be reached at all, its pages get the same outcome.
+If a host responds with 4xx, it has no rules. A host that fails (5xx, timeout, invalid response) may have rules and is
+skipped for a while. Unlike in the RFC, 429 counts as a failure, because it does not mean that there are no rules. If
+the host cannot be reached at all, its pages get the same outcome.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
-_FAILED_S = 300  # how long a host that failed is skipped
-# Maximum number of rules times agents, which takes half a second and 25 MB; large sites have a few thousand.
+_FAILED_S = 300  # seconds for which a host that failed is skipped
+# Maximum number of rules times agents. Parsing so many takes half a second and 25 MB; large sites have a few thousand.
 _MAX_RULES = 50_000
-# Maximum product of the characters in wildcard rules and in a URL, which takes at most a few hundredths of a second per
-# page. 100 kB of such rules and a URL of 200 characters reach a tenth of it.
+# Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few
+# hundredths of a second. 100 kB of such rules and a URL of 200 characters reach a tenth of it.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 
 @dataclass(frozen=True)
 class _Rules:
-    """A host's rules, which allow everything if there is neither a parser nor a problem."""
+    """A host's rules; if there is neither a parser nor a problem, everything is allowed."""
 
     valid_until: float
     parser: Protego | None = None
@@ -55,7 +55,7 @@ class Robots:
         self._reading: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, url: URL) -> float:
-        """Return the pause between two pages that a host demands, in seconds; the default is 0.
+        """Return the pause in seconds that a host requires between two pages, or 0 if it requires none.
 
         Raises:
             FetchFailed: The page must not be fetched.
@@ -109,7 +109,7 @@ class Robots:
 
 
 def _count_rules(text: str) -> int:
-    """Count the rules as the parser stores them, i.e. once for every agent of their group."""
+    """Count the rules as the parser stores them, i.e. once for every agent in their group."""
     count = agents = 0
     in_rules = True
     for line in text.splitlines():
@@ -123,5 +123,5 @@ def _count_rules(text: str) -> int:
 
 
 def _names_agent(line: str) -> bool:
-    """Check whether a line names a user agent; like the parser, accept misspellings."""
+    """Check whether a line names a user agent; misspellings are accepted, as by the parser."""
     return line.lstrip().lower().startswith("user")

@@ -193,7 +193,7 @@ def _open_dataset(spec: str, root: Path | None) -> Dataset:
 
 
 def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
-    """Open a file or a folder of shards; a local folder contains a shard list, and a remote one has no file suffix."""
+    """Open a file or a folder of shards: a local folder with a shard list, or a URL without a file suffix."""
     place = parse_place(spec)
     if isinstance(place, Path):
         place = find_dataset(spec, root)

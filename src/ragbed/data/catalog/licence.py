@@ -12,7 +12,7 @@ UNKNOWN = "unknown licence; state this when you redistribute the data"
 
 
 def licence_of(dataset: Dataset) -> str:
-    """Return the licence of a dataset, identified by its bytes rather than its name."""
+    """Return the licence of a dataset, which is recognised by its content rather than its name."""
     if not isinstance(dataset.path, Path):
         return UNKNOWN
     for entry, file in dataset_names().values():

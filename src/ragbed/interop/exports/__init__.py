@@ -1,7 +1,7 @@
 """Export testbeds and runs in other tools' formats.
 
 To add a format, write a function and register it in one of the tables below. A library that only one format needs is
-imported inside that function; if it is missing, the error gives the install command.
+imported inside that format's function; if it is missing, the error gives the install command.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _condition_of(case: Case) -> _Condition:
 
 
 def condition_of(case: Case, part: TestbedPart) -> str:
-    """Return the condition of a case in the notation of its part."""
+    """Return a case's condition as it is written in the part's `conditions`."""
     return _condition_of(case).describe(pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair)
 
 
@@ -232,7 +232,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
     """Yield the cases of a part.
 
     Raises:
-        DataError: A line is not a case, or, after the last one, the file does not match its hash.
+        DataError: A line is not a case, or the file does not match its hash, which is checked after the last case.
     """
     path, digest = _case_file(folder, part.name), hashlib.sha256()
     for number, line in read_lines(path):

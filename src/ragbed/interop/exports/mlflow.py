@@ -16,13 +16,13 @@ from ragbed.interop.exports.records_base import ExportedRun, Written
 
 _TRACK = "robust"
 _NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow does not allow in names
-_MAX_PARAM_LENGTH = 500  # every MLflow server accepts param values of this length
+_MAX_PARAM_LENGTH = 500  # maximum length of a param value that every MLflow server accepts
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     """Write every number in the report with its interval and counts; `errors` is the number of failed calls."""
     written = Written("trials")
-    deque(run.results(written), maxlen=0)  # counts trials
+    deque(run.results(written), maxlen=0)  # read all results in order to count them
     cells = read_report_cells([run.folder], [_TRACK])
     models = [model for model in run.store.models().values() if run.model in (None, model[0])]
     params = {

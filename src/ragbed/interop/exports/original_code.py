@@ -1,6 +1,6 @@
-"""Export a run as the original code's result files: predictions and totals for every condition, under its file names.
+"""Export a run as the original code's result files: predictions and totals for every condition.
 
-The files are byte-identical to those of the original code, so it can resume from them. The totals include its bugs:
+The files have the same names and bytes as the original code's, so it can resume from them. The totals include its bugs:
 failed calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count
 as corrections (`scoring.original_totals`).
 """
@@ -22,7 +22,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbeds supported by the original code.
 _TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
-_IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # the identity of a model from an imported file
+_IMPORTED = re.compile(r"temp ([0-9.]+|none)")  # matches the identity of a model from an imported file
 
 
 @dataclass
@@ -116,7 +116,7 @@ class _FileNames:
 
 
 def _rgb_answer(case: Case) -> object:
-    """Return an answer in RGB's notation: as in its file or, by default, with single-alias parts as strings."""
+    """Return an answer in RGB's notation: as in its RGB file, or else with single-alias parts as strings."""
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]

@@ -79,7 +79,7 @@ class InParts(NamedTuple):
     """A format that can be written in shards.
 
     Attributes:
-        what: What the records are called.
+        what: The record type, e.g. items.
         kind: Function that returns the shard format.
         records: Function that yields a source's records with their keys.
     """

@@ -104,7 +104,7 @@ class ExportedRun:
 
 
 def reference_of(case: Case) -> str:
-    """Return the expected response as a single text: the parts of the answer, or the refusal sentence."""
+    """Return the expected response as a single string: the parts of the answer, or the refusal sentence."""
     if case.expect == "refuse":
         return REFUSAL[case.lang]
     return "; ".join(aliases[0] for aliases in case.answer)

@@ -48,7 +48,7 @@ def write_shards(
 
     Args:
         folder: A local folder, which appears once it is complete, or a URL, where the list of shards is written last.
-        what: What the records are called.
+        what: The record type, e.g. items.
         count: The number of shards.
         records: The key and content of each record.
         kind: The format of the shards.

@@ -131,7 +131,7 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed w
 
 
 def _output(model: str, found: Completion) -> ModelOutput:
-    # Use the recorded token counts: Inspect counts none itself, and its mock model would download a tokeniser.
+    # Use the recorded token counts: Inspect does not count tokens, and its mock model would download a tokeniser.
     stop = "content_filter" if found.outcome == "filtered" else _STOPS.get(found.finish or "", "stop")
     counts = found.usage or {}
     read, wrote = counts.get("in", 0), counts.get("out", 0)

@@ -1,7 +1,7 @@
 """Write a report as one HTML file that includes its cases and uses no remote resources.
 
 The file contains the report in both languages, so that it can be read and printed without JavaScript. Only its own
-script can run, because it is allowed by its hash, and all data is inserted as text (`pages/markup.py`, `dom.js`).
+script, which is allowed by its hash, can run, and all data is inserted as text (`pages/markup.py`, `dom.js`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
     Args:
         report: The report's content.
         packed: The packed cases.
-        opens_in: Language that is shown first; that of the browser if None.
+        opens_in: Language to show first; by default, the browser's language.
     """
     bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
     data = [
@@ -59,7 +59,7 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
         title: Window title.
         body: Content.
         entry: Script in `pages/static`, to be bundled with its imports.
-        lang: Language that is shown first; that of the browser if None, or English without JavaScript.
+        lang: Language to show first; by default, the browser's language, or English without JavaScript.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
     script = raw("script", bundle(entry, read_static))
@@ -151,7 +151,7 @@ def head(title: str, track: str, words: Locale) -> Node:
 
 
 def _cases_note(packed: Packed, words: Locale) -> Node:
-    """Return the notes above the cases, which are drawn by the script."""
+    """Return the notes above the cases; the script draws the cases themselves."""
     shown = len(msgspec.convert(packed.index["questions"], list))
     note = sections.rich(words("page.some", shown=shown, all=packed.questions)) if shown < packed.questions else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))

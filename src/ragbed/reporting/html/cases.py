@@ -25,7 +25,7 @@ MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
 _BLOCK_TRIALS = 200  # Trials per block, which a browser unpacks in a few milliseconds.
 
 
-# Returns the judgements on a response in the form that `case.js` draws.
+# A function that returns the judgements on a response in the form that `case.js` draws.
 Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
 
 
@@ -86,7 +86,7 @@ class _Group:
         return fields | {"documents": documents, "messages": messages}
 
     def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
-        """Yield a prompt as literal texts, with document numbers in place of the documents."""
+        """Yield the pieces of a prompt as text, with document numbers in place of the documents."""
         start = 0
         for text in documents:
             found = content.find(text, start) if text else -1
@@ -105,7 +105,7 @@ def pack_cases(
     *,
     names: Mapping[str, str] | None = None,
 ) -> Packed:
-    """Pack the trials of runs. If they do not fit, pack those for a fixed random sample of questions."""
+    """Pack the trials of runs; if not all of them fit, pack the trials for a fixed random sample of questions."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
@@ -159,7 +159,7 @@ class _Packer:
         self._waiting: list[tuple[object, ...]] = []
 
     def take(self, group: _Group) -> bool:
-        """Add a question, and return False if this filled a block that did not fit and was therefore omitted."""
+        """Add a question; return False if this completed a block that exceeded the size limit and was omitted."""
         if not group.trials:
             return True
         head = group.heads[0]

@@ -26,7 +26,7 @@ def section(words: Locale, name: str, *children: Child | Iterable[Child] | None)
 
 
 def rich(text: str) -> list[Child]:
-    """Return one of our own texts, with parts in backticks as code."""
+    """Return a trusted text, with the parts in backticks formatted as code."""
     return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
 
 
@@ -113,7 +113,7 @@ def tables(report: Report, words: Locale) -> Node:
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return the causes of errors as charts, and as the paper's Tables 2, 4 and 6 with examples."""
+    """Return the causes of errors as charts, and as tables with examples, like the paper's Tables 2, 4 and 6."""
     if not report.errors:
         return figures(charts, words)
     note, label = el("p", words("error_table.note")), words("error_table.heading")
@@ -176,7 +176,7 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
 
 
 def shown_metrics(report: Report) -> set[str]:
-    """Return the names of the definitions for all of a report's tables and figures and its leaderboard."""
+    """Return the names of the metric definitions for a report's tables, figures and leaderboard."""
     shown = {column.metric for one in report.tables for column in one.columns}
     shown |= {column.metric for row in make_standings(report.shown, report.track)
               for column in COLUMNS if column.name in row.cells}  # fmt: skip

@@ -1,4 +1,4 @@
-"""HTML and SVG as trees. Only `write` creates markup, so it escapes all text from models, documents and file names."""
+"""HTML and SVG as trees. Only `write` creates markup, and it escapes all text from models, documents and file names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | 
     Args:
         tag: Name of the element.
         children: Nodes and texts, or lists of them; None is omitted.
-        attributes: `class_` and `for_` are for reserved names, `data_x` for `data-x`. True writes the name alone;
-            None and False omit it.
+        attributes: `class_` and `for_` stand for `class` and `for`, and `data_x` for `data-x`. True writes only the
+            attribute's name; None and False omit the attribute.
     """
     flat: list[Child] = []
     for child in children:
@@ -69,7 +69,7 @@ def write(node: Child) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace characters that documents cannot contain."""
+    """Replace characters that HTML and XML cannot contain."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 

@@ -1,6 +1,6 @@
-"""Engines, which run long work on this machine or on a cluster with byte-identical results.
+"""Engines, which run long tasks on this machine or on a cluster, with byte-identical results.
 
-To add one, write a module with a class that has the methods of `Engine`, and add a line to ENGINES.
+To add an engine, write a module with a class that has the methods of `Engine`, and add it to ENGINES.
 """
 
 # ruff: noqa: PLC0415  # Engines are imported on first use because their libraries are slow to load.
@@ -22,9 +22,9 @@ class EngineSpec:
     """The engine chosen by the user, with its options."""
 
     engine: str = "local"
-    # Address of a Ray cluster; "auto" for this user's cluster on this machine, None for a new one.
+    # Address of a Ray cluster: "auto" for the user's running cluster on this machine, or None for a new one.
     cluster: str | None = None
-    share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of each model
+    share: ReplicaSpec = field(default_factory=ReplicaSpec)  # number and resources of each model's replicas
     workers: int | None = None  # number of processes for the local engine
     # Called with messages for the user.
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
@@ -50,7 +50,7 @@ def open_engine(spec: EngineSpec) -> Engine:
 
     Raises:
         UnknownName: There is no engine with that name.
-        UsageError: Its library is not installed, or the cluster does not exist.
+        UsageError: The engine's library is not installed, or the cluster does not exist.
     """
     if spec.engine not in ENGINES:
         raise UnknownName("engine", spec.engine, ENGINES)

@@ -1,8 +1,8 @@
 # ruff: noqa: ANN401  # Ray is imported on first use and has no types for actors.
 """Present a pool of cluster workers as a single worker.
 
-Ray starts workers, places them and restarts them elsewhere when they die. The jobs of a dead worker are reported
-as lost, because only the caller knows whether they may be repeated.
+Ray starts workers, assigns them to nodes, and restarts them on another node when they die. The jobs of a dead worker
+are reported as lost, because only the caller knows whether they may be repeated.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ragbed.models.base import WorkerLost
 from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
-_MAX_ENDS = 5  # maximum consecutive times that a worker may die without finishing a job
-# Seconds between checks for a free node, and until the user is warned that there is none.
+_MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
+# Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, _WARN_AFTER_S = 0.5, 60.0
 _HOLD_S = 0.02  # how long to hold a job for a busy worker so that it can be sent together with others
 _MAX_CALLS = 100  # maximum concurrent calls to a worker's process: one waits for results, the others send jobs
-_MAX_MESSAGE = 300  # maximum characters of Ray's messages to show
+_MAX_MESSAGE = 300  # maximum number of characters of a Ray message to show
 
 
 @dataclass(eq=False)
@@ -35,7 +35,7 @@ class _Member:
     room: int = 0
     spare: int = 0
     jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
-    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs to send in the next iteration
+    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs to send in the loop's next iteration
     ends: int = 0
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class _Member:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the worker has enough jobs for a while."""
+        """Whether the worker has enough running and queued jobs for now."""
         return len(self.jobs) - len(self.outbox) > self.room - self.spare // 2
 
     def send(self) -> None:
@@ -56,11 +56,11 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs missing from it fail with WorkerLost.
+        """Process a worker's report; jobs that should be in it but are not fail with WorkerLost.
 
         Args:
             update: The report.
-            given: The number of the last job before the request; later ones may still be on their way.
+            given: The number of the last job sent before the report was requested; later jobs may not have arrived yet.
         """
         self.room = update.room
         if update.ended:
@@ -72,7 +72,7 @@ class _Member:
             self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """Drop all jobs after the worker has died."""
+        """Fail all jobs after the worker has died."""
         self.outbox, self.room = [], 0
         for number in list(self.jobs):
             self._finish(number, None, why)
@@ -92,10 +92,10 @@ class ActorPool:
 
     Args:
         ray: The library.
-        make: Creates a worker; called on the cluster.
+        make: A function that creates a worker; it is called on the cluster.
         share: The number of workers and the resources for each.
         tell: Called if a worker is abandoned while others continue.
-        tries: Maximum attempts for a job whose workers die.
+        tries: Maximum number of attempts for a job whose workers die.
 
     Attributes:
         changed: Called whenever the room changes.
@@ -120,12 +120,12 @@ class ActorPool:
 
     @property
     def room(self) -> int:
-        """The total number of concurrent jobs for all workers."""
+        """The maximum number of concurrent jobs, summed over all workers."""
         return sum(member.room for member in self._members)
 
     @property
     def spare(self) -> int:
-        """The total number of jobs that are only queued, for all workers."""
+        """The number of these jobs that are only queued, summed over all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
@@ -144,7 +144,7 @@ class ActorPool:
         return self._what
 
     async def do(self, job: object) -> Any:
-        """Give a job to the worker with the most room and return its result.
+        """Assign a job to the worker with the most free capacity, and return the result.
 
         Raises:
             WorkerLost: The worker died, and the pool does not retry.
@@ -179,7 +179,7 @@ class ActorPool:
 
     def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        if not member.outbox:  # jobs added in the meantime are sent together
+        if not member.outbox:  # the first job schedules sending; jobs added before then are sent with it
             loop.call_later(_HOLD_S if member.is_busy else 0, member.send)
         self._given += 1
         member.outbox.append((self._given, job))
@@ -214,7 +214,7 @@ class ActorPool:
         """Open a worker if necessary, and return how many times it has been opened.
 
         Raises:
-            RagbedError: It cannot be opened, or it differs from the others.
+            RagbedError: The worker cannot be opened, or its identity differs from that of the others.
         """
         await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
@@ -301,7 +301,7 @@ def explain_start_failure(error: Exception) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Shorten Ray's message to one line; for a killed process, Ray reports only a lost connection."""
+    """Shorten Ray's message to one line, or explain it if a killed process is reported only as a lost connection."""
     message = " ".join(str(error).split())
     if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
         return "its process was killed, or its node has left the cluster"

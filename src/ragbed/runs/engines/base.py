@@ -17,7 +17,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Worker(Protocol[Job_contra, Result_co]):
-    """A worker for one type of job, with its resources, e.g. a model or a process that reads documents."""
+    """A worker for one type of job, e.g. a model, or a process that reads documents."""
 
     @property
     def room(self) -> int:
@@ -25,7 +25,7 @@ class Worker(Protocol[Job_contra, Result_co]):
 
     @property
     def spare(self) -> int:
-        """How many of these jobs are only queued to keep the worker busy; their results can be sent together."""
+        """The number of these jobs that are only queued to keep the worker busy while results are sent together."""
 
     async def begin(self) -> str:
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
@@ -34,7 +34,7 @@ class Worker(Protocol[Job_contra, Result_co]):
         """Do a job and return its result.
 
         Raises:
-            WorkerLost: The worker died, and it is unknown how far it got; the job can be repeated.
+            WorkerLost: The worker died, and it is unknown whether the job was done; the job can be repeated.
         """
 
     async def close(self) -> None:
@@ -51,7 +51,7 @@ class ReplicaSpec:
 
 
 class Engine(Protocol):
-    """An engine for long-running work; only the main process writes.
+    """An engine for long-running work; only the main process writes files.
 
     `shares_disk` says whether workers can open this process's files.
     """
@@ -63,19 +63,19 @@ class Engine(Protocol):
         """The number of concurrent workers."""
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a pure function to jobs and yield the results in order, computing only slightly ahead.
+        """Apply a pure function to jobs and yield the results in order, computing only a few results in advance.
 
         The function must be at module level, and jobs and results must be picklable.
         """
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return one worker that represents them all; `make` creates a worker for a number of cores.
+        """Return a worker that represents all of the engine's workers; `make` creates one for a number of cores.
 
-        A job whose worker dies is repeated by another one, so it must be idempotent.
+        If a worker dies, another one repeats its jobs, so jobs must be idempotent.
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open the model named by a model string; limits apply to all its replicas together."""
+        """Open the model named by a model string; limits apply to all of its replicas together."""
 
     def close(self) -> None:
         """Release all resources."""

@@ -1,4 +1,4 @@
-"""The local engine, which works in this process and starts more processes for long work."""
+"""The local engine, which runs short work in this process and starts more processes for longer work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished by then
-_AHEAD = 3  # maximum jobs per process that are running or queued, to bound memory
+_ALONE_S = 1.0  # approximate start-up time of a process; shorter work is finished sooner in this one
+_AHEAD = 3  # maximum number of running and queued jobs per process, to limit memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -29,8 +29,8 @@ class LocalEngine:
     """The default engine.
 
     Args:
-        workers: Number of processes; None for the number of cores. It does not affect the results.
-        alone_s: Seconds of work before more processes are started.
+        workers: Number of processes, or None for the number of cores. It does not affect the results.
+        alone_s: Seconds of work in this process before more processes are started.
     """
 
     shares_disk = True
@@ -82,7 +82,7 @@ class LocalEngine:
 
 
 def _start_pool(workers: int) -> ProcessPoolExecutor:
-    # These imports are slow, and most work is finished before a pool is needed.
+    # These imports are slow, and most work finishes before a process pool is needed.
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
 
     from ragbed.runs.engines.spawning import SafeSpawnContext, safe_path  # noqa: PLC0415
@@ -92,7 +92,7 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and exit with the parent."""
+    """Ignore Ctrl-C, which the parent handles (otherwise, workers would print tracebacks), and exit with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

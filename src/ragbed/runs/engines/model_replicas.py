@@ -14,8 +14,8 @@ from ragbed.schema import Case, Completion
 if TYPE_CHECKING:
     from ragbed.runs.engines.actor_pool import ActorPool
 
-# Suffixes of the environment variables that are sent to the workers: keys and URLs. Workers use their own values for
-# all others.
+# Suffixes of the environment variables to send to the workers: keys and URLs. Workers use their own values for all
+# other variables.
 _CARRIED = (
     "_API_KEY",
     "_BASE_URL",
@@ -29,7 +29,7 @@ _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
 class WorkerResponse(NamedTuple):
-    """A completion, with the parameters that the worker sent if they are new."""
+    """A completion, with the parameters that the worker sent to its server, unless they were already reported."""
 
     completion: Completion
     sent: Mapping[str, Any] | None
@@ -37,12 +37,12 @@ class WorkerResponse(NamedTuple):
 
 
 class ModelWorker:
-    """A model on a worker; every finished case makes room for another immediately, so no jobs are queued."""
+    """A model on a worker. A finished case makes room for another at once, so there is no queue of extra jobs."""
 
     spare = 0
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
-        # This runs on another machine, whose own environment provides everything that is not sent.
+        # This runs on another machine, whose own environment provides all variables that are not sent.
         environ = dict(variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
         self.close = self._model.close
@@ -54,7 +54,7 @@ class ModelWorker:
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
     async def begin(self) -> str:
-        """Return the model's identity; parameters that were reported to an earlier caller are reported again."""
+        """Return the model's identity. Parameters are reported again, because an earlier report may have been lost."""
         self._reported = {}
         return await self._model.identity()
 
@@ -82,13 +82,13 @@ class ReplicatedModel:
     """A model's replicas presented as one model.
 
     Args:
-        model: The same model in this process, which makes the requests but loads nothing.
+        model: The same model in this process, which builds the requests but does not load weights.
         pool: The replicas.
-        max_cases: The maximum concurrency, if the user sets one.
+        max_cases: The maximum concurrency, or None if the user has not set one.
 
     Attributes:
-        sent: The parameters that a replica last sent to its server, without the prompt.
-        negotiated: What that replica has learned about its server.
+        sent: The parameters that a replica most recently sent to its server, without the prompt.
+        negotiated: The changes that this replica has made for its server.
     """
 
     parked = 0
@@ -115,7 +115,7 @@ class ReplicatedModel:
         return response.completion
 
     def _fit(self) -> None:
-        """Set the concurrency; it is at least 1, so that a case can wait while all replicas restart."""
+        """Set the concurrency, which is at least 1, so that a case can wait while all replicas restart."""
         room = max(1, self._pool.room)
         fits = room if self._max_cases is None else min(room, self._max_cases)
         has_grown, self.concurrency = fits > self.concurrency, fits

@@ -1,6 +1,6 @@
-"""The Ray engine: functions run as cluster tasks; models and readers are actors that Ray places and restarts.
+"""The Ray engine, which runs functions as cluster tasks, and models and document readers as actors.
 
-This process is the only one that plans, decides and writes. Nothing is detached: everything ends with this process.
+Only this process plans, decides and writes. Nothing is detached, so all tasks and actors end with this process.
 """
 
 # ruff: noqa: PLC0415, ANN401  # Ray takes a second to import and has no types for remote functions.
@@ -31,12 +31,12 @@ from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
 
 INSTALL = "pip install 'ragbed[ray]'"
-_AHEAD = 3  # maximum jobs per core that are running or queued
-_RETRIES = 20  # maximum workers that may die during one job; more than is likely
+_AHEAD = 3  # maximum number of running and queued jobs per core
+_RETRIES = 20  # maximum number of workers that may die during one job, higher than is likely
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
 _RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
-# The preface of an HTTP/2 (or gRPC) client with its settings, to which a server responds with its own.
+# The preface and SETTINGS frame of an HTTP/2 (or gRPC) client, to which a server responds with its own SETTINGS.
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
 Job = TypeVar("Job")
@@ -47,8 +47,8 @@ class RayEngine:
     """An engine that runs work on a Ray cluster.
 
     Args:
-        address: The head node's address, e.g. 10.0.0.1:6379. auto: this user's cluster on this machine. local or None:
-            a new cluster on this machine, which only this process can use.
+        address: The head node's address, e.g. 10.0.0.1:6379; `auto` for this user's cluster on this machine; or `local`
+            or None for a new cluster on this machine, which only this process can use.
         share: The number of replicas of each model and the resources for each replica.
         tell: Called with messages for the user.
 
@@ -62,7 +62,7 @@ class RayEngine:
         self._share, self._tell = share, tell
         self._ray = _import_ray()
         self._started = ExitStack()
-        self._joins = not self._ray.is_initialized()  # a notebook may have joined already
+        self._joins = not self._ray.is_initialized()  # a notebook may already have joined a cluster
         if self._joins:
             with _keeping_signals():
                 self._connect(address or _OWN)
@@ -143,7 +143,7 @@ class RayEngine:
             raise
 
     def _check_room(self) -> None:
-        """Check that one replica fits on a node; their number is not checked, because the cluster may grow."""
+        """Check that one replica fits on a node. The number of replicas is not checked, as the cluster may grow."""
         wanted = {"CPU": self._share.cpus, "GPU": self._share.gpus}
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
@@ -164,7 +164,7 @@ class RayEngine:
 
 
 def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
-    """Do a job as a cluster task; Ray needs a plain function, and `work` may be a partial."""
+    """Do a job as a cluster task. Ray requires a plain function here, whereas `work` may be a partial."""
     check_version(__version__, version)
     return work(job)
 
@@ -182,7 +182,7 @@ def _import_ray() -> Any:
 
 @contextmanager
 def _loopback_only(ray: Any) -> Iterator[None]:
-    """Make Ray listen on 127.0.0.1, as on macOS; on Linux, it replaces every loopback address."""
+    """Make Ray listen on 127.0.0.1, as on macOS; on Linux, Ray would replace it with an external address."""
     constants = ray._private.ray_constants
     before = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
@@ -212,7 +212,7 @@ def _reload_token() -> None:
 
 
 def _find_running(ray: Any) -> str:
-    """Return the address of the cluster most recently started with `ray start` here, if it belongs to this user."""
+    """Return the address of the cluster last started on this machine with `ray start`, if it belongs to this user."""
     import psutil  # type: ignore[import-untyped]  # a dependency of Ray
 
     address = ray._private.utils.read_ray_address()
@@ -232,7 +232,7 @@ def _find_running(ray: Any) -> str:
 
 
 def _check_address(address: str, own_ip: str) -> str:
-    """Return the head node's address; a wrong one is detected in seconds, whereas Ray takes minutes."""
+    """Return the head node's address after checking that it responds, which takes seconds; Ray would take minutes."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -257,7 +257,7 @@ def _check_address(address: str, own_ip: str) -> str:
 
 
 def _is_grpc(line: socket.socket) -> bool:
-    """Return whether the server uses gRPC, as head nodes do; if it uses TLS, Ray checks it."""
+    """Return whether the server uses gRPC, as head nodes do. With TLS, this is left to Ray."""
     if environment.variables().get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         line.close()
         return True
@@ -268,7 +268,7 @@ def _is_grpc(line: socket.socket) -> bool:
 
 
 def _check_token(ray: Any, address: str, listens_at: str) -> None:
-    """Report a missing or wrong token immediately; Ray would retry for half a minute."""
+    """Report a missing or invalid token immediately; Ray would retry for half a minute."""
     from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
     try:

@@ -1,9 +1,9 @@
-"""Start child processes that import neither from the current folder nor the main module.
+"""Start child processes that import neither modules from the current folder nor the main module.
 
-Python puts the current folder first on the path of a process that is started with `-c`, as `multiprocessing` does.
+Python puts the current folder first on the import path of processes started with `-c`, as `multiprocessing` does.
 A file such as `msgspec.py` in a folder of downloaded data would then run in every child. `multiprocessing` also imports
 the main module in every child, so a script that calls `ragbed.score` without `if __name__ == "__main__":` would start
-itself again. The work is always a function in another module.
+itself again. Neither is needed, because the work is always a function in an installed module.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class _SafeProcess(SpawnProcess):
 class SafeSpawnContext(SpawnContext):
     """A `multiprocessing` spawn context for processes that import none of the user's modules.
 
-    Semaphores and queues start a process too (the resource tracker): create them, or the pool that does, inside
-    `safe_path`.
+    Semaphores and queues also start a process (the resource tracker), so create them, or the pool that creates them,
+    inside `safe_path`.
     """
 
     Process = _SafeProcess

@@ -1,7 +1,7 @@
 """Run a pool's worker as a cluster actor that takes jobs and returns results in batches.
 
-A call between two processes takes nearly a millisecond, a job in it almost nothing. So jobs that arrive together are
-sent together, and so are results that are ready.
+A call between two processes takes nearly a millisecond, but each additional job in a call takes almost no time. Jobs
+that arrive together are therefore sent together, and so are results that are ready at the same time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005  # how long to wait for more results after the first, because results often come in bursts
-_GATHER_SPARE_S = 0.5  # the same if more jobs are queued: half of them may finish before new ones are needed
-_QUIET_S = 20.0  # time without a result after which a worker reports its jobs
+_GATHER_SPARE_S = 0.5  # the same if spare jobs are queued, because half of them may finish before new ones are needed
+_QUIET_S = 20.0  # time without a result after which a worker reports which jobs it has
 
 
 class WorkerReady(NamedTuple):
     """The report from a worker that has been opened.
 
-    `version` is ragbed's version, `what` the worker's identity, and `opened` how many times it was opened: answers to
-    older requests are stale.
+    `version` is ragbed's version, `what` is the worker's identity, and `opened` is the number of times it was opened,
+    which identifies results from before the last opening.
     """
 
     version: str
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """The report from a running worker; after a quiet period, `held` lists its jobs, so that lost jobs are noticed."""
+    """The report from a running worker. After a quiet period, `held` lists its jobs, so that lost jobs are detected."""
 
     room: int
     ended: list[FinishedJob]
@@ -63,15 +63,15 @@ class WorkerActor:
         self._opened = 0
 
     async def is_there(self) -> bool:
-        """Return True once the worker has a node and a process, before it is opened."""
+        """Return True as soon as the worker's process is running on a node, before the worker is opened."""
         return True
 
     async def open(self, make: Callable[[], Worker[Any, Any]], folder: str) -> WorkerReady | RagbedError:
-        """Create the worker; if it is reopened because it seemed lost, it drops its jobs.
+        """Create the worker; if it is reopened because it seemed to be lost, it drops its jobs.
 
         Args:
-            make: Creates the worker.
-            folder: The driver's current folder, used for relative paths if it exists here.
+            make: A function that creates the worker.
+            folder: The driver's current folder, used for relative paths if it exists on this machine.
         """
         for task in self._tasks.values():
             task.cancel()
@@ -89,15 +89,15 @@ class WorkerActor:
             return error
 
     async def give(self, jobs: Sequence[tuple[int, object]]) -> None:
-        """Start jobs; each comes with its number."""
+        """Start jobs, given as pairs of number and job."""
         for number, job in jobs:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """Return finished jobs as soon as there are any, or a report after a while.
+        """Return finished jobs as soon as there are any, or a report after a quiet period.
 
         Args:
-            opened: The latest opening known to the caller; results from earlier ones are discarded.
+            opened: The number of the latest opening known to the caller; results from earlier openings are discarded.
         """
         try:
             async with asyncio.timeout(_QUIET_S):

@@ -1,9 +1,9 @@
 """Load instructions from text files: one folder per set, with one subfolder per language.
 
 A set has up to four files per language: `system.md` and `user.md` for cases with documents, `closed-book.system.md` and
-`closed-book.user.md` for cases without. `{DOCS}` and `{QUERY}` are placeholders for the documents and the question. One
-line feed at the end of a file is not part of the text. `strategies/` has prompting strategies, which can be combined
-with any set.
+`closed-book.user.md` for cases without documents. `{DOCS}` and `{QUERY}` are placeholders for the documents and the
+question. A single line feed at the end of a file is not part of the text. `strategies/` contains prompting strategies,
+which can be combined with any set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FILES = ("system.md", "user.md", "closed-book.system.md", "closed-book.user.md"
 
 @dataclass(frozen=True)
 class Instructions:
-    """The texts that turn a question and its documents into messages.
+    """The prompt texts that turn a question and its documents into messages.
 
     Args:
         sets: Names of the bundled sets; each file is taken from the first set that has it.
@@ -52,7 +52,7 @@ class Instructions:
     strategy: str | None = None
 
     def messages(self, lang: Lang, question: str, documents: Sequence[str] | None) -> tuple[Message, ...]:
-        """Render a prompt: the closed-book prompt if documents is None, otherwise the prompt with documents."""
+        """Render the closed-book prompt if `documents` is None, otherwise the prompt with documents."""
         prefix = "closed-book." if documents is None else ""
         shown = "\n".join(self._documents(lang, documents or ()))
         user = fill(self._texts[lang, f"{prefix}user.md"], {"DOCS": shown, "QUERY": question})
@@ -69,7 +69,7 @@ class Instructions:
         return [fill(frame, {"NUMBER": str(number), "DOC": text}) for number, text in enumerate(texts, 1)]
 
     def _apply_strategy(self, lang: Lang, system: str) -> str:
-        """Add the strategy's text to the instruction, or remove a sentence from it."""
+        """Apply the strategy to the system instruction by adding a text or removing a sentence."""
         texts = read_texts(self.strategy, lang)
         if "without.md" in texts:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
@@ -101,7 +101,7 @@ def prompt_hash(messages: Sequence[Message]) -> str:
 
 
 def _calls_of(message: Message) -> str:
-    """Return the tool calls of a message as text; empty for most messages."""
+    """Return the tool calls in a message as text, which is empty for most messages."""
     return "".join(f"\0{call.id}\0{call.name}\0{call.arguments}" for call in message.calls) + (
         "" if message.call is None else f"\0{message.call}"
     )

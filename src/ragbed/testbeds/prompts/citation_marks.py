@@ -21,7 +21,7 @@ _ROUND = re.compile(
 )
 _RANGE = re.compile(r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?")
 _WORD = re.compile(r"\w")
-_MAX_RANGE = 200  # maximum number of documents; a longer range counts as one fabricated citation
+_MAX_RANGE = 200  # maximum length of a range such as [1-5]; a longer range counts as one fabricated citation
 
 
 class CitedSentence(NamedTuple):
@@ -39,10 +39,10 @@ def strip_citations(reply: str) -> str:
 def parse_citations(reply: str) -> list[CitedSentence]:
     """Split a response into sentences with their citations.
 
-    A mark after the full stop belongs to the sentence before it.
+    A citation mark after a full stop belongs to the sentence before it.
     """
     marks = _marks(reply)
-    # Move such marks before the full stop, where the sentence splitter expects the end of a sentence.
+    # Move such marks before the full stop, so that the sentence splitter assigns them to the right sentence.
     moved = re.sub(rf"([.!?。！？…]+)((?:{marks.pattern})+)", r"\2\1", reply, flags=marks.flags)
     found = []
     for start, end in split_sentences(moved):
@@ -55,7 +55,7 @@ def parse_citations(reply: str) -> list[CitedSentence]:
 
 
 def _marks(reply: str) -> re.Pattern[str]:
-    """Return the pattern for a response's citation marks: round brackets only if there are no square ones."""
+    """Return the pattern for a response's citation marks, with round brackets only if there are no square brackets."""
     return _SQUARE if _SQUARE.search(reply) else _ROUND
 
 

@@ -1,4 +1,4 @@
-"""Insert untrusted texts into an instruction between fences, so that they are not treated as templates or commands."""
+"""Insert untrusted texts into an instruction between fences, so that they are not read as templates or commands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
 
 
 def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
-    """Replace `{NAME}` with the text of that name, fenced by lines with a nonce, and `{FENCE}` with the fence's notice.
+    """Replace `{NAME}` with the fenced text of that name, and `{FENCE}` with a notice about the fences.
 
-    Placeholders in the texts are not replaced, and no text can contain the end of its fence.
+    A fence is a pair of lines with a nonce, so no text can contain the end of its own fence. Placeholders in the texts
+    are not replaced.
     """
     nonce = _nonce("\0".join((template, *texts.values())))
     values = {name: f"{nonce} begin\n{text}\n{nonce} end" for name, text in texts.items()}
@@ -21,9 +22,10 @@ def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
 
 
 def _nonce(texts: str) -> str:
-    """Return a hash of the texts, which is a word that they cannot contain.
+    """Return a hash of the texts, which the texts themselves cannot contain.
 
-    It depends only on the content, so equal requests give equal prompts, and the author of a text cannot predict it.
+    The hash depends only on the content, so identical requests have identical prompts. The author of one text cannot
+    predict it.
     """
     nonce = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return nonce if nonce not in texts else _nonce(f"{texts}\0{nonce}")

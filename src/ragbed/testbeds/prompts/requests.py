@@ -1,4 +1,4 @@
-"""Create cases for prompts that do not belong to a testbed, such as a judge's or a builder's."""
+"""Create cases for prompts that do not belong to a testbed, such as those of a judge or the dataset builder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.schema import Answer, Case, Lang, Message
 def case_of(
     kind: str, task: str, lang: Lang, messages: tuple[Message, ...], *, question: str = "", answer: Answer = ()
 ) -> Case:
-    """Return a case with the given messages; it is named after their hash, so equal calls have the same name.
+    """Return a case with the given messages, named after their hash, so that identical calls have the same name.
 
     Args:
         kind: The kind of request, used as testbed and profile.
@@ -47,6 +47,6 @@ def case_of(
 
 
 def hash_messages(messages: Sequence[Message]) -> str:
-    """Return a hash of the contents of messages."""
+    """Return a hash of the messages' contents."""
     text = "\0".join(message.content for message in messages)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,6 +1,6 @@
 """Parse the confidence that a response states on its last line, e.g. `Confidence: 85%`.
 
-The parser is strict: any other form is a named problem and never a guess.
+The parser is strict: any other form is reported as a named problem, and the confidence is never guessed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parse the verdict in a model's response: one word from a list, or None if it is ambiguous."""
+"""Parse the verdict in a model's response: one word from a list, or None if the verdict is ambiguous."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON
 
 # The rest of the line is part of the match, so that "VERDICT: yes or no" is not a verdict. A line that starts with ">"
-# or "|" is a quotation; "|" marks the lines that a judge is shown.
+# or "|" is a quotation, because the text to judge is shown with "|" before each line.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
-_DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a word that do not change its meaning
+_DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a verdict that do not change its meaning
 
 
 class _JsonVerdict(msgspec.Struct):
@@ -21,11 +21,11 @@ class _JsonVerdict(msgspec.Struct):
 
 
 def find_verdict(reply: str, words: Container[str]) -> str | None:
-    """Return the word in the "VERDICT: word" lines, or None if they disagree or the word is not in the list.
+    """Return the word in the "VERDICT: word" lines, or None if the lines disagree or the word is not in the list.
 
-    Quoted lines and code blocks are ignored, because they may repeat the judged text, unless the code block contains
-    the whole response. A response that consists only of the word is also accepted, and so is a JSON object with a
-    field `verdict`.
+    Quoted lines and code blocks are ignored, because they may repeat the judged text. A code block that contains the
+    entire response is not ignored. A response that consists only of the word is also accepted, and so is a JSON object
+    with a field `verdict`.
     """
     text = reply.strip()
     block = _BLOCK.match(text)
@@ -38,7 +38,7 @@ def find_verdict(reply: str, words: Container[str]) -> str | None:
 
 
 def _verdict_field(text: str) -> str | None:
-    """Return the verdict in a JSON object, or None if the text is something else."""
+    """Return the field `verdict` of a JSON object, or None if the text is not such an object."""
     if not text.startswith("{"):
         return None
     try:

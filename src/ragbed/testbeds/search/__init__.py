@@ -1,5 +1,5 @@
-"""Retrieval as a tool: the model gets the question and a search tool, and decides what it reads and when it stops.
+"""Retrieval as a tool: the model gets a question and a search tool, and decides what to search for and when to stop.
 
-`testbed.py` makes the cases, `corpora.py` selects the passages of each condition, `protocol.py` parses calls of the
-tool, and `episode.py` is the state machine of a case's turns. The limits are in `settings.py`.
+`testbed.py` generates the cases, `corpora.py` selects the passages for each condition, `protocol.py` parses tool calls,
+and `episode.py` is the state machine for the turns of a case. The limits are in `settings.py`.
 """

@@ -1,4 +1,4 @@
-"""The corpora of the testbed `search`: which passages each condition includes, and how they are searched."""
+"""The corpora of the testbed `search`: select the passages for each condition, and search them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Index(Protocol):
     """A searchable list of passages; `ragbed.retrieval.passage_index` implements it."""
 
     def search(self, query: str, k: int, /) -> list[int]:
-        """Return the numbers of the best passages, best first."""
+        """Return the numbers of the `k` best passages, best first."""
 
     def text(self, number: int, /) -> str:
         """Return a passage."""
 
 
-# Makes an index from passages.
+# A function that builds an index from passages.
 MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
-# Returns sentences in a language, from which passages that belong to no question are made.
+# A function that returns sentences in a language, from which passages unrelated to any question are generated.
 Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 
@@ -59,8 +59,8 @@ class SearchCondition:
     def choose(self, item: Item) -> list[Passage]:
         """Return the passages of an item that the corpus includes.
 
-        Of each pair of a true passage and its edited version, only one is included. If the share of the pairs is not
-        a whole number, the last pairs are left out.
+        Of a true passage and its edited version, only one is included. If the share of edited passages is not a whole
+        number of pairs, the last pairs are left out.
         """
         edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
         if self.false is None or not edited:
@@ -73,7 +73,7 @@ class SearchCondition:
 
 
 def conditions(settings: SearchSettings) -> list[SearchCondition]:
-    """Return the conditions of the settings."""
+    """Return the conditions that the settings request."""
     return [
         SearchCondition("complete", "base"),
         SearchCondition("withheld", "base", "refuse", withheld=True),
@@ -87,12 +87,12 @@ def conditions(settings: SearchSettings) -> list[SearchCondition]:
 
 
 class SearchCorpus(Corpus):
-    """The passages of a condition, with an index that is built when it is first needed.
+    """The passages for a condition, with an index that is built on first use.
 
     Args:
-        dataset: The dataset of the passages.
+        dataset: The dataset that contains the passages.
         condition: The condition.
-        limit: Number of items that are evaluated; None for all.
+        limit: Maximum number of items to evaluate, or None for all.
     """
 
     def __init__(self, dataset: Dataset, condition: SearchCondition, limit: int | None = None) -> None:
@@ -114,23 +114,23 @@ class SearchCorpus(Corpus):
 
     @cached_property
     def id(self) -> str:
-        """The corpus ID, which also depends on the number of passages."""
+        """The corpus ID, which includes the number of passages if the condition sets it."""
         own = super().id
         return own if self.condition.size is None else f"{own}-{self.condition.size}"
 
     @property
     def shortfall(self) -> str | None:
-        """Why the corpus cannot have its size, if it cannot."""
+        """The reason why the corpus cannot have the requested size, or None if it can."""
         if self.condition.size is None or len(self._needed) <= self.condition.size:
             return None
         return f"the evaluated items have {len(self._needed):,} supporting passages, more than {self.condition.size:,}"
 
     def open(self, make_index: MakeIndex, sentences: Sentences, max_calls: int) -> None:
-        """Set what the index is made with, and how often a RAG system may search for one question."""
+        """Set the functions that build the index, and the maximum number of a RAG system's searches per question."""
         self._make_index, self._sentences, self.max_calls = make_index, sentences, max_calls
 
     def passages(self) -> Iterator[str]:
-        """Yield the passages in the order of the index: the dataset's, and then generated ones up to the size."""
+        """Yield the passages in index order: those of the dataset, then generated ones up to the requested size."""
         texts, size = self.texts(), self.condition.size
         if size is None:
             yield from texts
@@ -151,7 +151,7 @@ class SearchCorpus(Corpus):
             return self._index
 
     def search(self, case: Case, query: str, k: int) -> list[Retrieved]:
-        """Return the best passages for a query, with their labels for a case's question."""
+        """Return the `k` best passages for a query, labelled by their relevance to a case's question."""
         index = self.prepare()
         return [self._labelled(index.text(number), case) for number in index.search(query, k)]
 
@@ -162,7 +162,7 @@ class SearchCorpus(Corpus):
 
 
 def make_filler(bank: Sequence[str], number: int) -> str:
-    """Return a generated passage; it depends only on its number and the sentences."""
+    """Return a generated passage, which depends only on its number and the sentences."""
     first = number * SENTENCES_PER_FILLER
     return " ".join(bank[_mix(first + place) % len(bank)] for place in range(SENTENCES_PER_FILLER))
 
@@ -176,7 +176,7 @@ def _mix(number: int) -> int:
 
 
 def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[str, SearchCorpus]:
-    """Return the corpora for the items of datasets, by ID."""
+    """Return the corpora for the datasets' items, by corpus ID."""
     found: dict[str, SearchCorpus] = {}
     for dataset in datasets:
         kinds = {kind_of(item) for item in dataset.items()}

@@ -1,7 +1,7 @@
 """An episode: the turns in which a model searches and finally answers, as a state machine without I/O.
 
-`Episode.take` receives the model's response and decides what is sent next, or that the episode has ended. Searching is
-deterministic, so an interrupted episode continues where it was once its stored responses are taken again.
+`Episode.take` receives the model's response and decides what to send next, or that the episode has ended. Searches are
+deterministic, so an interrupted episode is resumed by replaying its stored responses.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ragbed.testbeds.search.protocol import (
 )
 from ragbed.testbeds.search.settings import MAX_INVALID, SearchSettings
 
-SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # from a query and a number of passages
-# How an episode ends. All but the first are limits, and the outcome of the case is then `truncated`.
+SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # takes a query and a number of passages
+# How an episode ended. All values but the first are limits, for which the outcome of the case is `truncated`.
 Ending: TypeAlias = Literal["answered", "turn-limit", "call-limit", "token-limit", "time-limit", "invalid-calls"]
 
 
@@ -37,12 +37,12 @@ class Episode:
     Args:
         case: The case, with the instruction and the question as messages.
         protocol: How the model calls the tool.
-        limits: The limits.
-        search: Searches the case's corpus.
+        limits: The limits of the episode.
+        search: The function that searches the case's corpus.
 
     Attributes:
-        ended: How the episode ended; None while the model is to be called again.
-        answer: The final answer, once there is one.
+        ended: How the episode ended, or None if it has not ended yet.
+        answer: The final answer, or None if there is none yet.
         steps: The turns so far.
     """
 
@@ -63,7 +63,7 @@ class Episode:
         return structs.replace(self._case, messages=self._sent + self._new, tools=self._protocol == "tools")
 
     def take(self, done: Completion, *, cached: bool = False) -> None:
-        """Add the response to the last request, execute its searches, and decide how to continue."""
+        """Add the last request's response, execute its searches, and prepare the next request or end the episode."""
         parsed = parse_tools(done) if self._protocol == "tools" else parse_text(done)
         self._count(done)
         searches = () if parsed.answer is not None else self._execute(parsed.searches)
@@ -87,7 +87,7 @@ class Episode:
             self._continue(done, parsed, searches)
 
     def fail(self, done: Completion, *, cached: bool = False) -> None:
-        """Add a response that is not complete; its outcome is that of the case."""
+        """Add a response that is not complete, whose outcome becomes the outcome of the case."""
         step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
         self.steps.append(structs.replace(step, protocol=self._protocol))
 
@@ -97,7 +97,7 @@ class Episode:
         self._seconds += done.latency_s or 0.0
 
     def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
-        """Execute searches until the limit; those beyond it are left out."""
+        """Execute searches up to the limit, and return them without those beyond it."""
         executed = []
         for search in wanted:
             if search.problem is None:
@@ -132,12 +132,12 @@ class Episode:
 
 
 def _first_messages(case: Case) -> tuple[Message, ...]:
-    """Return the messages of a case with the instruction for the text protocol."""
+    """Return a case's messages, with the text protocol's instruction added."""
     system, *others = case.messages
     text = f"{system.content}\n\n{read_texts(case.lang)['text']}"
     return (structs.replace(system, content=text), *others)
 
 
 def prompt_of(steps: Sequence[Step]) -> tuple[Message, ...]:
-    """Return the complete prompt of the last of several turns."""
+    """Return the complete prompt for the last of the given turns."""
     return tuple(message for step in steps for message in step.messages)

@@ -1,7 +1,7 @@
-"""How a model calls the search tool: as tool calls of its API, or as lines of text.
+"""Parse a model's calls to the search tool, made through the tool-calling API or as lines of text.
 
-A response is parsed strictly. It either contains searches, or is the final answer, or has a named problem, which is
-reported to the model. docs/reference/testbeds.md lists the problems.
+Parsing is strict: a response contains searches, is the final answer, or has a named problem, which is reported to the
+model. docs/reference/testbeds.md lists the problems.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ragbed.text import storable
 
 TOOL = "search"
 _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", re.MULTILINE)
-# A tool call that the server has left in the text, e.g. because its chat template is not used.
+# A tool call that the server did not parse, e.g. because it does not use the model's chat template.
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
-_MAX_KEPT = 4_000  # characters to store of arguments that cannot be executed
+_MAX_KEPT = 4_000  # maximum number of characters to store of arguments that cannot be executed
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A response: either searches, of which some may have problems, or a final answer.
+    """A parsed response: either searches, some of which may have problems, or a final answer.
 
     Attributes:
         searches: The searches in order; `problem` is set for those that cannot be executed.
         answer: The final answer.
-        kept: The part of the response to which the searches belong; the rest is not shown to the model again.
+        kept: The part of the response that contains the searches; the rest is not included in the next prompt.
     """
 
     searches: tuple[Search, ...] = ()
@@ -45,7 +45,7 @@ class Parsed:
 
 @cache
 def read_texts(lang: Lang) -> dict[str, Any]:
-    """Return the prompts and messages in a language."""
+    """Return the testbed's prompts and messages in a language."""
     content = (Path(__file__).parents[1] / "prompts" / "search" / f"{lang}.toml").read_text("utf-8")
     return {name: _fill(value) for name, value in tomllib.loads(content).items()}
 
@@ -65,7 +65,7 @@ def tool_parameters(lang: Lang) -> dict[str, Any]:
 
 
 def parse_tools(done: Completion) -> Parsed:
-    """Parse a response of a model that was offered the tool; a response without calls is the final answer."""
+    """Parse a response with tool calls; a response without calls is the final answer."""
     text = done.reply or ""
     if done.calls:
         return Parsed(tuple(_from_call(call) for call in done.calls), kept=text)
@@ -77,10 +77,10 @@ def parse_tools(done: Completion) -> Parsed:
 
 
 def parse_text(done: Completion) -> Parsed:
-    """Parse a response in the text protocol; the first SEARCH or ANSWER decides what it is.
+    """Parse a response in the text protocol, which is a search or an answer depending on which label comes first.
 
-    Consecutive SEARCH lines are all executed. What follows them is discarded, because it may contain invented results.
-    A SEARCH after an ANSWER is not executed and not part of the answer.
+    Consecutive SEARCH lines are all executed. The text after them is discarded, because it may contain invented
+    results. A SEARCH line after an ANSWER is not executed and is not part of the answer.
     """
     text = done.reply or ""
     if not text.strip():
@@ -98,7 +98,7 @@ def parse_text(done: Completion) -> Parsed:
 
 
 def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], int]:
-    """Return the searches in consecutive lines, and where the last of these lines ends."""
+    """Return the searches in consecutive lines, and the offset at which the last of these lines ends."""
     searches: list[Search] = []
     end = 0
     while mark is not None and mark[1] == "SEARCH" and (not searches or not text[end : mark.start()].strip()):
@@ -114,7 +114,7 @@ def _from_call(call: ToolCall) -> Search:
 
 
 def _from_arguments(text: str) -> Search:
-    """Return the search for the tool's arguments."""
+    """Parse the arguments of a tool call as a search."""
     try:
         arguments = msgspec.json.decode(text)
     except (*MALFORMED_JSON, UnicodeEncodeError):
@@ -127,7 +127,7 @@ def _from_arguments(text: str) -> Search:
 
 
 def check_search(query: object, k: object) -> Search:
-    """Return the search for a query and a number of passages, or what is wrong with them."""
+    """Return the search for a query and a number of passages; `problem` is set if one of them is invalid."""
     if not isinstance(query, str) or not query.strip():
         return _invalid("bad-query", str(query))
     if len(query) > MAX_QUERY_CHARS:
@@ -142,7 +142,7 @@ def _invalid(problem: str, written: str) -> Search:
 
 
 def show_results(search: Search, lang: Lang) -> str:
-    """Return the message that a search returns to the model."""
+    """Return the text that reports the results of a search, or its problem, to the model."""
     texts = read_texts(lang)
     if search.problem is not None:
         return str(texts["problems"][search.problem])
@@ -153,19 +153,19 @@ def show_results(search: Search, lang: Lang) -> str:
 
 def _numbered(passages: Sequence[Retrieved]) -> Iterator[str]:
     for number, passage in enumerate(passages, 1):
-        yield f"[{number}] {' '.join(passage.text.split())}"  # one line each, so that a text cannot imitate another
+        yield f"[{number}] {' '.join(passage.text.split())}"  # one line each, so that a text cannot imitate a passage
 
 
 def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str]) -> tuple[Message, ...]:
-    """Return the messages that follow a response with tool calls: the response, and one result per call."""
-    if not calls:  # the response was neither a call nor an answer
+    """Return the messages to add to the prompt after a response: the response itself, and one result per tool call."""
+    if not calls:  # the response contained neither a call nor an answer
         return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))
     results = (Message(role="tool", content=text, call=call.id) for call, text in zip(calls, told, strict=True))
     return (Message(role="assistant", content=parsed.kept, calls=tuple(map(_resend, calls))), *results)
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt; servers reject a prompt whose arguments are not a JSON object."""
+    """Return a call for the next prompt, with valid arguments, because servers require them to be a JSON object."""
     try:
         is_object = isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):
@@ -174,5 +174,5 @@ def _resend(call: ToolCall) -> ToolCall:
 
 
 def continue_text(parsed: Parsed, told: Sequence[str]) -> tuple[Message, ...]:
-    """Return the messages that follow a response in the text protocol."""
+    """Return the messages to add to the prompt after a response in the text protocol."""
     return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))

@@ -1,4 +1,4 @@
-"""The settings of the testbed `search`: the limits of an episode, and the conditions."""
+"""The settings of the testbed `search`: the limits of an episode and the conditions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ragbed.errors import UnknownName, UsageError
 Protocol: TypeAlias = Literal["auto", "tools", "text"]
 IndexKind: TypeAlias = Literal["lexical", "dense"]
 
-DEFAULT_K, MAX_K = 5, 20  # documents per search
+DEFAULT_K, MAX_K = 5, 20  # default and maximum number of documents per search
 MAX_QUERY_CHARS = 1_000
-MAX_INVALID = 3  # consecutive responses that cannot be executed before an episode ends
-_MAX_SIZE = 1_000_000  # passages in a corpus; docs/project/benchmarks.md has the time and memory for it
-_MAX_DENSE = 10_000  # the same for a dense index, because encoding takes milliseconds per passage
+MAX_INVALID = 3  # maximum number of consecutive responses that cannot be executed; the episode then ends
+_MAX_SIZE = 1_000_000  # maximum number of passages in a corpus (time and memory: docs/project/benchmarks.md)
+_MAX_DENSE = 10_000  # the same for a dense index; lower, because encoding takes milliseconds per passage
 _LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
 
 
@@ -25,14 +25,14 @@ class SearchSettings:
     """The limits of an episode and the conditions.
 
     Attributes:
-        turns: Maximum responses of the model.
-        calls: Maximum searches.
-        tokens: Maximum tokens of all responses and their prompts.
+        turns: Maximum number of responses.
+        calls: Maximum number of searches.
+        tokens: Maximum number of tokens in all prompts and responses together.
         seconds: Maximum total latency of the responses.
         protocol: How the model calls the tool; `auto` uses tool calls if the provider supports them, otherwise text.
         index: How the corpus is searched.
         false: Shares of edited passages among an item's evidence, for counterfactual items.
-        sizes: Corpus sizes in passages; the corpus is filled up with generated news.
+        sizes: Corpus sizes in passages; generated news is used to pad the corpus.
     """
 
     turns: int = 8
@@ -45,12 +45,12 @@ class SearchSettings:
     sizes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        """Return the text from which `parse_search` makes these settings."""
+        """Return the settings in the format that `parse_search` accepts."""
         return ",".join(f"{field.name}={_show(getattr(self, field.name))}" for field in fields(self))
 
 
 def parse_search(text: str | None) -> SearchSettings:
-    """Return the settings given as `name=value,…`; several values are joined by `+`, e.g. `sizes=1000+10000`.
+    """Parse settings given as `name=value,…`; several values are joined by `+`, e.g. `sizes=1000+10000`.
 
     Raises:
         UsageError: A name or a value is invalid.

@@ -1,4 +1,4 @@
-"""Make the cases of the testbed `search`."""
+"""Generate the cases of the testbed `search`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SearchTestbed:
     secondary: tuple[ScoreName, ...] = ("refused",)
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yield one case per item and condition for its kind."""
+        """Yield one case for each item and each condition that applies to its kind."""
         limit = dataset.resolve_limit(settings.limit)
         for condition in conditions(settings.search):
             corpus: SearchCorpus | None = None
@@ -65,7 +65,7 @@ def _missing_pairs(item: Item, condition: SearchCondition) -> str | None:
 
 
 def _messages(item: Item, settings: Settings) -> tuple[Message, ...]:
-    """Return the instruction for documents with that for searching, and the question."""
+    """Return a system message with the instructions for documents and for searching, and the question."""
     given = settings.instructions.messages(item.lang, item.question, ())
     before = [message.content for message in given if message.role == "system"]
     system = "\n\n".join([*before, read_texts(item.lang)["system"]])

@@ -33,7 +33,7 @@ _Body = TypeVar("_Body", bound=Struct)
 
 
 class _Seat(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A rater's name and the browser window in use."""
+    """A rater's name and the browser window that uses it."""
 
     rater: str
     window: str
@@ -114,7 +114,7 @@ async def _decide(session: ReviewSession, request: Request) -> bytes:
     session.decide(sent.rater, sent.item, sent.said, final=sent.final)
     doubts: list[str] = []
     if any(one.verdict == "fix" for one in sent.said):
-        # Earlier decisions count too: a passage is checked against the fixed false answer.
+        # Include earlier decisions, so that a passage is checked against a false answer that was fixed before.
         item = session.state.of(sent.item)
         sheet = item.settled if sent.final else item.sheets[sent.rater]
         doubts = doubt_fixes(session.queue.read(sent.item), sheet.values())
@@ -128,7 +128,7 @@ async def _undo(session: ReviewSession, request: Request) -> bytes:
 
 
 def _check_seat(session: ReviewSession, request: Request) -> str:
-    """Return the rater's name; only a POST request reserves it."""
+    """Return the rater's name after checking that the window may use it; only a POST request reserves the name."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
     session.seats.check(rater, window)
     return rater

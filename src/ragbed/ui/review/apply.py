@@ -33,7 +33,7 @@ class Change(Struct, frozen=True):
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """The counts for an applied review.
+    """The numbers of items in an applied review.
 
     `rejected` includes items that lost a required passage. `unsettled` items are omitted because two raters disagree.
     `unreviewed` items are written unchanged.
@@ -89,7 +89,7 @@ def _create(folder: Path) -> None:
 
 
 def _settle(state: ReviewState, key: str, counts: Counter[str]) -> Fixed:
-    """Return an item's review result, and count it."""
+    """Return an item's review result, and add it to the counts."""
     item, reviewed = state.queue.read(key), state.of(key)
     if reviewed.state == "disagreed":
         counts["unsettled"] += 1

@@ -17,9 +17,10 @@ from ragbed.ui.review.state import DECIDED, WRONG, ReviewState, State, judge
 class ReviewCounts(Struct, frozen=True, kw_only=True):
     """The review counts for one dataset.
 
-    `drawn` items are not flagged. Of these, in random order, the first `sampled` are all decided, and `wrong` of them
-    had to be fixed or rejected. `bound` is the upper bound on the share of wrong items among all that are not flagged
-    (one-sided, 95 %). `more` items without an error are needed until the bound reaches the target.
+    `drawn` is the number of unflagged items. In their random order, the first `sampled` items have all been decided,
+    and `wrong` of these had to be fixed or rejected. `bound` is the one-sided 95 % upper bound on the share of wrong
+    items among all unflagged items. `more` is the number of further items without errors that would lower the bound to
+    the target.
     """
 
     data: str
@@ -38,7 +39,7 @@ class RaterAgreement(Struct, frozen=True, kw_only=True):
     """The agreement of two raters on which points need no change, with confidence intervals.
 
     `kind` is the type of point, or `item`. Cohen's kappa is undefined if both raters give the same verdict everywhere;
-    Gwet's AC1 stays stable if nearly everything is accepted.
+    Gwet's AC1 is stable even if nearly everything is accepted.
     """
 
     kind: str
@@ -58,7 +59,7 @@ def _tally(review: ReviewState, name: str) -> ReviewCounts:
     states = {entry.key: review.of(entry.key).state for entry in entries}
     drawn = [states[entry.key] for entry in review.queue.draw(name, review.settings.seed)]
     flagged = [states[entry.key] for entry in entries if entry.flags]
-    # A skipped item ends the sample. Otherwise, raters who skip difficult items would make the data look better.
+    # A skipped item ends the sample. Otherwise, raters could make the data look better by skipping difficult items.
     sampled = next((place for place, state in enumerate(drawn) if state not in DECIDED), len(drawn))
     wrong = sum(state in WRONG for state in drawn[:sampled])
     bound = None if not sampled else wrong / sampled if sampled == len(drawn) else upper_bound(wrong, sampled)

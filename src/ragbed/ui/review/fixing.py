@@ -19,9 +19,9 @@ from ragbed.ui.review.records import PointDecision
 class Fixed:
     """The review result for an item.
 
-    `item` is None if it was removed; `why` then says whether it was rejected or two raters disagree. `changes` has
-    each point with its old and new value. `gone` has each removed passage with the reason, or the reason alone for a
-    removed item.
+    `item` is None if it was removed; `why` then says whether it was rejected or two raters disagree. `changes` lists
+    each changed point with its old and new value. `gone` lists each removed passage with the reason, or only the reason
+    if the item was removed.
     """
 
     item: Item | None
@@ -31,7 +31,7 @@ class Fixed:
 
 
 def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
-    """Apply decisions to an item; it is removed if it cannot be used without its rejected passages."""
+    """Apply decisions to an item; the item is removed if it cannot be used without its rejected passages."""
     fatal = [sheet[point.name] for point in points_of(item) if point.kind in FATAL and point.name in sheet]
     if rejected := [decision for decision in fatal if decision.verdict == "reject"]:
         return Fixed(None, gone=[("", "; ".join(f"{one.point}: {one.reason}" for one in rejected))])
@@ -48,7 +48,7 @@ def fix_item(item: Item, sheet: Mapping[str, PointDecision]) -> Fixed:
 
 
 def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
-    """Return the builder's warnings about fixed false answers and edits; people may overrule them."""
+    """Return the builder's warnings about fixed false answers and edits; raters may overrule them."""
     sheet = {one.point: one for one in decisions}
     fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
     gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
@@ -115,7 +115,7 @@ def _fix_passage(
             done.gone.append((f"passages[{index}]", f"{point.name.partition('.')[2]}: {decision.reason}"))
             return None
     fixes = [(point, fix) for point in points if isinstance(fix := _fix_of(point, sheet), str)]
-    if any(point.kind == "text" for point, _ in fixes):  # A new text has different edited spans.
+    if any(point.kind == "text" for point, _ in fixes):  # The old edited spans do not apply to a new text.
         fixes = [(point, fix) for point, fix in fixes if point.kind == "text"]
     for point, fix in reversed(fixes):  # Replace from the end, so that earlier offsets stay valid.
         if point.kind == "stance":
@@ -152,7 +152,7 @@ def _replace_span(passage: Passage, number: int, words: str) -> Passage:
 
 def _set_stance(passage: Passage, name: str, part: int | None) -> Passage:
     stance: Stance = "supports" if name == "supports" else "contradicts" if name == "contradicts" else "distracts"
-    # The finer kind belonged to the old label.
+    # Reset the kind, because it was a more detailed version of the old label.
     return replace(passage, stance=stance, part=part, support=None, kind="related", reviewed=True)
 
 

@@ -58,7 +58,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
     flags: dict[str, list[Flag]] = {}
     rules = choose_rules(LINTED, ())
     for dataset in datasets:
-        # Each dataset is checked separately: a build has some questions twice, with edited and with rewritten passages.
+        # Each dataset is checked separately, because a build contains some questions twice, with different passages.
         for finding in DatasetCheck(dataset, rules).findings():
             if finding.item is not None:
                 flag = Flag(finding.rule, finding.where, finding.message)

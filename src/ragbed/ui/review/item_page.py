@@ -38,7 +38,7 @@ class ShownPoint(Struct, frozen=True, kw_only=True):
     """A point with the decisions that the rater may see.
 
     `counts` is the decision in effect. With two raters, `others` is empty until both are done, and `differs` says
-    whether they disagree and the disagreement is not settled.
+    whether they have an unsettled disagreement.
     """
 
     name: str
@@ -55,8 +55,8 @@ class ShownPoint(Struct, frozen=True, kw_only=True):
 class ItemPage(Struct, frozen=True, kw_only=True):
     """The content of an item's page.
 
-    A `closed` item can only be settled: both raters are done, or this is a third rater. `at` is its position in the
-    order of the review, from 0, and `next_open` the next item that this rater has not decided.
+    If the item is `closed`, the rater can only settle disagreements, because both raters are done or this is a third
+    rater. `at` is the item's position in the review order, from 0, and `next_open` is the next item for this rater.
     """
 
     item: str
@@ -114,9 +114,10 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str, rat
 
 
 def next_open(session: ReviewSession, rater: str, start: int = 0) -> str | None:
-    """Return the next item for a rater, searching from a position in the order and then from its start.
+    """Return the next item for a rater, searching the review order from a position to the end and then from the start.
 
-    A rater's own items come before those on which two raters disagree. A third rater gets only the latter.
+    Items that the rater has not decided come before those on which two raters disagree. A third rater gets only the
+    latter.
     """
     rotated = session.order[start:] + session.order[:start]
     wanted = [("disagreed",)] if session.state.is_third(rater) else [("open", "begun"), ("disagreed",)]

@@ -34,10 +34,10 @@ class Log:
         self._is_checked = False
 
     def read(self) -> list[Line]:
-        """Return all complete lines in order, or none if there is no file yet.
+        """Return all complete lines in order, or an empty list if there is no file yet.
 
         Raises:
-            DataError: A line is not a line of a review.
+            DataError: A line is not a valid line of a review log.
             UsageError: The file is a link, a pipe or a device.
         """
         check_regular(self.path)
@@ -78,7 +78,7 @@ def read_log(path: Path) -> Iterator[tuple[int, Line]]:
     """Yield the lines of a file with their line numbers.
 
     Raises:
-        DataError: A line is not a line of a review.
+        DataError: A line is not a valid line of a review log.
     """
     for number, packed in read_lines(path):
         yield number, _decode(path, number, packed)
@@ -104,12 +104,12 @@ def _write(handle: int, packed: bytes, before: int) -> None:
             left = left[os.write(handle, left) :]
         os.fsync(handle)
     except OSError:
-        os.ftruncate(handle, before)  # A full disk may have left an incomplete file.
+        os.ftruncate(handle, before)  # If the disk is full, the last line may be incomplete.
         raise
 
 
 def _is_torn(packed: bytes) -> bool:
-    """Return whether the last line of a file is an incomplete line of ours, left by a crash."""
+    """Return whether the last line of a file is an incomplete log line, left by a crash."""
     written = packed.rstrip(b"\0")  # Some file systems fill lost data with zeros.
     if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
         return False
@@ -121,7 +121,7 @@ def _is_torn(packed: bytes) -> bool:
 
 
 def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line, and return the line ending that a complete one lacks."""
+    """Remove an incomplete last line, and return the line break to add if a complete last line has none."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 1))
     if file.read(1) in (b"", b"\n"):

@@ -1,4 +1,4 @@
-"""The points of an item that a rater decides, one for each thing that can be right or wrong on its own.
+"""The points of an item that a rater decides, one for each property that can be right or wrong independently.
 
 A point has the name of its field, or its own name:
 
@@ -6,12 +6,12 @@ A point has the name of its field, or its own name:
 |---|---|---|---|
 | `question` | it is clear without context | another wording | the item is removed |
 | `searchable` | a search finds pages that answer it (paper, Data construction) | – | the item is removed |
-| `known` | known or unknown, as its kind requires | – | the item is removed |
+| `known` | the answer is or is not common knowledge, as the item's kind requires | – | the item is removed |
 | `answer[0]` | it and all its aliases are right | other aliases | the item is removed |
-| `fake[0]` | it is false, and of the same kind | other aliases | the item is removed |
+| `fake[0]` | it is false, and of the same kind as the answer | other aliases | the item is removed |
 | `passages[3].stance` | its relevance label is right | another label | the passage is removed |
-| `passages[8].text` | edited passage: nothing true is left in it | another text | the passage is removed |
-| `passages[8].edits[0]` | the false answer fits in here | other words | the passage is removed |
+| `passages[8].text` | edited passage: no trace of the true answer is left | another text | the passage is removed |
+| `passages[8].edits[0]` | the false answer fits into the sentence | other words | the passage is removed |
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class ReviewPoint:
-    """A point to decide; `index` is the answer part or the passage, and `span` the edited span of the passage."""
+    """A point to decide; `index` is the index of the answer part or passage, and `span` that of the edited span."""
 
     name: str
     kind: Kind

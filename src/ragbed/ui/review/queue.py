@@ -25,7 +25,7 @@ _DECODER = msgspec.json.Decoder(Item)
 
 @dataclass(frozen=True)
 class QueueEntry:
-    """An item in a list; its key consists of the dataset and the ID, and `points` are the names of its points."""
+    """An item in the queue; its key consists of the dataset and the ID, and `points` are the names of its points."""
 
     key: str
     data: str

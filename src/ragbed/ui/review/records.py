@@ -12,8 +12,8 @@ Verdict: TypeAlias = Literal["accept", "fix", "reject"]
 class PointDecision(Record, frozen=True, kw_only=True):
     """A decision on one point of an item.
 
-    `fix` is the new value: a text, or the aliases of a part of an answer. `part` is the part of an integration item
-    that a passage supports, from 0. `reason` says why it is rejected.
+    `fix` is the new value: text, or the aliases of an answer part. `part` is the index, from 0, of the answer part that
+    a passage of an integration item supports. `reason` says why the point is rejected.
     """
 
     point: str
@@ -38,10 +38,10 @@ class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
-    """One rater's decisions on an item, made together.
+    """One rater's decisions on an item, submitted together.
 
     `act` is a unique ID, `item` the dataset and the item's ID, and `digest` the hash of the item at that time.
-    A `final` decision settles what two raters disagree on.
+    A `final` decision settles a disagreement between two raters.
     """
 
     act: str

@@ -26,7 +26,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 
 @dataclass
 class Seats:
-    """Track which window uses each name. Two windows with the same name would mix up the authors of decisions."""
+    """Tracks which window uses each name. Two windows with the same name would mix up the authors of decisions."""
 
     clock: Callable[[], float] = time.monotonic
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class ReviewSession:
         """Store a rater's decisions on an item.
 
         Raises:
-            UsageError: The decisions are not valid, or the rater may not make them now.
+            UsageError: The decisions are not valid, or the rater is not allowed to make them now.
         """
         if not decisions:
             raise UsageError("the request contains no decision.")
@@ -106,7 +106,9 @@ class ReviewSession:
         self._refuse_late(rater, key, decisions, final=final)
         line = Decided(
             act=secrets.token_hex(8),
-            at=max(now(), self.state.latest),  # If the clock was set back, this must not become the older decision.
+            at=max(
+                now(), self.state.latest
+            ),  # Must not be earlier than the last decision, even if the clock was set back.
             rater=rater,
             item=key,
             digest=self.queue.entries[key].digest,
@@ -132,7 +134,7 @@ class ReviewSession:
         return last.item
 
     def take_in(self, path: Path) -> int:
-        """Import the decisions in another file, all or none, and return the number of new ones.
+        """Import the decisions in another file, or none if one is invalid, and return the number of new decisions.
 
         Raises:
             DataError: The file is about other items, or was made with a different number of raters.
@@ -174,7 +176,7 @@ class ReviewSession:
             )
 
     def _find_problem(self, line: Decided | Undone, acts: set[str]) -> str | None:
-        """Return why an imported line does not fit, or None if it does."""
+        """Return why an imported line cannot be accepted, or None if it can."""
         if not _TIME.fullmatch(line.at):
             return f"{line.at!r} is not a valid time, e.g. 2026-11-15T12:00:00.000+00:00"
         try:

@@ -1,4 +1,4 @@
-"""The state of a review: what its log means for every item."""
+"""The state of a review: the result for every item, derived from the log."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _time_of = attrgetter("at")
 
 @dataclass(frozen=True)
 class ItemState:
-    """What the log says about one item.
+    """The state of one item according to the log.
 
     `sheets` has each rater's decisions, and `whole` those of raters who have decided everything. `finals` has the
     settling decision for each point and its author. `differing` has the points on which two raters disagree and that
-    are not settled yet. `settled` has the decisions that count: the last ones of a single rater, or what two raters
-    agree on and what was settled. If `both_done`, each of the two raters can see the other's decisions.
+    are not settled yet. `settled` has the decisions in effect: a single rater's last decisions, or those on which two
+    raters agree and those that settle a disagreement. If `both_done`, each rater can see the other's decisions.
     """
 
     sheets: dict[str, Sheet]
@@ -101,7 +101,7 @@ class ReviewState:
         return self._raters
 
     def is_third(self, name: str) -> bool:
-        """Return whether there are already two other raters, so that this one can only settle their disagreements."""
+        """Return whether there are already two other raters, so that this rater can only settle disagreements."""
         return self.settings.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:

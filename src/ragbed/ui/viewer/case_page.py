@@ -21,7 +21,7 @@ from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 
 MOST_BYTES = 1_000_000  # Maximum size in bytes of a response to the browser.
-MOST_BESIDE = 7  # Maximum number of responses to show next to the first one.
+MOST_BESIDE = 7  # Maximum number of responses to show next to the first response.
 _MOST_OTHERS = 120  # Maximum number of other trials of the question to list.
 _PER_MODEL = 3  # Maximum repeats per model that can be shown next to the case.
 # Maximum total characters for all texts of one type; the first budget that fits is used.
@@ -136,7 +136,7 @@ def _cost(stored: StoredResult) -> float | None:
 
 
 def _cut(page: CasePage, budget: int) -> CasePage:
-    """Shorten long texts, so that the texts of each type have the same total length."""
+    """Shorten long texts, so that the total length of the texts of each type is within the budget."""
 
     def short(text: str | None, among: int) -> str | None:
         most = budget // max(1, among)

@@ -1,7 +1,7 @@
-"""Cells, the groups by which the viewer counts and filters trials; a million trials have a few thousand cells.
+"""Cells, the groups by which the viewer counts and filters trials; a million trials fall into a few thousand cells.
 
 A filter selects cells, which are in memory, and the index stores a cell's trials together, so filters, pages and
-counts take the same time for any number of trials.
+counts take the same time regardless of the number of trials.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COUNTED = (
     *("code.correct", "code.refused", "code.flagged"),
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
-MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). The URL can name others.
+MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select others.
 _MASK = {name: 1 << position for position, name in enumerate(COUNTED)}
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 _WITH_TRUE = ("counterfactual", "conflict")  # Testbeds with a share of true documents.
@@ -51,7 +51,7 @@ class TrialCell(Condition, frozen=True, array_like=True):
         return structs.astuple(self)[: len(Condition.__struct_fields__)]
 
     def has(self, name: str) -> bool:
-        """Return whether the cell's trials have a score."""
+        """Return whether the named score is true for the cell's trials."""
         return bool(self.bits & _MASK[name])
 
     @property
@@ -132,7 +132,7 @@ class CellFilter:
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
-    """Return, for each value of each facet, the number of trials if it were selected and all other facets kept."""
+    """Return, for each value of each facet, how many trials would match if it replaced the facet's selected values."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
         missed = wanted.misses(cell)

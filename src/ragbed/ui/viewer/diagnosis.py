@@ -13,15 +13,15 @@ from ragbed.errors import MALFORMED_JSON
 from ragbed.io.locations import open_regular
 
 FOLDER = "diagnose"
-# Maximum line length. A record has a few kilobytes; longer lines are skipped, so that they cannot fill the memory.
+# Maximum line length. A record takes a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
 _MAX_LINE_BYTES = 1_000_000
 
 
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The reason for an error type.
 
-    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if it is about the response.
-    `asked` is a qualifier of the question, and `found` the one that the document has instead. `what_zh` is `what` in
+    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
+    `asked` is a qualifier in the question, and `found` is the different one in the document. `what_zh` is `what` in
     Chinese, which older files lack. `confirmed` says whether removing the cause gave the expected response.
     """
 

@@ -1,8 +1,8 @@
 """Full-text search in English and Chinese.
 
-Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text
-matches a query if it contains all its words anywhere. The last word can be incomplete. Adjacent Chinese characters and
-quoted words must be adjacent in the text.
+Texts are indexed by word, and each Chinese character is a word, so that single characters are found too. A text matches
+a query if it contains all of the query's words. The last word can be incomplete. Adjacent Chinese characters and quoted
+words must be adjacent in the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
 _BEFORE, _AFTER = 60, 140  # Characters to show before and after a match in an excerpt.
-# Partial words at the edges of an excerpt.
+# Match partial words at the edges of an excerpt.
 _PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
 
 

@@ -76,7 +76,7 @@ def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """Open an index to which another process writes."""
+    """Open an index for reading while another process writes to it."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.execute("PRAGMA busy_timeout = 2000")
     return connection

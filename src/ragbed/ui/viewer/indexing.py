@@ -1,7 +1,7 @@
 """Build a run's index in batches, and keep it up to date while the run is in progress.
 
-Each batch is one transaction that starts where the last one ended, so a viewer can be stopped at any time, and two
-viewers can index the same run.
+Each batch is one transaction that starts where the previous batch ended, so a viewer can be stopped at any time, and
+two viewers can index the same run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
 
-PIECE = 2_000  # Trials per transaction: it takes a few tenths of a second, after which a page shows them.
+PIECE = 2_000  # Trials per transaction, which takes a few tenths of a second; pages then show these trials.
 _LOOK_EVERY_S = 0.5
 _AGAIN_AFTER_S = 5.0  # Seconds before retrying a run that could not be read.
 # Maximum characters to index, so that an endless response or a book-length document does not fill the disk.
@@ -38,7 +38,7 @@ _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
 
 
 class Indexer:
-    """Keep the index of one run up to date.
+    """Keeps the index of one run up to date.
 
     Before a run is planned (`is_planned`), it has neither settings nor cases.
 
@@ -195,7 +195,7 @@ class Indexer:
         return True
 
     def _with_types(self, cell: str, types: tuple[str, ...]) -> int:
-        """Return the number of the cell that differs from this one only in its error types."""
+        """Return the number of the cell that has these error types but otherwise equals the given cell."""
         return self._number(msgspec.structs.replace(msgspec.json.decode(cell, type=TrialCell), types=types))
 
     def _trials_of(self, case: str, model: str, repeat: int) -> list[tuple[int, str]]:
@@ -231,7 +231,7 @@ def item_name(data: str, item: str) -> str:
 
 
 class Kept(NamedTuple):
-    """A run, the path of its index, and the run's device and inode, which change if it is recreated."""
+    """A run, the path of its index, and the run's device and inode, which change if the run is recreated."""
 
     run: Path
     path: Path
@@ -258,7 +258,7 @@ def keep_indexes(inbox: Connection, parent: int) -> None:
                 wanted = inbox.recv()
                 for gone in opened.keys() - set(wanted):
                     opened.pop(gone).close()
-        except (EOFError, BrokenPipeError):  # The latter on Windows, where a dead parent keeps its process ID.
+        except (EOFError, BrokenPipeError):  # Windows raises the latter; there, getppid does not change.
             return
         due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
         worked = sum(_advance(kept, opened, resting) for kept in due) > 0
@@ -273,7 +273,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
-            with suppress(sqlite3.Error):  # The index itself may be what cannot be written.
+            with suppress(sqlite3.Error):  # The error may have been that the index is not writable.
                 opened[kept].note_problem(storable_name(str(error)))
         return False
 

@@ -23,7 +23,7 @@ _WAIT_S = 5.0  # seconds to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A criterion for labelling a response, and its labels; `wanted` if it was drawn but not yet labelled."""
+    """A criterion and a response's labels for it; `wanted` if the response was drawn but not yet labelled."""
 
     criterion: str
     asks: str
@@ -33,7 +33,7 @@ class LabelQuestion(msgspec.Struct, frozen=True):
 
 
 def read_all(run: Path) -> list[Label]:
-    """Return all lines of a run's label file, or none if there is no file.
+    """Return all lines of a run's label file, or an empty list if there is no file.
 
     Raises:
         UsageError: The file contains other data, which labelling would delete.
@@ -54,7 +54,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
     """Return all criteria for which a response can be labelled."""
     questions = []
     for criterion in CRITERIA.values():
-        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria ask the same more clearly.
+        # Skip the paper's judge prompts, which have no fixed list of labels; our criteria ask this more clearly.
         if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
             continue
         here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
@@ -66,7 +66,7 @@ def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[
 
 
 def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
-    """Store a rater's label in place of the same rater's earlier one; None removes it.
+    """Store a rater's label and replace the rater's earlier one; None removes it.
 
     A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
     on disk when this returns, whatever other viewers of the run write in the meantime.

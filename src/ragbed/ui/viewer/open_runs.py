@@ -19,15 +19,15 @@ from ragbed.ui.viewer.index import index_path, remove_unused
 from ragbed.ui.viewer.indexing import Indexer, Kept, keep_indexes
 from ragbed.ui.viewer.run_reader import RunReader
 
-# Minimum seconds between two searches of the folders, and the minimum as a multiple of the search time, for large
-# folder trees.
+# Minimum interval between two searches of the folders, in seconds and, for large folder trees, as a multiple of the
+# search time.
 _REST_S, _REST_TIMES = 1.0, 20
 _PATIENCE_S = 5.0  # Seconds for which a new run may be unreadable while it is being planned.
 _READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
 class OpenRuns:
-    """The open runs in the given folders, with their readers by name, which `look` updates.
+    """The open runs in the given folders, as readers by run name; `look` updates them.
 
     Args:
         paths: Runs, and folders that contain runs.

@@ -23,7 +23,7 @@ from ragbed.ui.viewer.labelling import read_all
 from ragbed.ui.viewer.run_reader import RunReader, TrialLocation
 
 PAGE = 50
-MOST_ROWS = 1_500  # Maximum rows in the overview; a longer one would not be readable, and filters show the other rows.
+MOST_ROWS = 1_500  # Maximum rows in the overview; longer tables are hard to read, and filters show the other rows.
 MOST_FOUND = 1_000  # Maximum number of search hits that are counted and can be browsed.
 SEARCH_S = 0.2  # Time limit for a search in seconds; the page shows the hits so far, and that there may be more.
 _EXCERPT = 240  # Maximum characters of a question or response shown in a list.
@@ -76,7 +76,7 @@ class _Sum:
 class TrialRow(Struct, frozen=True, kw_only=True):
     """A trial in a list.
 
-    For an item of a minimal pair, `dial` is what was perturbed, `twin` the other item of the pair, and `is_plain`
+    For an item of a minimal pair, `dial` names the perturbation, `twin` the other item of the pair, and `is_plain`
     says whether the other item is the perturbed one. `found` is an excerpt around a search hit in a document, or empty
     if the document uses a different spelling.
     """
@@ -125,7 +125,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
 
 
 class RunQueries:
-    """Run queries over the open runs.
+    """Runs queries on the open runs.
 
     Args:
         readers: Readers by run name; they can change between queries.

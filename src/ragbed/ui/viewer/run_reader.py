@@ -20,7 +20,7 @@ from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
 from ragbed.ui.viewer.indexing import item_name
 
-_CHECK_EVERY = 10_000  # SQLite instructions between two checks of the clock: a few tenths of a millisecond.
+_CHECK_EVERY = 10_000  # SQLite instructions between two time checks; they take a few tenths of a millisecond.
 # CROSS JOIN makes SQLite start from the words; contentless tables return their rows in order.
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
@@ -63,7 +63,7 @@ class RunReader:
         self._by_number: dict[int, TrialCell] = {}
 
     def check(self) -> None:
-        """Read the data about the run that every page shows.
+        """Check that the data shown on every page can be read.
 
         Raises:
             RagbedError: The run cannot be read.
@@ -115,7 +115,7 @@ class RunReader:
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[TrialLocation], bool]:
-        """Return the first trials with all words, in the given cells or in all, and whether the list is complete.
+        """Return the first trials that contain all words, in the given or all cells, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
         """
@@ -139,7 +139,7 @@ class RunReader:
 
     def _search(self, source: str, match: str, cells: Collection[int] | None) -> Iterator[tuple[int, int, int]]:
         inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
-        query = f"SELECT t.id, t.result, t.cell FROM {source} {inside}"  # noqa: S608 - ours
+        query = f"SELECT t.id, t.result, t.cell FROM {source} {inside}"  # noqa: S608 - contains no user input
         wanted = () if cells is None else (msgspec.json.encode(list(cells)).decode(),)
         with closing(self._index.execute(query, (match, *wanted))) as rows:
             yield from rows
@@ -153,13 +153,13 @@ class RunReader:
         )
 
     def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the item with perturbed documents in a minimal pair, and its perturbation, if there is one."""
+        """Return the perturbed item that forms a minimal pair with a case's item, and its perturbation, or None."""
         query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
         found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
         return None if found is None else (found[0], found[1])
 
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
-        """Return the trial for a call, or None if it is not indexed."""
+        """Return the trial for a call, or None if the trial is not indexed."""
         rows = self.store.read(
             """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
             ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",
@@ -169,7 +169,7 @@ class RunReader:
         return found[0] if found else None
 
     def _locate(self, source: str, values: tuple[object, ...]) -> list[TrialLocation]:
-        query = f"SELECT t.id, t.result, t.cell FROM {source}"  # noqa: S608 - ours
+        query = f"SELECT t.id, t.result, t.cell FROM {source}"  # noqa: S608 - contains no user input
         return [TrialLocation(*row) for row in self._index.execute(query, values)]
 
     def evidence(self, place: TrialLocation) -> list[ShownEvidence]:

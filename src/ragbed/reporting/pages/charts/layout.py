@@ -12,7 +12,7 @@ from zlib import crc32
 from ragbed.reporting.pages.charts.theme import HUES, written_rules
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
-WIDTH = 540  # When a phone scales the chart down, letters are still eight pixels high.
+WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still eight pixels high.
 _CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
 _NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
@@ -86,12 +86,12 @@ def safe_name(text: str) -> str:
 
 
 def hue(number: int) -> str:
-    """Return the CSS class for the colour of a series, counted from 0."""
+    """Return the CSS class for the colour of the series with this number, from 0."""
     return f"s{number % HUES + 1}"
 
 
 def dash(number: int) -> str | None:
-    """Return the dash pattern of a series, which distinguishes series of the same colour, also in print."""
+    """Return the dash pattern of a series, which distinguishes series of the same colour, even in print."""
     return _DASHES[(number + number // HUES) % len(_DASHES)]
 
 
@@ -126,7 +126,7 @@ def fit_names(names: Sequence[str], width: float) -> list[str]:
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
-    """Return label heights that are close to the wanted ones and at least `least` apart."""
+    """Return label positions that are close to the wanted ones and at least `least` apart."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     placed = list(wanted)
     edge = top - least

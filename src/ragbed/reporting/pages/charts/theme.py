@@ -26,7 +26,7 @@ def rules() -> str:
 
 
 def written_rules(theme: Theme) -> str:
-    """Return the styles with a theme's colours."""
+    """Return the styles with a theme's colours as literal values."""
     place = 1 if theme == "light" else 2
     colours = {found[1]: found[1 + place] for found in _COLOUR.finditer(read_static("look.css"))}
     return _VARIABLE.sub(lambda match: colours[match[1]], rules())

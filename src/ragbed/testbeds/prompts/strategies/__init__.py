@@ -1,9 +1,9 @@
 """Prompting strategies, which are compared with the plain prompt (claim C10).
 
-Some only change the texts (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
+Some only change the prompt (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
 generators, which yield the messages for a call, receive the response, and return the answer. They do not call models
-themselves, so that the caller can store and resume every call. To add a strategy, put its texts into
-`strategies/<name>/{en,zh}` and add it to the tables below.
+themselves, so that the caller can store every call and resume after an interruption. To add a strategy, put its texts
+into `strategies/<name>/{en,zh}` and add it to the tables below.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ragbed.testbeds.prompts.stated_confidence import strip_confidence
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
 
-MARK = "+"  # separates profile and strategy in a case's profile
-STATED = "stated"  # the strategy of `confidence="stated"`
+MARK = "+"  # separates the profile from the strategy in a case's `profile` field
+STATED = "stated"  # the strategy used for `confidence="stated"`
 _MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
-# Summaries of a document that has no answer; `each.md` requests the first and the third form.
+# Responses for a document that does not contain an answer; `each.md` requests the first and the third form.
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
-# The label before the answer, with any Markdown formatting. Signs that belong to an answer (−5, $3) are not matched.
+# The label before the answer, with any Markdown formatting. Symbols that belong to the answer (−5, $3) do not match.
 _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
 
 
@@ -48,7 +48,7 @@ class StrategyInput:
 
 
 def quote(given: StrategyInput) -> Flow:
-    """Request the supporting sentence and then the answer; only the text after the label is the answer."""
+    """Request the supporting sentence and then the answer; only the text after the answer label counts."""
     reply = yield given.plain
     *_, answer = _ANSWER.split(reply)
     return answer.strip() or reply
@@ -72,7 +72,7 @@ def decompose(given: StrategyInput) -> Flow:
 
 
 def isolate(given: StrategyInput) -> Flow:
-    """Read each document in a separate call, and combine the findings; documents without findings are left out."""
+    """Extract findings from each document in a separate call, and combine them; documents without any are left out."""
     texts = read_texts("isolate", given.lang)
     notes = []
     for document in given.documents:
@@ -90,12 +90,12 @@ def cite(given: StrategyInput) -> Flow:
 
 
 def stated(given: StrategyInput) -> Flow:
-    """Request the probability that the answer is correct; the answer is the response without that line."""
+    """Request the probability that the answer is correct; the answer is the response without the confidence line."""
     reply = yield given.plain
     return strip_confidence(reply) or reply
 
 
-# The strategies that do more than change texts.
+# The strategies that do more than change the prompt.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "quote": quote,
     "decompose": decompose,
@@ -107,7 +107,7 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """Return the generator of a case's calls, or None if the case is a single call with its own messages."""
+    """Return the generator of a case's calls, or None if the case is a single call with the case's messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None
@@ -133,7 +133,7 @@ def _numbered(notes: Sequence[str]) -> str:
 
 @cache
 def read_texts(strategy: str | None, lang: Lang) -> Mapping[str, str]:
-    """Return a strategy's text files by name; empty if there is no strategy."""
+    """Return a strategy's texts by file name, or an empty mapping if there is no strategy."""
     if strategy is None:
         return {}
     folder = Path(__file__).parent / strategy / lang
