@@ -91,6 +91,7 @@ _EARLIER = lazy(
 )
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
+_CREDIT = words("owe owes owed attributed attributes credited credits credit ascribed due thanks belongs")
 _NOBODY = words("no nobody none nothing nowhere never")
 _PUNCTUATION = frozenset('.,;:!?()"\n-')
 
@@ -322,7 +323,8 @@ class _EnglishClause:
 
     def _related(self) -> str:
         kin, words = english().kin, self.after
-        if self.before[-1:] == ["to"] and _GIVERS.search(self.asked.text) and not self.is_number:
+        is_receiver = self.before[-1:] == ["to"] and _CREDIT.isdisjoint(self.before)  # but 'we owe it to A'
+        if is_receiver and _GIVERS.search(self.asked.text) and not self.is_number:
             return "related"
         is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
         if is_possessive and any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
