@@ -24,7 +24,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 
 class ComparedCondition(NamedTuple):
-    """A condition that both sides share. It excludes profile, prompt and seed, which may be what is compared."""
+    """A condition that both sides share. It excludes profile, prompt and seed, so that these can be compared."""
 
     data: str
     lang: str

@@ -25,7 +25,8 @@ class _GroupCost:
     priced: int = 0  # number of cases with a known cost
     cases: int = 0
     errors: int = 0
-    correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # among these cases, by track
+    # Number of correct answers among the cases with a known cost, by track.
+    correct: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 @dataclass

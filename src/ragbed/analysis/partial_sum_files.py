@@ -50,7 +50,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     data: tuple[tuple[str, str], ...]  # name and hash of each dataset
     profiles: tuple[str, ...]  # profiles used by the cases; trials with different profiles never share a cell
     trials: int
-    is_monitored: bool = False  # whether the run stops at a condition (`--until`)
+    is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
 
 
@@ -128,7 +128,7 @@ class Sums:
 
     @property
     def is_monitored(self) -> bool:
-        """Return whether a run stops at a condition (`--until`)."""
+        """Return whether any of the runs was monitored (`--until`)."""
         return any(run.is_monitored for run in self.runs)
 
     @property

@@ -45,7 +45,7 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
 
 
 def is_monitored(folder: Path) -> bool:
-    """Return whether a run stops at a condition (`--until`)."""
+    """Return whether a run was monitored, i.e. started with `--until`."""
     with open_scored(folder) as store:
         return store.is_monitored()
 

@@ -42,7 +42,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions that a fixed plan needs
 _BASE = 0.6  # accuracy that `ragbed power` assumes for unpaired designs
-_DISTANCE = 0.05  # distance from a gate's minimum that a fixed plan detects
+_DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
 _DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
 _FORMS = (

@@ -1,4 +1,4 @@
-"""Write a false answer in the form in which a text states the true one.
+"""Write a false answer in the same form as the true answer in a text.
 
 For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", regardless of how the false answer is
 written.
@@ -34,7 +34,7 @@ _MAX_DECIMALS = 3  # maximum number of decimals; scaling can produce more, but t
 
 
 def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
-    """Write the false answer in the form in which a text states the true one.
+    """Write the false answer in the same form as the true answer in a text.
 
     Args:
         original: The span that states the true answer.

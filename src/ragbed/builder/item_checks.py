@@ -271,7 +271,7 @@ def check_edits(checked: CheckedItem) -> Iterator[str]:
 
 
 def _differs_only(item: Item, original: str, edited: str) -> bool:
-    """Check that the texts are identical after both answers and their parts are removed."""
+    """Check that two texts are identical after the true and false answers and their parts are removed."""
 
     def bare(text: str, question: Question) -> str:
         spans = sorted((mention.start, mention.end) for found in find_answer(question, text) for mention in found)

@@ -1,7 +1,7 @@
 """Find the answer in a passage by typed matching, or by plain containment if typed matching finds nothing.
 
-Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017. RGB's documents were split by plain
-containment. If neither finds anything, the text does not contain the answer as far as rules can tell.
+Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017. RGB's documents were labelled by
+plain containment. If neither finds anything, the text does not contain the answer as far as rules can tell.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Pie
 
 
 def _last_break(text: str, start: int, limit: int) -> int:
-    """Return the best position to split the text before a limit, in the second half of that text."""
+    """Return the best split position in the second half of the text between a start and a limit."""
     half = (start + limit) // 2
     for breaks in (_CLAUSE_ENDS, " \t\n"):
         at = max(text.rfind(mark, half, limit) for mark in breaks)

@@ -1,4 +1,6 @@
-"""Estimate the share of correct items in a build from their scores and from labelled items on other documents.
+"""Estimate the share of correct items in a build from their scores and from labelled items.
+
+The labelled items were built from other documents.
 
 Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided
 95 % lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
@@ -87,7 +89,7 @@ def make_promise(
     """Estimate the share of correct items among those with the given scores.
 
     Args:
-        labels: Labelled items on other documents.
+        labels: Labelled items built from other documents.
         scores: Scores of the items.
         wanted: Precision to reach by dropping items; None keeps all items.
         most: Maximum number of items to deliver.

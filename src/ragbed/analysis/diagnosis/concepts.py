@@ -52,7 +52,7 @@ class Difference(NamedTuple):
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
-    """Yield the first sentence with a wrong answer that is not about the question's subject."""
+    """Yield evidence for the first wrong answer whose sentence is about a different subject than the question."""
     if trial.judged is None:
         return
     for answer, places in trial.origins:

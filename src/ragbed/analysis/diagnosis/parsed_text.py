@@ -56,7 +56,7 @@ class ParsedText:
         return find_mentions(slot, gold, self._reading)
 
     def says(self, slot: GoldSlot, gold: Gold) -> bool:
-        """Return whether the text contains an answer."""
+        """Return whether the text contains the given answer."""
         return bool(self.mentions(slot, gold))
 
     def place(self, mention: Mention) -> tuple[int, int]:

@@ -220,7 +220,7 @@ def _with_documents(case: Case, documents: Sequence[Document], purpose: str) -> 
 
 
 def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, ...] | None:
-    """Replace the last occurrence of a text in the messages."""
+    """Replace the last occurrence of a string in the messages, or return None if it does not occur."""
     for number in reversed(range(len(messages))):
         before, found, after = messages[number].content.rpartition(old)
         if found:

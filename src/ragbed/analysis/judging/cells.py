@@ -1,4 +1,4 @@
-"""Report cells for judged metrics: Rej*, ED* and CR, next to the rule-based scores."""
+"""Compute report cells for judged metrics (Rej*, ED* and CR), which are shown next to the rule-based scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THEN = "_then_correct"  # suffix of a criterion's metric for the share of yes ve
 
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
-    """Return the cells of all judges for several runs. Rates are over all attempted cases, as in other tables."""
+    """Return the cells of all judges for several runs. Rates refer to all attempted cases, as in other tables."""
     found = [(run, path.parent.name) for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}"))]
     return [cell for run, judge in found for cell in _read(run, place_inside(run, FOLDER, judge, NAME))]
 
@@ -34,7 +34,7 @@ def _read(run: Path, path: Path) -> Iterator[Cell]:
             judges = [name for name, _ in store.models().values()]
     except EmptyRun:  # the judge's run was killed while its file was being created
         return
-    if criterion is None or settings.get("prompt") != criterion.prompt:  # the verdicts are for other instructions
+    if criterion is None or settings.get("prompt") != criterion.prompt:  # the instructions have changed since then
         return
     scope = Scope(run, criterion)
     for counts in tabulate(scope, scope.replies(), read_judgements(path.parent, criterion, judges)):
@@ -50,7 +50,7 @@ def _rate_cell(counts: JudgedCell) -> Cell:
         interval = clustered_wilson(
             [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
         )
-    # Failed calls and empty responses are decided without a judge.
+    # Failed calls and empty responses count as decided, although no judge is needed.
     n = counts.judged + counts.empty + counts.errors
     return _cell(counts, counts.criterion, interval, (n, len(clusters), counts.asked, counts.unanswered))
 

@@ -18,8 +18,8 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 def render(name: str, subject: Case, reply: str) -> str:
     """Return a criterion's prompt for a response to a case."""
-    # Small judges follow what they read last. Without the reminder, and without a mark before every judged line, a
-    # response that dictates its own verdict misleads a model with 1.5 billion parameters four times as often.
+    # Small judges follow what they read last. Without the reminder and the prefix on every judged line, a response that
+    # dictates its own verdict misleads a model with 1.5 billion parameters four times as often.
     template = _text(subject.lang, name).replace("{REMINDER}", _text(subject.lang, "reminder"))
     documents = "\n\n".join(document.text for document in subject.documents)
     answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)
@@ -51,15 +51,15 @@ class Criterion:
 
     Attributes:
         name: Its name in command-line options.
-        asks: The meaning of a yes verdict, for tables and help texts.
+        asks: What a yes verdict means, for tables and help texts.
         applies: Returns whether a case can be judged.
         render: Returns the prompt for a case and its response.
         read: Parses the judge's response.
         prompt: Hash of the instructions.
-        words: The closed list of last lines that a judge may write, if any.
+        words: The closed list of verdicts that a judge may write on the last line, if any.
         of_reply: Whether the response itself is judged, rather than only the question and the documents.
         rule: The rule-based score for the same property.
-        then: The score that is counted among the yes verdicts, e.g. a correction after a detected error.
+        then: The score that is also counted for responses with a yes verdict, e.g. a correction after a detected error.
         temperature: The judge's sampling temperature for a single vote.
     """
 
@@ -99,7 +99,7 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], render: Callable[[Case, str], str],
     read: Callable[[str], bool], *, rule: str, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    # A judged metric from the paper, with its flaws: no fence, no closed list, and the API's default temperature.
+    # A judged metric from the paper, with its flaws: no fence, no closed list of verdicts, and the default temperature.
     prompt = starred.prompt_hash(f"{name.removeprefix('code.')}.md")
     return Criterion(name, asks, applies, render, read, prompt, rule=rule, then=then, temperature=1.0)
 

@@ -1,4 +1,4 @@
-"""A judge's run, stored in the folder of the run that it judges, with the same guarantees."""
+"""Manage a judge's run, which is stored in the folder of the judged run, with the same guarantees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Scope:
         run: The folder of the run.
         criterion: The criterion.
         testbeds: The testbeds to judge; empty for all that the criterion applies to.
-        only_unsure: Whether only responses are judged whose verdict by rules is `unsure`.
+        only_unsure: Whether to judge only responses for which the rules' verdict is `unsure`.
     """
 
     run: Path
@@ -55,14 +55,14 @@ class Scope:
                     yield case
 
     def folder(self, sampling: Sampling, code: str = "") -> Path:
-        """Return the folder for the judgements. Other instructions, settings or code of a judge use another folder."""
+        """Return the folder for the judgements. It depends on the judge's instructions, settings and code."""
         part = " unsure" if self.only_unsure else ""
         digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 
 def is_unsure(stored: StoredResult) -> bool:
-    """Return whether the rules of the scorer cannot tell what a response gives as its answer."""
+    """Return whether the rule-based scorer cannot determine a response's answer."""
     return (
         stored.completion.outcome == "ok" and score(stored.case, stored.completion.reply or "")["verdict"] == "unsure"
     )
@@ -75,7 +75,7 @@ def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
 
 
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """Return the judges' verdicts by the name of the judged case. Several votes are combined into one verdict."""
+    """Return the verdicts by judge and name of the judged case. Several votes are combined into one verdict."""
     votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
@@ -86,7 +86,7 @@ def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict on a result. An empty response counts as a no without a judge."""
+    """Return the verdict on a result. An empty response counts as a no and needs no judge."""
     if criterion.of_reply and stored.completion.outcome != "ok":
         return stored.completion.outcome
     if not needs_judge(criterion, stored):

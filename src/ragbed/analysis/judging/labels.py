@@ -16,7 +16,7 @@ from ragbed.schema import Record
 
 
 class Label(Record, frozen=True, kw_only=True):
-    """A line in a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
+    """A line in a label file. `ragbed judge --sample` writes lines with an empty label for people to fill in."""
 
     criterion: str
     model: str
@@ -56,7 +56,7 @@ class Labels:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[LabelledUnit]) -> None:
-        """Drop labels for responses that are not in the run or are not judged in this session."""
+        """Drop labels for responses that are not among the known ones, and count them as unused."""
         criteria = {unit.criterion for unit in known}
         for unit in self.agreed.keys() - known:
             del self.agreed[unit]
@@ -88,7 +88,7 @@ def read_labels(path: Path) -> Labels:
 def settle_labels(lines: Iterable[Label]) -> Labels:
     """Return the majority label for each response.
 
-    Each rater counts once. Raters who gave both labels do not count, and a tie gives no label.
+    Each rater counts once per response. Raters who gave both labels are ignored, and a tie gives no label.
     """
     by_unit: dict[LabelledUnit, dict[str, set[bool]]] = {}
     probabilities: dict[LabelledUnit, float | None] = {}

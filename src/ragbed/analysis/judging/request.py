@@ -9,14 +9,14 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Message
 from ragbed.testbeds.prompts.requests import case_of
 
-LONGEST = 64_000  # maximum length of a prompt in characters; responses with longer ones are counted, but not judged
+LONGEST = 64_000  # maximum length of a prompt in characters; with longer prompts, responses are counted but not judged
 
 
 def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
     """Return the case in which a judge rates a response.
 
-    The case is named by the hash of its prompt, so a changed response never gets an old judgement, and responses with
-    the same prompt are judged once.
+    The case is named by the hash of its prompt, so a changed response never uses an old judgement, and responses with
+    the same prompt are judged only once.
     """
     subject = stored.case
     prompt = criterion.render(subject, stored.completion.reply or "" if criterion.of_reply else "")

@@ -24,7 +24,7 @@ from ragbed.runs.store import StoredResult
 
 @dataclass(frozen=True)
 class CriterionJudgements:
-    """The judgements of a run on one criterion; everything is read on first use.
+    """The judgements of a run by one criterion, which are read on first use.
 
     Attributes:
         scope: The criterion and the judged responses.
@@ -55,7 +55,7 @@ class CriterionJudgements:
 
     @cached_property
     def labelled(self) -> dict[str, list[JudgedResult]]:
-        """The verdicts of each judge with the human labels."""
+        """The results with each judge's verdict and the human label, by judge."""
         labels = self.labels or Labels()
         return {
             judge: join_labels(self.scope, self.replies, verdicts, labels)

@@ -1,4 +1,4 @@
-"""Choose responses for people to label: some from every stratum, and more from those where rule and judge disagree."""
+"""Choose responses for people to label: some from every stratum, and more from strata where rule and judge disagree."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Stratum: TypeAlias = tuple[bool, str, str]
 def draw_sample(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]], size: int
 ) -> list[Label]:
-    """Draw responses to label, with their probabilities. The draw is always the same.
+    """Draw responses to label, with their probabilities of being drawn. The draw is deterministic.
 
-    If there are enough, half of them are responses on which a rule and a judge, or two judges, disagree, because these
-    labels are the most informative. The probabilities let the correction account for this.
+    If there are enough, half of the sample consists of responses on which a rule and a judge, or two judges, disagree,
+    because these labels are the most informative. The probabilities let the correction account for this.
 
     Raises:
         UsageError: The sample is smaller than the number of strata.
@@ -41,9 +41,7 @@ def draw_sample(
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
     half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
     shares = _share_out(size - sum(half.values()), settled)
-    shares |= _share_out(
-        size - sum(shares.values()), disputed
-    )  # includes the responses that the undisputed strata cannot supply
+    shares |= _share_out(size - sum(shares.values()), disputed)  # makes up for undisputed strata with too few responses
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
@@ -52,7 +50,7 @@ def draw_sample(
 
 
 def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
-    """Divide a sample equally among strata; other strata make up for one that is too small."""
+    """Divide a sample equally among strata; if a stratum is too small, the others supply more."""
     shares = {}
     left = size
     for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):
@@ -62,7 +60,7 @@ def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int
 
 
 def _disagree(scope: Scope, stored: StoredResult, verdicts: set[Verdict]) -> bool:
-    if is_unsure(stored):  # labels of these are the most informative
+    if is_unsure(stored):  # labels for uncertain responses are the most informative
         return True
     if scope.criterion.rule is not None:
         verdicts = verdicts | {bool(score(stored.case, stored.completion.reply or "")[scope.criterion.rule])}

@@ -1,4 +1,4 @@
-"""Count judgements by condition; every response is counted in exactly one column."""
+"""Count judgements by condition. Every response is counted in exactly one category."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _COLUMNS: dict[Verdict, str] = {
 
 @dataclass
 class JudgedCell:
-    """The counts of one condition of one model under one judge; `asked` is the sum of all other counts.
+    """One judge's counts for one model under one condition; `asked` is the total number of cases.
 
     Attributes:
-        errors: The judged model gave no complete response.
-        empty: The part of `no` that is due to empty responses, which need no judge.
-        none: There was nothing to judge.
-        unparsed: The judge's response has no verdict.
-        failed: The judge's call failed or was filtered, or its response was truncated.
-        too_long: The prompt was too long for the judge.
-        pending: Not judged yet.
-        then: The part of `yes` that has the right answer: corrections of detected errors (CR).
-        by_cluster: Numbers of trials, `yes` and `then` for each question or event, for intervals.
+        errors: Cases for which the judged model gave no complete response.
+        empty: Empty responses, which count as `no` and need no judge.
+        none: Responses for which there was nothing to judge.
+        unparsed: Responses for which the judge gave no verdict.
+        failed: Responses for which the judge's call failed or was filtered, or the judge's response was truncated.
+        too_long: Responses whose prompt was too long for the judge.
+        pending: Responses that have not been judged yet.
+        then: Responses in `yes` that have the right answer: corrections of detected errors (CR).
+        by_cluster: Numbers of trials, `yes` and `then` per question or event, from which intervals are computed.
         unanswered: Failed calls of the judged model, even if the criterion does not need its response.
     """
 
@@ -63,12 +63,12 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Return the share of yes verdicts among all attempted cases; None if nothing was decided."""
+        """Return the share of yes verdicts among all attempted cases, or None if nothing was decided."""
         return self.yes / self.asked if self.judged else None
 
     @property
     def undecided(self) -> int:
-        """Return the number of responses without a verdict that should have one."""
+        """Return the number of responses that should have a verdict but have none."""
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:

@@ -15,15 +15,15 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for publishing a judge's rates without correction
-MIN_LABELS = 150  # minimum number of labels; with fewer, the bound itself is too uncertain
+TRUSTED = 0.8  # minimum lower bound of Cohen's kappa for reporting a judge's rates without correction
+MIN_LABELS = 150  # minimum number of labels; with fewer, the lower bound itself is too uncertain
 
 
 @dataclass(frozen=True)
 class JudgedResult:
     """A result with the judge's verdict and the human label.
 
-    `is_settled` is set if there is no response, which counts as a no without a judge.
+    `is_settled` is set if there is no response, so that it counts as `no` without a judge.
     """
 
     condition: Condition
@@ -34,7 +34,7 @@ class JudgedResult:
 
     @property
     def as_number(self) -> float:
-        """Return 1 for a yes, otherwise 0. Undecided results count as no; the correction accounts for them."""
+        """Return 1 for a yes verdict, otherwise 0. Undecided results count as no; the correction accounts for them."""
         return float(self.verdict is True)
 
 
@@ -124,7 +124,7 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedR
 
 
 class _Labelled(NamedTuple):
-    """A labelled response and the probability with which it was chosen."""
+    """A labelled response and the probability that it was chosen for labelling."""
 
     result: JudgedResult
     value: bool
@@ -143,7 +143,7 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Correct the rate of one cell. Results without a response count as labelled no with certainty."""
+    """Correct the rate of one cell. Results without a response count as if they were labelled no."""
     by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(

@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 from ragbed.schema import Completion
 from ragbed.testbeds.prompts.verdict import find_verdict
 
-# Yes or no, or the reason why there is no value: there was nothing to judge; the response has no verdict, is truncated
-# or was filtered; the call failed; the judge has not been called yet; or the prompt was too long.
+# Yes or no, or the reason why there is no verdict: there was nothing to judge; the judge's response has no verdict, is
+# truncated or was filtered; the call failed; the judge has not been called yet; or the prompt was too long.
 Verdict: TypeAlias = bool | Literal["none", "unparsed", "truncated", "filtered", "error", "pending", "too-long"]
 
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
-    """Return the verdict in a judge's response. Contradictory verdict lines give `unparsed`."""
+    """Return the verdict in a judge's response, or `unparsed` if it has no verdict or contradictory ones."""
     word = find_verdict(reply, verdicts)
     if word is None:
         return "unparsed"
@@ -24,12 +24,12 @@ def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
 
 
 def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
-    """Return the verdict from a judge's call."""
+    """Return the verdict from a judge's call, or the reason why there is none."""
     return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:
-    """Return the majority of the decisive votes; undecided if they are tied."""
+    """Return the majority of the decisive votes (yes, no or none); undecided if they are tied."""
     counts = Counter(votes)
     decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
     if not decided:

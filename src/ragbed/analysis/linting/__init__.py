@@ -60,11 +60,11 @@ _ALL_RULES = (
 )
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ALL_RULES}
 
-ALL = "all"  # selects all rules, including those that run only if they are named
+ALL = "all"  # selects all rules, including optional ones
 
 
 def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) -> list[Rule]:
-    """Return the named rules, or all rules that are not optional, without the skipped ones."""
+    """Return the named rules, or by default all non-optional rules, without the skipped ones."""
     for name in (*(only or ()), *skip):
         if name not in RULES and name != ALL:
             raise UnknownName("rule", name, (*RULES, ALL))

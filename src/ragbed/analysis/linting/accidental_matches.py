@@ -12,9 +12,10 @@ from ragbed.errors import DataError
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
 
-# Maximum number of documents, read from the start of a dataset: all of any RGB file, about 30 MB of a larger one.
+# Maximum number of documents to read from the start of a dataset. This covers each RGB file completely, and about
+# 30 MB of a larger file.
 _MOST_DOCUMENTS = 20_000
-_SHARE = 0.01  # items above this share are reported; in RGB, these are 24 of 300 (zh_refine) and 2 of 100 (zh_int)
+_SHARE = 0.01  # maximum share of matching documents; 24 of RGB's zh_refine items and 2 of zh_int exceed it
 
 
 @dataset_rule(
@@ -25,7 +26,10 @@ _SHARE = 0.01  # items above this share are reported; in RGB, these are 24 of 30
     optional=True,
 )
 def accidental_match(context: DatasetContext) -> Find:
-    """Find documents that contain all slots, compared as in the original scorer; edited documents are excluded."""
+    """Find items whose slots all occur in documents for other items, compared as in the original scorer.
+
+    Edited documents are excluded.
+    """
     bank = _Bank(context.dataset)
     sums = {"mean": 0.0, "items_above_0": 0, "items_above_1_percent": 0, "items_above_5_percent": 0, "worst": 0.0}
     context.sums["accidental_match"] = sums
@@ -70,7 +74,7 @@ class _Bank:
         }
 
     def count(self, item: Item) -> tuple[int, int]:
-        """Return how many documents for other items contain the complete answer, and how many there are in total."""
+        """Return the number of documents for other items that contain the complete answer, and the number searched."""
         owners = self._owners[item.lang]
         held = set.intersection(
             *(set().union(*(self._find(item.lang, alias.lower()) for alias in aliases)) for aliases in item.answer)

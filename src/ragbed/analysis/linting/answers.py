@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # labels by length in characters; each includes the shorter lengths
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # definitions by maximum length in characters
 
-# Most Chinese names have three characters and no numeral. They match by chance as seldom as a long English word does,
-# unlike e.g. 三十人.
+# Most Chinese personal names have three characters and no numeral. They match by chance as rarely as a long English
+# word, unlike e.g. 三十人.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
-_EDGE_MARKS = "。，；：、！？,;:!?"  # without the full stop, because abbreviations end with one
+_EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, because abbreviations end with one
 # Separators of a list within one string. Commas are not included, because English uses them in dates and places, and
 # Chinese in titles.
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
@@ -33,7 +33,7 @@ _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
     definitions=tuple(SHORT.values()),
 )
 def short_gold(view: View) -> Iterator[Fault]:
-    """Check the shortest alias of each slot, except for Chinese names, i.e. three Han characters without a numeral."""
+    """Find answers with an alias of at most 3 characters, except Chinese names (three Han characters, no numeral)."""
     aliases = [pair for pair in _aliases(view.item.answer) if not _HAN_NAME.fullmatch(pair[1])]
     number, shortest = min(aliases, key=lambda pair: len(pair[1]), default=(0, "long enough"))
     definitions = tuple(name for length, name in SHORT.items() if len(shortest) <= length)
@@ -74,7 +74,7 @@ def single_form(view: View) -> Iterator[Fault]:
     fix="Add aliases: number words, thousands separators or ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
-    """Find answers that `single-form` reports and that contain a digit."""
+    """Find answers with a digit among those that `single-form` reports."""
     answer = view.item.answer
     if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
         yield Fault("answer", f"{_show(answer)} contains a number and has no other alias")
@@ -143,7 +143,7 @@ def edge_space(view: View) -> Iterator[Fault]:
     fix="Remove the mark, or add the alias without it.",
 )
 def edge_punctuation(view: View) -> Iterator[Fault]:
-    """Find 。，；：、！？ and , ; : ! ? at either end of an answer."""
+    """Find answers that start or end with one of 。，；：、！？ , ; : ! ?."""
     for where, alias in _spelled(view):
         bare = alias.strip()
         if bare[0] in _EDGE_MARKS or bare[-1] in _EDGE_MARKS:
@@ -157,7 +157,10 @@ def edge_punctuation(view: View) -> Iterator[Fault]:
     fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] is two aliases.',
 )
 def joined_alias(view: View) -> Iterator[Fault]:
-    """Find ; and | (in Chinese also 、 and commas not between digits), or parts that differ only in punctuation."""
+    """Find aliases with ; or | (in Chinese also 、 or a comma not between digits), or with equal parts.
+
+    Parts are compared without punctuation.
+    """
     for where, alias in _spelled(view):
         listed = sum(bool(part.strip()) for part in _SEPARATORS[view.item.lang].split(alias)) > 1
         alike = list(filter(None, map(_letters, _ANY_SEPARATOR.split(alias))))
@@ -172,7 +175,7 @@ def joined_alias(view: View) -> Iterator[Fault]:
     fix="Remove one of them.",
 )
 def repeated_alias(view: View) -> Iterator[Fault]:
-    """Compare the aliases of a slot, ignoring letter case."""
+    """Find aliases that appear twice in a slot, ignoring letter case."""
     for number, aliases in enumerate(view.item.answer):
         lowered = [alias.lower() for alias in aliases]
         again = next((alias for alias in aliases if lowered.count(alias.lower()) > 1), None)
@@ -181,7 +184,7 @@ def repeated_alias(view: View) -> Iterator[Fault]:
 
 
 def _has_single_form(item: Item) -> bool:
-    # The documents of generated items record how they spell the answer, so no other alias is needed.
+    # Generated documents record how they spell the answer. If that matches the alias, no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]

@@ -44,7 +44,7 @@ def odd_characters(view: View) -> Iterator[Fault]:
     fix="Remove tags when you extract pages; keep comparison signs.",
 )
 def markup(view: View) -> Iterator[Fault]:
-    """Find < and >."""
+    """Find texts that contain < or >."""
     yield from _matching(view, re.compile("[<>]"))
 
 
@@ -55,7 +55,7 @@ def markup(view: View) -> Iterator[Fault]:
     fix="ragbed needs no change; check the templates when you export to other tools.",
 )
 def braces(view: View) -> Iterator[Fault]:
-    """Find { and }."""
+    """Find texts that contain { or }."""
     yield from _matching(view, re.compile("[{}]"))
 
 
@@ -67,9 +67,9 @@ def braces(view: View) -> Iterator[Fault]:
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """Find `words`: 问题, 文档, question or document before a colon; `template`: chat template tokens and fences."""
+    """Find 问题, 文档, question or document before a colon (`words`), and template tokens or fences (`template`)."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Most texts contain none of these words, and a plain search is faster than a pattern.
+        # Most texts contain none of these words, and a substring search is faster than a regular expression.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
         template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
         if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:
@@ -84,7 +84,7 @@ def prompt_words(view: View) -> Iterator[Fault]:
     fix="Remove the document: a response that quotes it counts as a refusal or a flagged error.",
 )
 def key_phrases(view: View) -> Iterator[Fault]:
-    """Find 信息不足, 事实性错误, insufficient information and factual errors, in any letter case."""
+    """Find the phrases 信息不足, 事实性错误, "insufficient information" and "factual errors", ignoring letter case."""
     for index, lowered in enumerate(view.folded[PLAIN]):
         if any(phrase in lowered for phrase in _KEY_PHRASES):
             yield view.fault(index, quote_alias(lowered, _KEY_PHRASES))

@@ -13,7 +13,7 @@ from ragbed.testbeds.settings import Settings
 
 
 class DatasetCheck:
-    """The check of one dataset.
+    """Checks one dataset.
 
     Args:
         dataset: The dataset.
@@ -21,7 +21,7 @@ class DatasetCheck:
         settings: The document mixes that the rule `mix` checks.
         questions: The questions from datasets checked earlier, for `duplicate-question`. This dataset's questions are
             added.
-        watch: A function that is called after every line, to show progress.
+        watch: Called after every line, to show progress.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class DatasetCheck:
                         yield self._finding(view.item.id, view.line, rule, fault)
 
     def statistics(self) -> dict[str, object] | None:
-        """Return the dataset's statistics once all findings were read; None if only records were checked."""
+        """Return the dataset's statistics, after all findings have been read; None if only records were checked."""
         if not self._rules or not self.items:
             return None
         return self._statistics.summary() | self._duplicates() | self._context.sums

@@ -21,7 +21,7 @@ class RuleCount:
 
 
 class FindingCounts:
-    """Counts findings. Those of one item must be added together, so that items can be counted without storing them."""
+    """Counts findings. All findings for an item must be added consecutively, so that items need not be stored."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
@@ -38,7 +38,7 @@ class FindingCounts:
             self._last_line[key] = finding.line
 
     def count(self, rule: str, definition: str | None = None) -> RuleCount:
-        """Return a rule's count, in total or under one definition; zero if it has no findings."""
+        """Return a rule's count, in total or under one definition; it is zero if there are no findings."""
         return self._counts.get((rule, definition)) or RuleCount(rule, "note", definition)
 
     @property

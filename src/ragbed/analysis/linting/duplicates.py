@@ -21,7 +21,7 @@ _POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
     definitions=_POOLS,
 )
 def exact_duplicate(view: View) -> Iterator[Fault]:
-    """Compare each document with the earlier ones of the same label, character by character."""
+    """Find documents that are identical to an earlier document with the same label."""
     for stance in _POOLS:
         first: dict[str, int] = {}
         for index in view.pools[stance]:
@@ -37,7 +37,10 @@ def exact_duplicate(view: View) -> Iterator[Fault]:
     fix="Keep the more complete document.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
-    """Compare 5-character n-grams without white space: |A∩B| / min(|A|,|B|) ≥ 0.8. Edited documents are excluded."""
+    """Find near duplicates by 5-character n-grams without white space: |A∩B| / min(|A|,|B|) ≥ 0.8.
+
+    Edited documents are excluded.
+    """
     for index, partners in _near(view).items():
         earlier = min(partners, default=index)
         if earlier < index:
@@ -65,7 +68,7 @@ def cross_label_duplicate(view: View) -> Iterator[Fault]:
     fix="Remove it from one of the two lists.",
 )
 def both_labels(view: View) -> Iterator[Fault]:
-    """Compare supporting documents and distractors character by character."""
+    """Find documents that are both supporting documents and distractors of an item."""
     passages = view.item.passages
     supporting = {passages[index].text: index for index in reversed(view.pools["supports"])}
     for index in view.pools["distracts"]:
@@ -85,16 +88,16 @@ SAME, OTHER = "same dataset", "other dataset"
     definitions=(SAME, OTHER),
 )
 def duplicate_question(context: DatasetContext) -> Find:
-    """Compare questions character by character, within the dataset and with datasets checked before it.
+    """Find questions that are identical to an earlier one in this dataset or in datasets checked before it.
 
-    The two items of a minimal pair intentionally have the same question.
+    The two items of a minimal pair are not reported, because they intentionally have the same question.
     """
     own = context.questions.setdefault(context.dataset.name, {})
     others = {name: items for name, items in context.questions.items() if name != context.dataset.name}
     twins: dict[str, str] = {}
 
     def find(view: View) -> Iterator[Fault]:
-        # 64 bits: with a million questions, the probability of a false alarm is 1 in 10⁷.
+        # With 64 bits and a million questions, the probability of a false alarm is below 1 in 10⁷.
         key = hash(view.item.question)
         first = own.get(key)
         is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)

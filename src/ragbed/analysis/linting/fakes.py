@@ -31,7 +31,7 @@ def fake_equals_gold(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, BOUNDARY),
 )
 def fake_holds_gold(view: View) -> Iterator[Fault]:
-    """Search the false answer for the gold answer as the original scorer would. Equal answers have their own rule."""
+    """Find false answers that contain the gold answer without being equal to it, compared as in the original scorer."""
     gold, fake = view.item.answer, view.item.fake
     if fake is None or _is_equal(fake, gold):
         return
@@ -49,7 +49,7 @@ def fake_holds_gold(view: View) -> Iterator[Fault]:
     fix="Choose a false answer that is not part of the true one.",
 )
 def gold_holds_fake(view: View) -> Iterator[Fault]:
-    """Search the gold answer for the false answer as the original scorer would."""
+    """Find gold answers that contain the false answer, compared as in the original scorer."""
     gold, fake = view.item.answer, _stripped(view.item.fake)
     if not fake or _is_equal(fake, gold):
         return
@@ -66,7 +66,7 @@ def gold_holds_fake(view: View) -> Iterator[Fault]:
     fix="Replace the answer in it, in any letter case, or remove the pair.",
 )
 def edit_unchanged(view: View) -> Iterator[Fault]:
-    """Compare edited documents with their originals, character by character."""
+    """Find edited documents that are identical to their originals."""
     passages = view.item.passages
     for index in view.pools["contradicts"]:
         original = passages[index].edit_of
@@ -82,7 +82,7 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
-    """Find edited documents that contain all gold slots; `apart`: even outside the false answer."""
+    """Find edited documents that contain all gold slots; `apart` if they do so even outside the false answer."""
     answer = view.item.answer
     for index in view.pools["contradicts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
@@ -98,7 +98,7 @@ def gold_in_edit(view: View) -> Iterator[Fault]:
     fix="Add the false answer to it, or remove the pair.",
 )
 def edit_without_fake(view: View) -> Iterator[Fault]:
-    """Find edited documents in which a slot of the false answer is missing, both with and without spaces."""
+    """Find edited documents that lack a slot of the false answer, whether or not spaces are ignored."""
     fake = _stripped(view.item.fake)
     for index in view.pools["contradicts"]:
         if not view.matches(index, lambda text: holds_answer(text, fake)):
@@ -115,7 +115,7 @@ def _is_equal(fake: Answer | None, gold: Answer) -> bool:
 
 
 def _responses(view: View, answer: Answer) -> list[str]:
-    """Return normalised responses that give an answer: one per alias, or one with all parts."""
+    """Return the normalised responses that give an answer: one per alias, or a single one with all parts."""
     fold = spaceless if view.item.lang == "zh" else plain
     if len(answer) == 1:
         return [fold(alias.strip()) for alias in answer[0]]

@@ -22,7 +22,7 @@ _DOTS = re.compile(r"[.·・•‧∙⋅]")
     definitions=(*_BOTH, BOUNDARY),
 )
 def gold_in_negative(view: View) -> Iterator[Fault]:
-    """Find distractors that contain all slots; `boundary`: no slot is only part of a longer number or word."""
+    """Find distractors that contain all slots; `boundary` if they do so even outside longer numbers and words."""
     answer = view.item.answer
     for index in view.pools["distracts"]:
         if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
@@ -38,7 +38,7 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
     fix="Read it: if it gives the answer in another spelling, label it as supporting.",
 )
 def loose_gold_in_negative(view: View) -> Iterator[Fault]:
-    """Find matches that the plain comparison misses, ignoring white space and dots and unifying compatibility forms."""
+    """Find distractors that contain all slots only if white space, dots and compatibility forms are ignored."""
     answer = tuple(tuple(_loose(alias) or alias for alias in aliases) for aliases in view.item.answer)
     for index in view.pools["distracts"]:
         text = _loose(view.item.passages[index].text)
@@ -75,7 +75,7 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
     definitions=_BOTH,
 )
 def negatives_hold_gold(view: View) -> Iterator[Fault]:
-    """Find items for which every slot is in some distractor."""
+    """Find items for which each slot occurs in at least one distractor."""
     answer, definitions = view.item.answer, []
     for name, texts in view.folded.items():
         negatives = [texts[index] for index in view.pools["distracts"]]
@@ -116,7 +116,10 @@ def _slots_held(text: str, answer: Answer) -> int:
     fix="Add a document that gives it, or correct the answer.",
 )
 def slot_without_positive(view: View) -> Iterator[Fault]:
-    """Compare as in the original scorer, which ignores spaces in Chinese."""
+    """Find slots that no supporting document contains, compared as in the original scorer.
+
+    The original scorer ignores spaces in Chinese.
+    """
     texts = list(view.folded.values())[-1]
     for number, aliases in enumerate(view.item.answer):
         if view.pools["supports"] and not any(holds_slot(texts[index], aliases) for index in view.pools["supports"]):

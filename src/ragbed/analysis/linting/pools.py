@@ -1,4 +1,4 @@
-"""Rules for missing documents: none with a label, too few for the answer, or too few for a mix."""
+"""Rules for missing documents: no documents with a label, or too few for the answer or for a document mix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def empty_pool(view: View) -> Iterator[Fault]:
     fix="Provide one group of documents per part, or merge the parts that one group answers.",
 )
 def slots_groups(view: View) -> Iterator[Fault]:
-    """Compare the slots of integration items with the sub-questions that have documents."""
+    """Find integration items whose number of slots differs from the number of sub-questions with documents."""
     groups = len(view.groups)
     if groups and groups != len(view.item.answer):
         yield Fault("answer", f"has {len(view.item.answer)} parts, but {groups} groups of documents")
@@ -67,7 +67,7 @@ def mix(context: DatasetContext) -> Find:
 
 @dataclass(frozen=True)
 class _SingleItem(Dataset):
-    """A dataset with a single item. The mixes that an item can supply do not depend on other items."""
+    """A dataset with a single item, because the mixes that an item can supply do not depend on other items."""
 
     item: Item
 

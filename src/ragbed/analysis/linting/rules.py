@@ -1,4 +1,4 @@
-"""Define rules, their findings, and the view of an item that rules check."""
+"""Types for rules, their findings, and the view of an item that rules check."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ragbed.text import plain, spaceless
 # error: scores will be wrong; warning: scores may be wrong; note: for information only.
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
-PLAIN = "plain"  # both sides are lower-cased, as in the labelling of RGB's documents
+PLAIN = "plain"  # both texts are lower-cased, as when RGB's documents were labelled
 SPACELESS = (
     "spaceless"  # as the original scorer reads Chinese: spaces are removed from the text but not from the gold answer
 )
-BOUNDARY = "boundary"  # the gold answer stands alone, not only inside a longer number or word
+BOUNDARY = "boundary"  # the gold answer occurs outside longer numbers or words
 
-_CONTEXT_CHARS = 12  # context characters on each side of a match: enough to find it again, short enough for one line
+_CONTEXT_CHARS = 12  # characters of context on each side of a match: enough to locate it, but short enough for one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
 
 
 class LintFinding(Struct, frozen=True):
     """A problem and its location.
 
-    `item` is None if the line could not be read. `where` is a field as the file names it, e.g. `negative[3]`,
+    `item` is None if the line could not be read. `where` is the name of a field in the file, e.g. `negative[3]`,
     `passages[12]` or `answer[0]`, or a condition. `definitions` lists the definitions that apply, if the rule has
     several. `document` is set if the finding is about one document.
     """
@@ -76,13 +76,13 @@ class View:
 
     @property
     def groups(self) -> set[int]:
-        """Return the sub-questions that have their own passages; empty for other types of items."""
+        """Return the indices of sub-questions that have their own passages; empty unless it is an integration item."""
         parts = (self.item.passages[index].part for index in self.pools["supports"])
         return {part for part in parts if part is not None}
 
     @cached_property
     def folded(self) -> dict[str, tuple[str, ...]]:
-        """Return all normalised passages by definition: `plain`, and in Chinese also `spaceless`."""
+        """Return the normalised texts of all passages by definition: `plain`, and in Chinese also `spaceless`."""
         texts = {PLAIN: tuple(plain(passage.text) for passage in self.item.passages)}
         if self.item.lang == "zh":
             texts[SPACELESS] = tuple(spaceless(passage.text) for passage in self.item.passages)
@@ -170,12 +170,12 @@ def dataset_rule(
     fix="Correct the line; docs/reference/file-formats.md lists the fields.",
 )
 def record(_: DatasetContext) -> Find:
-    """Report the errors from `Dataset.lines`. Reading always checks the records, so this rule itself does nothing."""
+    """Represent the errors from `Dataset.lines`. Reading already checks all records, so this rule does nothing."""
     return lambda _: ()
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """Return part of a text with some context, on one line."""
+    """Return a span of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"

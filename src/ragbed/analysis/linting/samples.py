@@ -1,4 +1,4 @@
-"""Keep the findings to show, either the first few for each rule or all of them, in bounded memory."""
+"""Store the findings to show, either the first few for each rule or all of them, with bounded memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.analysis.linting.rules import LintFinding
 
 _IN_MEMORY_BYTES = (
     256 * 1024
-)  # limit per rule; the rest is written to a temporary file, so that `--all` works for a million items
+)  # maximum per rule; more findings are written to a file, so that `--all` works for a million items
 _DECODER = msgspec.json.Decoder(LintFinding)
 
 
@@ -30,7 +30,7 @@ class Samples(ExitStack):
         self._files: dict[str, SpooledTemporaryFile[bytes]] = {}
 
     def add(self, finding: LintFinding) -> None:
-        """Keep a finding, unless there are already enough for its rule."""
+        """Store a finding, unless there are already enough for its rule."""
         kept = self._kept.get(finding.rule, 0)
         if self._most is None or kept < self._most:
             if finding.rule not in self._files:

@@ -14,7 +14,7 @@ from ragbed.text import bounded, holds_answer
 
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 _BOTH = "supports+distracts"
-# Number of documents per question in the paper; with this many of each label, an item can supply every ratio.
+# Number of documents per question in the paper. An item with this many of each label can supply every noise ratio.
 _ENOUGH = 5
 _SHORT_LENGTHS = (1, 2, 3)
 _DIGIT = re.compile(r"\d")
@@ -49,7 +49,7 @@ def summarise(counts: Counter[int]) -> dict[str, float] | None:
 
 
 class Statistics:
-    """Collects statistics about items. `pooled` is the number of supporting documents and distractors."""
+    """Collects statistics about items. `pooled` is the total number of supporting documents and distractors."""
 
     def __init__(self) -> None:
         self.pooled = 0
@@ -126,7 +126,7 @@ class Statistics:
                     self._spreads["words"][key][len(passage.text.split())] += 1
 
     def _add_fidelity(self, view: View) -> None:
-        """Count the documents whose label agrees with whether they contain the answer, except for integration items."""
+        """Count the documents whose label matches whether they contain the answer, except for integration items."""
         if kind_of(view.item) == "integration":
             return
         for name, texts in view.folded.items():
@@ -137,7 +137,7 @@ class Statistics:
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """Count how often aliases that start with a digit match in supporting documents, and inside longer numbers."""
+        """Count the matches of aliases with a leading digit in supporting documents, in total and in longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
             counter = self._numbers[name]

@@ -24,13 +24,13 @@ class Locale:
         return self.texts[key].format(**values)
 
     def section(self, name: str) -> dict[str, str]:
-        """Return all texts in a section by the rest of their keys, in file order."""
+        """Return all texts in a section in file order, keyed without the section's name."""
         return {key.removeprefix(f"{name}."): text for key, text in self.texts.items() if key.startswith(f"{name}.")}
 
 
 @cache
 def read_words(lang: Lang) -> Locale:
-    """Return the texts in a language."""
+    """Load the texts in the given language."""
     texts = tomllib.loads(files("ragbed.analysis.locale").joinpath(f"{lang}.toml").read_text("utf-8"))
     return Locale(lang, MappingProxyType(dict(_flat(texts, ""))))
 

@@ -66,7 +66,7 @@ def measure(
         trials: The trials.
         tracks: The tracks whose scores are used.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
-        largest: For a run that was monitored, the largest number of planned trials of one cluster under one condition.
+        largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
     return measure_groups(group_trials(trials, largest), tracks, alpha=alpha)
 
@@ -79,7 +79,7 @@ def measure_groups(
     Args:
         groups: The trials of all models and datasets.
         tracks: The tracks whose scores are used.
-        by_name: Whether groups contain the question names, which question-level comparisons need.
+        by_name: Whether groups contain question names, which comparisons by question need.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
     """
     for track in tracks:
@@ -93,7 +93,7 @@ def measure_groups(
                     tests.append(cell)
         if len(scored) > 1 and by_name:
             yield from strategies.measure(scored, track, alpha)
-        if len(plain) > 1:  # strategies do not affect the numbers for the plain prompt
+        if len(plain) > 1:  # prompting strategies must not affect the values for the plain prompt
             yield from _adjust(tests)
         if len(scored) > 1 and by_name:
             yield from _measure_common(scored, track, alpha)
@@ -115,9 +115,10 @@ def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield cells of several models on the same questions, for a fair comparison.
+    """Yield the cells of several models on the same questions, for a fair comparison.
 
-    These are the questions that all models know for `counterfactual`, and those with the same prior for `conflict`.
+    For `counterfactual`, these are the questions that all models know. For `conflict`, they are those for which all
+    models have the same prior.
     """
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
     for trials in groups:

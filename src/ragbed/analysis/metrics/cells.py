@@ -19,14 +19,15 @@ from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wils
 from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
 from ragbed.schema import Estimate
 
-# All questions, those that the model can or cannot answer without documents, or those that all models can answer.
+# The questions of a cell: all questions, those that the model knows or does not know without documents, or those that
+# are common to all models.
 Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 
-JUDGED = "judge "  # a judge's track is named by this prefix and the judge's name
+JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name
 
 
 class CellKey(TypedDict, total=False):
-    """The condition that identifies a cell of a metric."""
+    """The condition that identifies a cell within a metric."""
 
     noise: float | None
     k: int | None
@@ -60,8 +61,8 @@ class CellBuilder:
     """Builds the cells of one table from the trials of one group, with the scores of one track.
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
-    intervals that are valid at any stopping time. In that case, values without such an interval have none, and p values
-    are omitted.
+    intervals that are valid at any stopping time. In that case, values for which there is no such interval have
+    none, and p values are omitted.
     """
 
     table: str
@@ -95,7 +96,7 @@ class CellBuilder:
         return rate_sequence(hits, trials, counts, self.alpha, self.trials.largest_planned(mask))
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Cell:
-        """Return second minus first over the questions that have both values; n is the number of these questions."""
+        """Return the mean of second minus first over the questions that have both values; n is their number."""
         moved, counts = self.moved(first, second, values)
         interval = self.paired(moved, counts) if len(moved) else UNDEFINED
         return self.cell(metric, interval, int(counts.sum()), first | second)
@@ -111,7 +112,7 @@ class CellBuilder:
         return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
 
     def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
-        """Return the difference for each question (or event) that has both values, and how many each one represents."""
+        """Return the difference for each question (or event) that has both values, and how often each one counts."""
         moved = self.trials.per_cluster(second, values) - self.trials.per_cluster(first, values)
         paired = np.isfinite(moved)
         return moved[paired], self.trials.counts(self.trials.cluster, self.trials.clusters)[paired]
@@ -119,7 +120,7 @@ class CellBuilder:
     def resampled(
         self, metrics: Sequence[str], parts: Sequence[tuple[Mask, Floats]], statistic: Statistic
     ) -> list[Cell]:
-        """Return statistics of totals (the sum of each part, then the trials in each part) with bootstrap intervals."""
+        """Return statistics of totals (the sum of each part, then its number of trials) with bootstrap intervals."""
         rows, counts = self.trials.sums(*parts)
         intervals = [UNDEFINED] * len(metrics)
         if len(rows):
@@ -135,7 +136,7 @@ class CellBuilder:
             metric: Name of the metric.
             hits: Whether each unit counts as a hit.
             of: The cluster that each unit belongs to.
-            mask: The trials behind the units.
+            mask: The trials from which the units were derived.
         """
         trials = np.bincount(of, minlength=self.trials.clusters)
         found = np.bincount(of, weights=hits, minlength=self.trials.clusters)

@@ -11,7 +11,7 @@ from ragbed.scoring.citations import CITATION_SCORES
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the means over responses that give an answer, for all noise ratios together and for each ratio."""
+    """Yield the means over all responses that give an answer, for all noise ratios together and for each ratio."""
     trials = builder.trials
     values = {name: trials.scores[name] for name in CITATION_SCORES if name in trials.scores}
     given = trials.of("noise") | trials.of("integration")

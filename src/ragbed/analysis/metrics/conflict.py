@@ -20,12 +20,12 @@ from ragbed.analysis.statistics.trend import clustered_slope
 from ragbed.testbeds.conflict import STRENGTHS
 
 PRIORS = ("right", "wrong", "none")
-_UNKNOWN = -1  # the question has no closed-book response
-_BEYOND = 1.0  # distance of a flip point that is outside the ratios, so that resamples are ordered correctly
+_UNKNOWN = -1  # prior of a question without closed-book responses
+_BEYOND = 1.0  # distance from the ratios of a flip point outside them, so that resamples are ordered correctly
 
 
 def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
-    """Return each question's prior as an index into PRIORS: what more than half of its closed-book responses are.
+    """Return each question's prior as an index into PRIORS: the majority of its closed-book responses.
 
     A prior is `none` if most responses refuse, or if there is no majority.
     """
@@ -70,7 +70,7 @@ def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
-    """Yield the two biases, and the accuracy if either the prior or the documents are right but not both."""
+    """Yield prior bias, context bias, and the accuracy if either the prior or the documents are right, but not both."""
     trials, correct = builder.trials, builder.score("correct")
     wrong = (1 - correct) * (1 - builder.score("refused")) * trials.responded(builder.track)
     only_prior = by_prior["right"] & (trials.correct == 0)
@@ -101,7 +101,7 @@ def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Ite
         builder: The builder of the table.
         mask: The trials.
         k: Number of documents.
-        ending: Ending of the metrics' names, e.g. `_prior_right`.
+        ending: Suffix of the metric names, e.g. `_prior_right`.
     """
     trials, correct = builder.trials, builder.score("correct")
     points = dict(trials.split(mask, "correct"))
@@ -120,7 +120,7 @@ def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Ite
 
 
 def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) -> Cell:
-    """Return the share of true documents from which on the true answer is given more often than the false one."""
+    """Return the share of true documents above which the true answer is given more often than the false one."""
     ratios = np.array(list(points))
     lead = builder.score("correct") - builder.score("misled")
 
@@ -133,9 +133,9 @@ def _flip_point(builder: CellBuilder, points: dict[float, Mask], ending: str) ->
 
 
 def flip_point(ratios: Floats, lead: Floats) -> Floats:
-    """Return where the lead of the true over the false answer first reaches 0, interpolated linearly.
+    """Return the ratio at which the lead of the true over the false answer first reaches 0, interpolated linearly.
 
-    The value is outside the ratios if the lead is never, or already at the first ratio, at least 0.
+    The value is outside the ratios if the lead never reaches 0, or is at least 0 already at the first ratio.
     """
     before, after = lead[..., :-1], lead[..., 1:]
     crossed = (before < 0) & (after >= 0)

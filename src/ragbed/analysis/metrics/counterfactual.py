@@ -16,7 +16,7 @@ from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.trend import clustered_slope
 
-PAPER_GATE = 0.7  # the paper's Table 7 includes only models with a higher accuracy than this without documents
+PAPER_GATE = 0.7  # accuracy without documents that a model must exceed to be included in the paper's Table 7
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -55,14 +55,14 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
-    """Return {correct, misled, both, refused, other} × {flagged, not}. For each response, exactly one of ten is 1."""
+    """Return ten columns, {correct, misled, both, refused, other} × {flagged, not}; in each row, exactly one is 1."""
     correct, partial, misled, refused, flagged = (
         trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
     kinds = {
         "correct": correct & ~misled,
         "misled": misled & ~partial,
-        "both": misled & partial,  # a response that asserts both answers is not correct, but it does state the true one
+        "both": misled & partial,  # asserting both answers is not correct, although the true one is stated
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
@@ -103,7 +103,10 @@ def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _gate(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paper's accuracy gate, and the accuracy on known questions over samples not used to choose them."""
+    """Yield whether the paper's accuracy gate is passed, and the accuracy on known questions over the other samples.
+
+    The other samples are those that were not used to choose the known questions.
+    """
     trials, correct = builder.trials, builder.score("correct")
     closed = trials.of("closed-book")
     if closed.any():

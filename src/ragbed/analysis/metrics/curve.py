@@ -22,7 +22,7 @@ from ragbed.analysis.statistics.simultaneous import clustered_bands
 from ragbed.analysis.statistics.trend import clustered_slope
 
 LOSS = 0.1  # relative loss that defines ρ₁₀
-LEAST_DROP = 0.03  # δ: smaller drops are not declines, and scores that differ by less are equivalent
+LEAST_DROP = 0.03  # δ: minimum drop that counts as a decline; scores that differ by less are equivalent
 _BEYOND = 1.0  # added to the last ratio if the loss is not reached, so that resamples are still ordered correctly
 
 
@@ -59,12 +59,12 @@ def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: 
 
 
 def area(ratios: Floats, curve: Floats) -> Floats:
-    """Return the mean height of the curve: the area by the trapezoidal rule, divided by the width of the scale."""
+    """Return the mean height of the curve: its area by the trapezoidal rule, divided by the range of ratios."""
     return np.asarray(np.trapezoid(curve, ratios, axis=-1) / (ratios[-1] - ratios[0]), np.float64)
 
 
 def ratio_of_loss(ratios: Floats, curve: Floats) -> Floats:
-    """Return the first ratio at which the loss is reached (interpolated linearly), or a value past the last ratio."""
+    """Return the first ratio with a relative loss of `LOSS` (interpolated linearly), or a value past the last ratio."""
     wanted = (1 - LOSS) * curve[..., :1]
     before, after = curve[..., :-1], curve[..., 1:]
     crossed = after <= wanted
@@ -89,7 +89,7 @@ def _shape(builder: CellBuilder, ratios: Floats, points: list[Mask], correct: Fl
 
 
 def within(cell: Cell, lowest: float, highest: float) -> Cell:
-    """Return a cell whose value and bounds are left out where they are outside the measured ratios."""
+    """Return a copy of a cell in which values and bounds outside the measured ratios are removed."""
     bounds = {name: getattr(cell.estimate, name) for name in ("value", "low", "high")}
     known = {
         name: None if bound is None or not lowest - 1e-9 <= bound <= highest + 1e-9 else bound
@@ -107,7 +107,7 @@ def _trend(builder: CellBuilder, mask: Mask, correct: Floats) -> Iterator[Cell]:
 
 
 def _declines(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Yield the change from the lowest ratio to each other ratio, with p values as computed and Holm-adjusted."""
+    """Yield the change from the lowest ratio to each other ratio, with unadjusted and Holm-adjusted p values."""
     (_, clean), *others = points.items()
     moved = [builder.moved(clean, point, correct) for _, point in others]
     if not all(len(differences) for differences, _ in moved):

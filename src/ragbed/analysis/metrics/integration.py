@@ -37,7 +37,7 @@ def _parts(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
-    """Compare one answer to all sub-questions with separate answers to each, given the same documents."""
+    """Yield the loss from asking all sub-questions at once instead of separately, with the same documents."""
     trials, correct = builder.trials, builder.score("correct")
     layouts = np.column_stack([trials.item, trials.seed, trials.slot, trials.repeat])
     every_part = _all_correct(layouts, alone & np.isfinite(correct), correct)
@@ -47,7 +47,7 @@ def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
 
 
 def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
-    """Return whether all parts with the same layout and repeat as a trial are correct, or NaN if it has no parts."""
+    """Return whether all parts with the same layout and repeat as a trial are correct, or NaN if there are no parts."""
     _, layout = np.unique(layouts, axis=0, return_inverse=True)
     layout = layout.reshape(-1)
     least = np.full(layout.max(initial=0) + 1, np.inf)
@@ -56,6 +56,6 @@ def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
 
 
 def _loss(totals: Floats) -> Floats:
-    """Return the share of correct parts minus that of complete answers: the cost of asking for all parts at once."""
+    """Return the share of trials whose parts are all correct separately, minus the share correct when asked at once."""
     parts, complete, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(parts - complete) / n], axis=-1)

@@ -1,7 +1,7 @@
 """Measure which questions a model answers without documents (closed book), and how documents change its answers.
 
 Some samples decide which questions are known; only the others are scored. A question that was answered by chance is
-likely to be missed next time, so accuracy over the samples used to choose the questions would be too high (regression
+likely to be answered wrongly next time, so accuracy over the same samples would be too high (regression
 to the mean).
 """
 
@@ -19,12 +19,12 @@ from ragbed.analysis.statistics.paired import sign_flips
 
 
 def gate_samples(trials: TrialColumns) -> Mask:
-    """Return the closed-book trials that decide which questions are known: every other repeat from the first on."""
+    """Return the closed-book trials that decide which questions are known: the first repeat, the third, and so on."""
     return np.asarray(trials.of("closed-book") & (trials.repeat % 2 == 0))
 
 
 def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
-    """Return each question's accuracy over its gate samples: known if above 0.5, NaN if it has no samples."""
+    """Return each question's accuracy over its gate samples; above 0.5, the question is known. NaN without samples."""
     return trials.per_item(gate_samples(trials), trials.score("correct", track))
 
 
@@ -51,7 +51,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def measure_transitions(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the paths from closed book through no noise to each ratio, and the effect of documents on known questions.
+    """Yield the paths from closed book over no noise to each ratio, and the effect of documents on known questions.
 
     A question's verdict in a setting is the majority verdict of its trials. The eight paths are named after the
     verdicts, e.g. `wrong_right_wrong`.

@@ -35,7 +35,7 @@ def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
 
 
 def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
-    """Yield the difference between related and random distractors at the same ratio: the harm of related content."""
+    """Yield the difference between related and random distractors at the same ratio: the effect of related content."""
     trials, correct = builder.trials, builder.score("correct")
     for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
         yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)

@@ -2,8 +2,8 @@
 
 Questions are equal if their trials have the same conditions, outcomes and scores. Report cells do not distinguish equal
 questions, so rates, intervals and tests are the same as from all trials, with far fewer rows. Only comparisons of
-models or strategies by question need names, which partial sums do not store. Parts that share no questions can be
-added.
+models or strategies by question need question names, which partial sums do not store. Partial sums that share no
+questions can be added.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TrialColumns, TrialGroup, group_trials
 
-_LEFT_OUT = ("confidence", "no_confidence")  # differ between almost all trials, so that they cannot be summed
+_LEFT_OUT = ("confidence", "no_confidence")  # excluded, because these scores differ between almost all trials
 _HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
-_FILES = 128  # number of temporary files, chosen by question; with 10⁸ trials, each has 25 MB, which is read at once
+_FILES = 128  # number of temporary files, among which questions are divided; with 10⁸ trials, each has 25 MB
 _NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event
 _ROW = np.dtype([("group", "<u4"), ("condition", "<u4"), ("placed", "<u4"), ("bare", "<u4"), ("cluster", "<u8"),
                  ("item", "<u8")])  # fmt: skip
@@ -43,7 +43,7 @@ class TrialPattern(Struct, frozen=True, array_like=True):
     k: int
     seed: int
     repeat: int
-    slot: int  # −1 if the question has only one position, which then carries no information
+    slot: int  # −1 if the question was asked at only one position
     noise_real: float | None
     outcome: Asked
     scores: dict[str, ScoreValue] | None
@@ -55,7 +55,7 @@ _DECODER = msgspec.json.Decoder(TrialPattern)
 
 @dataclass
 class QuestionCounts:
-    """The distinct questions of one group of trials, with their counts.
+    """The distinct questions in one group of trials, with their counts.
 
     `patterns` maps the JSON of each trial pattern to its number. `questions` counts questions (or events) by their
     trials, i.e. by their pattern numbers in ascending order, packed by question.
@@ -65,7 +65,7 @@ class QuestionCounts:
     questions: Counter[bytes] = field(default_factory=Counter)
 
     def number(self, pattern: TrialPattern) -> int:
-        """Return the number of a pattern; a new pattern is added."""
+        """Return the number of a pattern, adding the pattern if it is new."""
         return self.patterns.setdefault(_ENCODER.encode(pattern), len(self.patterns))
 
     def decoded_patterns(self) -> list[TrialPattern]:
@@ -125,7 +125,7 @@ def unpack(trials: bytes) -> list[list[int]]:
 
 
 class PartialSumBuilder(ExitStack):
-    """Counts questions from trials that arrive in any order, in bounded memory. Questions are identified by 64 bits."""
+    """Counts questions from trials in any order, with bounded memory. Questions are identified by 64-bit hashes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
     yield builder.rate("refusal_recall", mask, refused)
     refusals = mask & (refused == 1)
-    if builder.track == "robust" and refusals.any():  # refusals that a program can recognise (Rej/Rej*)
+    if builder.track == "robust" and refusals.any():  # share of refusals with the required sentence (Rej/Rej*)
         yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)
@@ -59,7 +59,7 @@ def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[C
 
 
 def _abstention(totals: Floats) -> Floats:
-    """Return precision, F1, balanced accuracy and Youden's J, computed from due and undue refusals."""
+    """Return precision, F1, balanced accuracy and Youden's J, computed from correct and false refusals."""
     due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
     recall, false = due / n_due, undue / n_undue
     precision = due / (due + undue)
@@ -68,6 +68,6 @@ def _abstention(totals: Floats) -> Floats:
 
 
 def _penalised(totals: Floats) -> Floats:
-    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (right among all and among attempted)."""
+    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (accuracy overall and when attempted)."""
     right, attempted, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(2 * right - attempted) / n, 2 * right / (n + attempted)], axis=-1)

@@ -17,7 +17,7 @@ from ragbed.scoring.retrieval import RANK_SCORES
 
 _SHARES = ("retrieval_recall", "retrieved_distracts", "retrieved_contradicts", "retrieved_unknown", "cited_supports")
 _RANKED = {name: "mrr" if name == "reciprocal_rank" else name for name in RANK_SCORES}
-_STEPS = 5  # accuracy is shown for the paper's noise ratios, in steps of 1/5
+_STEPS = 5  # number of steps between the noise ratios 0 and 1, as in the paper
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -36,7 +36,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
-    """Yield retrieval shares over the responses that report their documents."""
+    """Yield retrieval metrics over the responses that report their documents."""
     yield builder.rate("retrieval_told", own, _values(builder.trials, "retrieval_told"))
     for name in _SHARES:
         values = _values(builder.trials, name)

@@ -55,7 +55,7 @@ def _per_question(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 
 
 def _per_correct(builder: CellBuilder, metric: str, mask: Mask, spent: Floats, right: Floats) -> Iterator[Cell]:
-    """Yield what was spent on all questions, divided by the number of right answers."""
+    """Yield the amount spent on all questions, divided by the number of right answers."""
     known = mask & np.isfinite(spent)
     if known.any() and (right[known] > 0).any():
         parts = [(known, spent), (known, right)]
@@ -72,7 +72,7 @@ def _against_given(builder: CellBuilder, own: Mask, arm: str, right: Floats) -> 
 
 
 def _given(trials: TrialColumns, own: Mask, arm: str) -> Mask:
-    """Return the trials with given documents that a condition is compared with."""
+    """Return the trials with given documents with which a condition is compared."""
     clean = np.asarray(trials.noise == 0)
     if arm == "withheld":
         return trials.of("rejection")

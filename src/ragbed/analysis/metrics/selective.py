@@ -16,7 +16,7 @@ from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.selective import ConfidentAnswers
 
 RISK = 0.05  # the risk at which coverage is reported
-BINS = 10  # bins of the reliability diagram
+BINS = 10  # number of bins in the reliability diagram
 _TESTBEDS = ("noise", "rejection", "integration")
 
 

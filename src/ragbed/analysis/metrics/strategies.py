@@ -1,7 +1,7 @@
 """Compare prompting strategies with the plain prompt: gain and cost on the same questions and documents (claim C10).
 
-A strategy's trials form a separate group, named after profile and strategy (`robust+quote`). They are paired with
-the trials of the profile alone. Conditions that both groups have are pooled by testbed.
+A strategy's trials form a separate group, named after profile and strategy (`robust+quote`). They are paired with the
+trials of the same profile with the plain prompt. Conditions that both groups have are pooled by testbed.
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ class Scored(Struct, frozen=True, kw_only=True, gc=False):
     profile: str
     noise: float | None
     noise_real: float | None = None
-    correct: float = 0.0  # counterfactual: share of true documents
+    correct: float = 0.0  # share of true documents, for counterfactual cases
     k: int
     arm: str = "related"
     seed: int = 0
     slots: tuple[int, ...] = ()
     repeat: int = 0
     outcome: Asked = "ok"
-    cluster: str | None = None  # the unit for resampling: the event that items share, or the item itself if None
+    cluster: str | None = None  # the unit for resampling: the event that items share, or None for the item itself
     scores: dict[str, ScoreValue] | None = None  # scores by name, e.g. `code.correct`; None if there is no response
 
 

@@ -43,17 +43,17 @@ class TrialColumns:
     kind: Ints
     noise: Floats  # NaN if there are no documents
     noise_real: Floats  # actual noise ratio, rounded to three digits
-    correct: Floats  # counterfactual: share of true documents
+    correct: Floats  # share of true documents, for counterfactual trials
     k: Ints
-    slot: Ints  # position of the first document with an answer; −1 if there is none
+    slot: Ints  # position of the first document with an answer, or −1 if there is none
     seed: Ints
     repeat: Ints
     asked: Mask  # False for infeasible cases
-    failed: Mask  # attempted, but there is no response
-    filtered: Mask  # failed because the provider's content filter rejected the request
-    truncated: Mask  # the response is incomplete
-    count: Ints  # number of equal trials that the entry represents (see partial_sums.py), otherwise 1
-    # For a monitored run, the largest number of planned trials of one cluster under one condition; 0 if it is unknown.
+    failed: Mask  # True for attempted cases without a response
+    filtered: Mask  # True if the provider's content filter rejected the request
+    truncated: Mask  # True if the response is incomplete
+    count: Ints  # number of equal trials that the entry represents (see partial_sums.py); usually 1
+    # For a monitored run, the maximum number of planned trials per cluster and condition; 0 if unknown.
     largest: int = 0
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
@@ -73,7 +73,7 @@ class TrialColumns:
 
     @property
     def is_silent(self) -> bool:
-        """Return whether there were calls and every one of them failed."""
+        """Return whether there were calls and all of them failed."""
         return bool(self.failed.any() and (self.failed == self.asked).all())
 
     def score(self, name: str, track: str) -> Floats:
@@ -87,12 +87,12 @@ class TrialColumns:
         return np.where(self.failed, 0.0, nan if values is None else values)
 
     def responded(self, track: str) -> Mask:
-        """Return the trials whose response counts; on the robust track, truncated responses do not."""
+        """Return the trials whose response counts; on the robust track, truncated responses are excluded."""
         responded = self.asked & ~self.failed
         return responded & ~self.truncated if track == "robust" else responded
 
     def largest_planned(self, mask: Mask) -> int:
-        """Return an upper bound for the number of trials of one cluster in a mask once the run is complete, or 0."""
+        """Return the maximum number of trials per cluster in a mask when the run is complete, or 0 if unknown."""
         columns = (self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k)
         conditions = np.unique(np.stack([column[mask] for column in columns]), axis=1)
         return self.largest * len(conditions.T)
@@ -188,7 +188,7 @@ class TrialGroups:
     """Groups trials that arrive one by one, keeping only their columns.
 
     Args:
-        largest: The largest number of planned trials of one cluster under one condition; 0 if it is unknown.
+        largest: Maximum number of planned trials per cluster and condition; 0 if unknown.
     """
 
     def __init__(self, largest: int = 0) -> None:

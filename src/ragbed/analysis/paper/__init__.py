@@ -1,1 +1,1 @@
-"""The paper's printed figures, and an assessment of the conclusions that they support."""
+"""The numbers printed in the paper, and an analysis of the conclusions that they support."""

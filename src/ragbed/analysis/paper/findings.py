@@ -1,4 +1,4 @@
-"""Compute the findings S-1 to S-5 of `ragbed paper`: conclusions from the paper's printed figures."""
+"""Compute the findings S-1 to S-5 of `ragbed paper`: conclusions from the numbers printed in the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, wilson
 from ragbed.analysis.statistics.unpaired import fisher, two_proportions
 from ragbed.schema import Lang
 
-# The paper's numbers of questions, with accuracies near the printed ones.
+# The numbers of questions in the paper, with accuracies similar to the printed ones.
 _DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))
 
 
@@ -21,8 +21,8 @@ _DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))
 class PaperComparison:
     """A table row at one noise ratio, compared with the same row without noise.
 
-    `z` and `fisher` are p values from unpaired tests, as if the questions were different. `mcnemar` has the smallest
-    and largest p values from the paired test that are possible given the totals.
+    `z` and `fisher` are p values from unpaired tests, which treat the questions as different. `mcnemar` contains the
+    smallest and largest p values of the paired test that are possible given the totals.
     """
 
     lang: Lang
@@ -40,8 +40,8 @@ class DeclineCounts:
     """The numbers of rows in a table that decline significantly at one ratio, by test.
 
     `bonferroni` is the z test corrected for the number of ratios. `certain` and `possible` use McNemar's test:
-    significant for every pairing of the questions, or for some pairing. `certain_holm` is `certain` adjusted over the
-    ratios in a row (Holm), and `certain_all` is adjusted over all rows and ratios in the table.
+    significant for every possible pairing of the questions, or for at least one. `certain_holm` is `certain` adjusted
+    for the ratios in a row (Holm), and `certain_all` is adjusted for all rows and ratios in the table.
     """
 
     noise: str
@@ -67,7 +67,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The smallest drop between two groups of questions that is detected with a power of 80 %."""
+    """The smallest drop between two groups of questions that can be detected with a power of 80 %."""
 
     n: int
     base: float
@@ -76,7 +76,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Lost:
-    """A printed figure that is not a possible share of all questions, and the counts that would fit."""
+    """A printed percentage that is not a possible share of all questions, with the counts that would fit."""
 
     table: str
     lang: Lang
@@ -95,7 +95,7 @@ class Decline:
 
 @dataclass(frozen=True)
 class SampledErrors:
-    """The numbers of errors, and the sample sizes that are consistent with the printed shares."""
+    """The numbers of errors, with the sample sizes that are consistent with the printed shares."""
 
     errors: dict[str, int]
     sizes_that_fit: list[int]
@@ -106,11 +106,11 @@ class Findings:
     """All findings."""
 
     lost: list[Lost]
-    simple: Decline  # S-1: which rows of Table 1 decline significantly
-    integrated: Decline  # S-2: which rows of Table 5 decline significantly
-    corrections: list[Correction]  # S-3: how few detected errors underlie the correction rates
+    simple: Decline  # S-1: the rows of Table 1 that decline significantly
+    integrated: Decline  # S-2: the rows of Table 5 that decline significantly
+    corrections: list[Correction]  # S-3: the correction rates are based on few detected errors
     error_shares: SampledErrors  # S-4: the printed error shares come from a sample
-    resolutions: list[Resolution]  # S-5: the smallest drop detectable with this number of questions
+    resolutions: list[Resolution]  # S-5: the smallest detectable drop for each number of questions
 
 
 def find() -> Findings:
@@ -185,7 +185,7 @@ def _lost_questions(tables: Tables) -> Iterator[Lost]:
 
 
 def _read_errors(tables: Tables) -> SampledErrors:
-    """Count the wrong noise-free integration answers by the model whose errors the paper classified."""
+    """Count the wrong integration answers without noise of the model whose errors the paper classified."""
     wrong: dict[str, int] = {
         lang: tables.questions["integration"] - int(values[0])
         for lang, model, values in tables.integration.rows()
@@ -201,7 +201,7 @@ def _least_drop(n: int, base: float) -> float | None:
 
 
 def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """Return McNemar bounds for the questions that both runs answered, for every choice of the lost questions."""
+    """Return McNemar bounds over every possible choice of the questions that either run lost."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)
@@ -211,6 +211,6 @@ def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
 
 
 def _is_possible_sample(shares: Sequence[int], n: int) -> bool:
-    """Return whether n can be a sum of whole numbers that give these rounded percentages."""
+    """Return whether n items can be divided into counts with these rounded percentages."""
     fits = [[hits for hits in range(n + 1) if abs(100 * hits / n - share) <= 0.5] for share in shares]
     return all(fits) and sum(hits[0] for hits in fits) <= n <= sum(hits[-1] for hits in fits)

@@ -11,7 +11,7 @@ from msgspec import Struct, json
 
 from ragbed.schema import Lang
 
-_FEWEST = 0.9  # minimum share of questions kept; a run that lost more would not have been published
+_FEWEST = 0.9  # minimum share of questions with a result; a run that lost more would not have been published
 
 
 class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,14 +30,14 @@ class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """The printed shares of a model's integration errors in per cent."""
+    """The printed shares of a model's integration errors, in per cent."""
 
     model: str
     shares: dict[str, int]
 
 
 class Tables(Struct, frozen=True, forbid_unknown_fields=True):
-    """The paper's printed figures."""
+    """The numbers printed in the paper."""
 
     source: str
     questions: dict[str, int]
@@ -57,12 +57,12 @@ class CountOf(NamedTuple):
 
 @cache
 def read_tables() -> Tables:
-    """Read the figures that are included in the package."""
+    """Read the paper's numbers from the file in the package."""
     return json.decode(files("ragbed.analysis.paper").joinpath("tables.json").read_bytes(), type=Tables)
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """Return the counts that round to a percentage, out of n questions or the largest smaller number that fits.
+    """Return the counts behind a printed percentage: hits out of n, or out of the largest smaller number that fits.
 
     The original code drops failed questions from the denominator, so a run may have lost some.
 
@@ -81,7 +81,7 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
 
 @cache
 def inferred_rows(name: str) -> frozenset[tuple[Lang, str]]:
-    """Return the rows of Table 1, 3 or 5 with a value that is not a share of all questions, so that n is inferred."""
+    """Return the rows of Table 1, 3 or 5 for which n is inferred, because a value is not a share of all questions."""
     tables = read_tables()
     if name not in ("noise", "rejection", "integration"):
         return frozenset()

@@ -17,7 +17,7 @@ class Agreement(NamedTuple):
     """The agreement between two raters on the same trials.
 
     `kappa` is Cohen's kappa. `ac1` is Gwet's coefficient, which remains stable if nearly all trials have the same
-    label. `sensitivity` is None without positive human labels, and `specificity` without negative ones.
+    label. `sensitivity` is None if there are no positive human labels, `specificity` if there are no negative ones.
     """
 
     n: int
@@ -41,7 +41,7 @@ def agreement(
         judged: The judge's verdict on each labelled trial, 0 or 1.
         labels: The human label of each trial, 0 or 1.
         clusters: The question of each trial, numbered from 0.
-        weights: How many trials each labelled trial represents, if labelling probabilities differ; equal by default.
+        weights: Number of trials that each labelled trial represents if labelling probabilities differ; default: equal.
         level: Confidence level.
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
@@ -64,9 +64,10 @@ def agreement(
 
 
 def _bounded(found: Interval, agreed: Interval, chance: float) -> Interval:
-    """Return an interval that also has bounds if the raters always agree, when resampling gives no variation.
+    """Return the interval, with bounds even if the raters always agree, so that resampling gives no variation.
 
-    The lower bound of the raw agreement implies a lower bound beyond chance, unless all labels are equal.
+    The lower bound of the raw agreement implies a lower bound of the chance-corrected agreement, unless all labels are
+    equal.
     """
     if math.isfinite(found.low) or chance >= 1:
         return found

@@ -1,4 +1,4 @@
-"""Exact results for the binomial distribution."""
+"""Exact intervals, bounds and tests for the binomial distribution."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def probabilities(n: int, share: float) -> Floats:
 
 
 def lower_tail(hits: float, n: float, share: float) -> float:
-    """Return the probability of at most this many hits in n trials, interpolated smoothly for fractional counts."""
+    """Return the probability of at most `hits` hits in n trials, interpolated smoothly for fractional counts."""
     return 1.0 if hits >= n else float(scipy.special.betainc(n - hits, hits + 1, 1 - share))
 
 

@@ -34,8 +34,8 @@ def bootstrap(
 ) -> list[Interval]:
     """Return the BCa interval for each statistic.
 
-    If all resamples give the same value, e.g. for a model that is always right, the bounds are NaN, because data
-    without variation do not determine an interval.
+    If all resamples give the same value, e.g. for a model that is always right, the bounds are NaN, because no
+    interval can be computed if the data do not vary.
 
     Args:
         rows: The values to sum, one row per question (or other independent unit).
@@ -43,7 +43,7 @@ def bootstrap(
         level: Confidence level.
         replicates: Number of resamples.
         seed: Seed for the random number generator.
-        counts: How many questions each row represents; 1 by default.
+        counts: Number of questions that each row represents; 1 by default.
     """
     table = np.asarray(rows, np.float64)
     times = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
@@ -85,7 +85,7 @@ def _bca(value: float, drawn: Floats, jackknife: Floats, counts: NDArray[np.int6
     near = 1e-12 * max(1.0, abs(value))  # tolerance, because the order of summation affects the last digits
     below = (np.count_nonzero(drawn < value - near) + np.count_nonzero(drawn <= value + near)) / (2 * len(drawn))
     bias = scipy.special.ndtri(np.clip(below, 1 / len(drawn), 1 - 1 / len(drawn)))
-    # Resamples of a few questions vary too little, so quantiles further out are used (Hesterberg, 2015).
+    # Resamples of few questions vary too little, so more extreme quantiles are used (Hesterberg, 2015).
     ends = bias + student(level, max(1, int(counts.sum()) - 1)) * np.array([-1.0, 1.0])
     shares = scipy.special.ndtr(bias + ends / (1 - _acceleration(jackknife, counts) * ends))
     low, high = np.quantile(drawn, np.clip(shares, 0, 1))

@@ -1,7 +1,7 @@
 """Estimate item difficulty and discrimination with the two-parameter logistic model (Birnbaum, 1968).
 
 With many items and few models, each item carries little information, and an item prior would dominate the estimate.
-Therefore items are modelled as a population whose median and spread are estimated, and the items themselves are
+Therefore, items are modelled as a population whose median and spread are estimated, and the item parameters are
 integrated out on a grid (marginal maximum likelihood by EM, as Bock and Aitkin, 1981, do for persons). Each model has
 one ability.
 """
@@ -19,7 +19,7 @@ _MAX_STEPS, _TOLERANCE = 1_000, 1e-4  # maximum number of EM steps, and toleranc
 _REACH, _NODES_A, _NODES_B = 3.5, 15, 29
 _TENTH = 1.2816  # standard deviations from the median of a normal distribution to its 90th percentile
 _PRIOR_ITEMS = 10  # weight of the priors on the spreads; without them, five items would give a spread of 0
-_STRETCH = 2.0  # maximum change of scale per step; without it, equal models would be driven apart indefinitely
+_STRETCH = 2.0  # maximum change of scale per step; without it, equal models would drift apart indefinitely
 _FAR_A, _FAR_B = 5.0, 10.0  # limits for log a and b; beyond them, all models give the same answer to an item
 
 Numbers = NDArray[np.float64]
@@ -50,9 +50,9 @@ class _Population:
 
     mean: float
     spread: float
-    prior: float  # prior spread of the mean around 0; wide, so that it matters only if there are no data
+    prior: float  # prior standard deviation of the mean around 0; wide, so that it matters only without data
     usual: float  # prior value of the spread
-    far: float  # maximum absolute mean, and twice the maximum spread
+    far: float  # maximum absolute mean; the maximum spread is half of it
 
     def nodes(self, count: int) -> tuple[Numbers, Numbers]:
         """Return the grid values and the logarithms of their weights."""

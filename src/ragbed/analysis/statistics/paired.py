@@ -1,4 +1,4 @@
-"""Paired comparisons: differences on the same questions, tests of them, and bounds that need only the totals."""
+"""Paired comparisons: differences on the same questions, their tests, and bounds that need only the totals."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum denominator of differences that are fractions, e.g. 60 for means of 2 to 6 verdicts
-_FULL_CHANGES = 16  # chosen by simulation: with 1, the coverage falls to 83 % if a few events of ten questions change
-_BISECTIONS = 80  # makes the saddlepoint exact to the last digit
-_CENTRAL = 0.01  # deviates below this use the normal approximation
-_ROUNDING = 1e-9  # mathematically equal sums of fractions may differ by this much
+_FULL_CHANGES = 16  # chosen by simulation; with 1, the coverage drops to 83 % if a few events of ten questions change
+_BISECTIONS = 80  # number of bisection steps, which makes the saddlepoint exact to the last digit
+_CENTRAL = 0.01  # deviate below which the normal approximation is used
+_ROUNDING = 1e-9  # maximum rounding error in sums of fractions that are mathematically equal
 
 
 class McNemarBounds(NamedTuple):
@@ -33,8 +33,8 @@ def mcnemar(won: int, lost: int) -> float:
     """Return the two-sided p value from the exact McNemar test.
 
     Args:
-        won: Questions that only the first side answered correctly.
-        lost: Questions that only the second side answered correctly.
+        won: Number of questions that only the first side answered correctly.
+        lost: Number of questions that only the second side answered correctly.
     """
     return float(sign_test(won, lost))
 
@@ -54,7 +54,7 @@ def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
     """Return the range of McNemar p values that is possible for two counts of correct answers to the same n questions.
 
-    The totals do not show how many verdicts changed, so every possible number is tried.
+    The totals do not show how many verdicts changed, so all possible numbers are tried.
     """
     lost = np.arange(max(0, second - first), min(second, n - first) + 1)
     values = sign_test(lost + first - second, lost)
@@ -85,7 +85,7 @@ def sign_flips(differences: ArrayLike, counts: ArrayLike | None = None) -> float
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
         return _enumerate_flips(sizes, flips, observed - _ROUNDING)
-    # The size with the largest sum is last, because the exact distribution needs no additions for it.
+    # Put the size with the largest sum last, because the exact distribution needs no additions for it.
     order = np.argsort(sizes * flips, kind="stable")
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
@@ -102,7 +102,7 @@ def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -
 
 
 def _lattice_unit(sizes: Floats) -> float:
-    """Return the largest number of which all sizes are multiples, or 0 if they are not fractions."""
+    """Return the largest number that divides all sizes, or 0 if they are not fractions with a common denominator."""
     fractions = [Fraction(size).limit_denominator(_DENOMINATOR) for size in sizes.tolist()]
     if any(abs(fraction - size) > _ROUNDING for fraction, size in zip(fractions, sizes.tolist(), strict=True)):
         return 0.0
@@ -135,7 +135,7 @@ def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float,
         sizes: The distinct sizes of the differences.
         flips: The number of differences of each size.
         observed: The absolute value of the sum.
-        unit: The number of which all sizes are multiples, for the continuity correction by Daniels (1987); or 0.
+        unit: A common divisor of all sizes, for the continuity correction by Daniels (1987), or 0 if there is none.
     """
     total = float(sizes @ flips)
     if observed >= total - _ROUNDING:  # all differences have the same sign
@@ -169,8 +169,8 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 
     Two changed questions are added, one in each direction (Bonett and Price, 2012), so that the interval has a width
     even if hardly any score changed. The square of their change is the mean over the observed changes and 16 changes of
-    1: graded scores change less than verdicts, but if only a few events change completely, a sample may have none
-    of them.
+    1: graded scores change less than verdicts, but if only a few events change completely, a sample may
+    contain none of them.
 
     Args:
         differences: One per question (or event), second minus first, between −1 and 1.
@@ -225,13 +225,13 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float, int]:
-    """Return the mean, the mean and standard error after adding two questions, and the number of questions."""
+    """Return the mean, the mean and standard error with two added questions, and the original number of questions."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total, squares = int(times.sum()), float((moved * times).sum()), float((np.square(moved) * times).sum())
     if n == 0:
         raise ValueError("a difference requires at least one question that both sides include")
-    # The squared change of an added question.
+    # The squared change of each added question.
     added = (squares + _FULL_CHANGES) / (int(times[moved != 0].sum()) + _FULL_CHANGES)
     middle = total / (n + 2)
     return total / n, middle, math.sqrt(((squares + 2 * added) / (n + 2) - middle**2) / (n + 2)), n

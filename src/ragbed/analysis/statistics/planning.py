@@ -21,7 +21,7 @@ MOST_ITEMS = 100_000
 
 @dataclass(frozen=True)
 class Design:
-    """A way to compare two conditions.
+    """A design for comparing two conditions.
 
     `most` is the largest possible drop, `size` returns the number of questions needed for a drop and a power by the
     normal approximation, and `power` returns the exact power to detect a drop with a number of questions.
@@ -79,7 +79,7 @@ class SamplePlan:
     design: str
     assumes: str
     drop: float | None  # the requested drop, or the smallest one detectable by the normal approximation
-    items: int | None  # the requested number of questions, or the one from the normal approximation
+    items: int | None  # the requested number of questions, or the number from the normal approximation
     power: float | None  # exact power for that drop and number of questions
     exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power
     # The smallest number of questions for which the exact power reaches the requested power.
@@ -98,7 +98,7 @@ def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
 
 
 def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Plan which drop can be detected with a number of questions."""
+    """Plan the smallest drop that can be detected with a number of questions."""
     drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
     exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
     chance = None if drop is None else design.power(items, drop)

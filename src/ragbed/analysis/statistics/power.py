@@ -15,9 +15,9 @@ from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 
 POWER = 0.8
-_NEGLIGIBLE = 1e-9  # outcomes with a lower probability are omitted from an exact sum
+_NEGLIGIBLE = 1e-9  # probability below which an outcome is omitted from an exact sum
 _DROP_PRECISION = 1e-5
-_STEADY = 5  # exact power fluctuates from one size to the next, so it must be reached for this many sizes in a row
+_STEADY = 5  # number of consecutive sizes that must reach the power, because exact power fluctuates
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:

@@ -1,4 +1,4 @@
-"""Prediction-powered inference: correct a judge's rate with human labels for a sample.
+"""Prediction-powered inference: correct a judge's rate with human labels for a sample of the trials.
 
 The method is from Angelopoulos et al. (2023), with λ from PPI++. The variance uses influence functions, so labels may
 be drawn with unequal probabilities (weights are inverse probabilities), and trials may be clustered by question.
@@ -22,7 +22,7 @@ _UNSEEN = 0.4
 
 
 class Corrected(NamedTuple):
-    """A corrected rate. `power` is λ: with 1 the judge is fully used, with 0 it is ignored."""
+    """A corrected rate. `power` is λ: 1 uses the judge's verdicts fully, and 0 ignores them."""
 
     rate: Interval
     power: float
@@ -40,9 +40,9 @@ def prediction_powered(
 
     Args:
         judged: The judge's verdict on each trial, from 0 to 1.
-        labels: The human label of each trial, NaN if it has none.
+        labels: The human label of each trial, or NaN if it has none.
         clusters: The question of each trial, numbered from 0.
-        inclusion: The probability with which each trial was chosen for labelling; equal by default.
+        inclusion: The probability that each trial was chosen for labelling; equal by default.
         level: Confidence level.
 
     Raises:
@@ -66,8 +66,8 @@ def prediction_powered(
     parts = label_part + power * judge_part
     as_many = weights.sum() ** 2 / (weights @ weights)  # the effective number of equally weighted labels (Kish)
     variance = (float(parts @ parts) / len(f) ** 2 + _UNSEEN / as_many**2) * questions / (questions - 1)
-    # Use Wilson's interval with the number of trials that would give this variance, or near 0 and 1 with at least the
-    # number of labelled trials.
+    # Use Wilson's interval with the number of trials that would give this variance, but with at least the effective
+    # number of labels, which matters near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
     return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
 
@@ -75,7 +75,7 @@ def prediction_powered(
 def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float:
     """Estimate the true rate from an observed rate and the judge's error rates.
 
-    The result is a cross-check of `prediction_powered`. It is NaN if the judge is no better than chance.
+    The result is a cross-check for `prediction_powered`. It is NaN if the judge is no better than chance.
     """
     skill = sensitivity + specificity - 1
     return _clip((positive + specificity - 1) / skill) if skill > 0 else math.nan

@@ -1,4 +1,4 @@
-"""Closed-form intervals for rates and means. No numerical library is imported, so that the first table is fast."""
+"""Closed-form intervals for rates and means, without numerical libraries, so that the first table appears quickly."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check_rate(hits: float, n: float) -> None:
     """Check that a number of hits and a number of trials form a valid rate.
 
     Raises:
-        ValueError: There are no trials, or hits are negative or exceed the number of trials.
+        ValueError: There are no trials, or the number of hits is negative or exceeds the number of trials.
     """
     if not 0 <= hits <= n or n == 0:
         raise ValueError(f"{hits} hits in {n} trials is not a valid rate")
@@ -82,7 +82,7 @@ def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: floa
     clusters, trials = len(counts), sum(counts)
     mean = sum(totals) / trials
     spread = sum((total - mean * n) ** 2 for total, n in zip(totals, counts, strict=True))
-    if clusters < 2 or spread <= 1e-18 * (mean * trials) ** 2:  # data without variation do not determine an interval
+    if clusters < 2 or spread <= 1e-18 * (mean * trials) ** 2:  # no interval can be computed if the data do not vary
         return Interval(mean, math.nan, math.nan)
     reach = student(level, clusters - 1) * math.sqrt(spread * clusters / (clusters - 1)) / trials
     return Interval(mean, mean - reach, mean + reach)
@@ -104,7 +104,7 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     shrink = 1 + z * z / n
     middle = (share + z * z / (2 * n)) / shrink
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
-    # Rounding would otherwise move bounds of 0 and 1 slightly inside the range.
+    # Set bounds of 0 and 1 exactly, because rounding would move them slightly inside the range.
     return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
 
 
@@ -132,7 +132,7 @@ def clustered_wilson(
         hits: Number of hits in each cluster.
         trials: Number of trials in each cluster; clusters without trials are ignored.
         level: Confidence level.
-        counts: How many clusters each entry represents; 1 by default.
+        counts: Number of clusters that each entry represents; 1 by default.
 
     Raises:
         ValueError: There are no trials.
@@ -140,7 +140,7 @@ def clustered_wilson(
     counts = [1] * len(trials) if counts is None else counts
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     check_rate(total, n)
-    size = _weighted_sum([trial * trial for trial in trials], counts) / n  # size of an average trial's cluster
+    size = _weighted_sum([trial * trial for trial in trials], counts) / n  # mean cluster size, weighted by trials
     effect = _design_effect(hits, trials, counts, size)
     # The variance depends on all clusters equally if trials are independent, and on the largest ones if the trials of a
     # cluster agree. The degrees of freedom lie between the two according to the design effect.
@@ -161,12 +161,12 @@ def _design_effect(hits: Sequence[float], trials: Sequence[float], counts: Seque
 
     There are two estimates, and the larger one is used: the spread of the clusters around the mean, which is valid for
     all designs, and the spread that follows from how often two trials of one cluster disagree. For clusters of equal
-    size they are the same. If a few clusters are much larger than the others, the first is far too small whenever these
-    few happen to agree.
+    size they are the same. If a few clusters are much larger than the others, the first estimate is far too small
+    whenever these few happen to agree.
 
-    If all trials have the same result, the effect is unknown. Therefore a cluster that is entirely right and another
-    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result fills more
-    clusters.
+    If all trials have the same result, the effect is unknown. Therefore, one cluster that is entirely right and one
+    that is entirely wrong are added. Their weight is 1 in this case, and decreases as the rarer result becomes more
+    frequent.
     """
     n, total = _weighted_sum(trials, counts), _weighted_sum(hits, counts)
     added = size / (1 + max(0.0, min(total, n - total)) / size)  # the number of trials in each added cluster

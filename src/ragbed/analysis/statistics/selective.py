@@ -1,4 +1,4 @@
-"""Selective prediction: what happens if only the answers with enough confidence are shown.
+"""Selective prediction: risk and coverage if only answers with enough confidence are shown.
 
 Coverage is the share of all cases whose answer is shown, and risk is the share of shown answers that are wrong. A
 refusal is never shown. Answers with equal confidence are shown together, so a threshold never depends on their order.
@@ -20,11 +20,11 @@ from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 from ragbed.analysis.statistics.simultaneous import clustered_bands
 
-Statistic: TypeAlias = Callable[[Floats], Floats]  # from rows of weights to values
+Statistic: TypeAlias = Callable[[Floats], Floats]  # a function from rows of weights to values
 
 _MOST_POINTS = 50  # maximum number of thresholds with an interval
 _ALMOST_NONE = 1e-6  # keeps the log odds of 0 and 1 finite
-_CHUNK_CELLS = 4_000_000  # a matrix of weights of about 32 MB
+_CHUNK_CELLS = 4_000_000  # limits a matrix of weights to about 32 MB
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ConfidentAnswers:
         confidence: Confidence of each answer, 0 to 1.
         right: Whether each answer is right, 0 or 1.
         cluster: Number of each answer's question.
-        cases: Number of all cases, including those without an answer to show (refusals, errors).
+        cases: Total number of cases, including those without an answer to show (refusals, errors).
     """
 
     confidence: Floats
@@ -63,12 +63,12 @@ class ConfidentAnswers:
         return np.asarray(self.ends[chosen])
 
     def coverage(self, ends: NDArray[np.int64]) -> Floats:
-        """Return the share of all cases that are shown at some thresholds."""
+        """Return the share of all cases that are shown at each of the given thresholds."""
         return np.asarray((ends + 1) / self.cases)
 
     @cached_property
     def _rows(self) -> Floats:
-        """Return one row per question: its wrong and its shown answers at every point."""
+        """Return one row per question: its numbers of wrong and of shown answers at every point."""
         group = np.searchsorted(self.points, np.arange(len(self.right)))
         wrong, shown = np.zeros((2, int(self.cluster.max()) + 1, len(self.points)))
         np.add.at(wrong, (self.cluster, group), 1 - self.right)
@@ -77,7 +77,7 @@ class ConfidentAnswers:
 
     @cached_property
     def band(self) -> list[Interval]:
-        """The risk at every point, with intervals that hold for the whole curve."""
+        """The risk at every point, with intervals that hold jointly for the whole curve."""
         return clustered_bands(self._rows, [1] * len(self._rows))
 
     def area(self) -> Interval:
@@ -98,16 +98,16 @@ class ConfidentAnswers:
         return self._jackknifed(lambda weights: np.asarray(weights @ errors / weights.sum(axis=1)))
 
     def last_within(self, risk: float) -> int | None:
-        """Return the index of the last answer shown at the largest coverage whose risk is at most a limit."""
+        """Return the index of the last answer shown at the largest coverage with at most the given risk, or None."""
         risks = np.cumsum(1 - self.right)[self.ends] / (self.ends + 1)
         fitting = self.ends[risks <= risk]
         return int(fitting[-1]) if len(fitting) else None
 
     def coverage_at(self, risk: float) -> Interval:
-        """Return the largest coverage whose risk is at most a limit.
+        """Return the largest coverage with at most the given risk.
 
-        The lower bound is the largest coverage at which the band shows a lower risk. The upper bound is the largest
-        coverage at which a single interval does not show a higher one.
+        The lower bound is the largest coverage at which the band's upper limit is within the risk. The upper bound is
+        the largest coverage at which the lower limit of a single interval is within the risk.
         """
         last = self.last_within(risk)
         value = 0.0 if last is None else (last + 1) / self.cases
@@ -136,7 +136,7 @@ class ConfidentAnswers:
         return found
 
     def _jackknifed(self, statistic: Statistic) -> Interval:
-        """Return a statistic between 0 and 1 with an interval from leaving out one question at a time (log odds)."""
+        """Return a statistic between 0 and 1 with a jackknife interval over questions, computed on the log odds."""
         value = float(statistic(np.ones((1, len(self.right))))[0])
         clusters = int(self.cluster.max()) + 1
         if clusters < 2:
@@ -146,8 +146,8 @@ class ConfidentAnswers:
         left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
         squares = (left_out - left_out.mean()) ** 2
         error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
-        # If a few questions decide the value, e.g. the only wrong answers, twice their effective number limits the
-        # degrees of freedom.
+        # If the value depends on a few questions, e.g. the only wrong answers, the degrees of freedom are limited to
+        # twice their effective number.
         deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum()) if error else math.inf
         freedom = max(1.0, min(clusters - 1.0, deciding))
         inner = min(max(value, _ALMOST_NONE), 1 - _ALMOST_NONE)

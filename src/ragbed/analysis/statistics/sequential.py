@@ -1,6 +1,6 @@
 """Confidence sequences: intervals that remain valid when a run is monitored continuously and stopped at any time.
 
-With probability 1 − alpha, all intervals in a sequence contain the mean simultaneously. An ordinary 95 % interval that
+With a probability of 1 − alpha, all intervals in a sequence contain the mean. An ordinary 95 % interval that
 is checked after every question misses the mean far more often. The sequence is a betting martingale (Waudby-Smith and
 Ramdas 2024, "Estimating means of bounded random variables by betting"): for each candidate mean, a bettor stakes fixed
 fractions of its wealth on the scores being higher (or lower). If the candidate is the true mean, the wealth exceeds
@@ -31,12 +31,12 @@ def rate_sequence(
 
     Args:
         hits: Sum of the scores in each cluster, in a planned order that does not depend on the scores.
-        trials: Trials of each cluster.
-        counts: How many clusters each entry represents; 1 by default.
+        trials: Number of trials in each cluster.
+        counts: Number of clusters that each entry represents; 1 by default.
         alpha: Probability that any interval in the sequence misses the rate.
         largest: Number of trials in the largest planned cluster. The bets are scaled by it, so it must not depend on
-            how many clusters were evaluated. If it is 0, the largest cluster so far is used, which is the same if all
-            clusters have the same size.
+            how many clusters were evaluated. If it is 0, the largest cluster so far is used, which gives the same
+            result if all clusters have the same size.
     """
     sums, sizes = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
     times = np.ones(len(sums)) if counts is None else np.asarray(counts, np.float64)
@@ -88,7 +88,7 @@ def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> flo
 
 
 def least_size(is_enough: Callable[[int], bool]) -> int | None:
-    """Return roughly the smallest sufficient number of questions, or None if it is too large to be practical.
+    """Return approximately the smallest sufficient number of questions, or None if no practical number is sufficient.
 
     Args:
         is_enough: Returns whether a number is sufficient. If it is, so are all larger numbers.
@@ -106,7 +106,7 @@ def least_size(is_enough: Callable[[int], bool]) -> int | None:
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:
-    """Return the largest mean that is excluded from below, by bisection: wealth decreases with the mean."""
+    """Return the largest mean that is excluded from below, by bisection, because wealth decreases with the mean."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
 
-_DRAWS = 20_000  # gives a standard error of about 0.01 for the quantile
+_DRAWS = 20_000  # number of random draws, which gives a standard error of about 0.01 for the quantile
 
 
 def clustered_bands(rows: ArrayLike, counts: Sequence[int], level: float = LEVEL) -> list[Interval]:
     """Return intervals for several rates over the same clusters that hold jointly at the confidence level.
 
-    Each is a `clustered_wilson` interval at a higher level, taken from the largest of correlated normal deviates
-    (max-t). The more strongly the rates are correlated, the less the level is raised.
+    Each is a `clustered_wilson` interval at a higher level, which is computed from the maximum of correlated normal
+    deviates (max-t). The more strongly the rates are correlated, the less the level is raised.
 
     Args:
         rows: One row per cluster: its hits at every point, then its trials at every point.
-        counts: How many clusters each row represents.
+        counts: Number of clusters that each row represents.
         level: Confidence level of all intervals together.
     """
     hits, trials = np.split(np.asarray(rows, np.float64), 2, axis=1)

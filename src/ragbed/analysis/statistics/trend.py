@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, student
 
-_ROUNDING = 1e-9  # a standard error below this fraction of the slope is a rounding error
+_ROUNDING = 1e-9  # fraction of the slope below which a standard error is only a rounding error
 
 
 class Trend(NamedTuple):
@@ -35,7 +35,7 @@ def clustered_slope(
         scores: The score of each trial.
         clusters: The question of each trial, numbered from 0.
         level: Confidence level.
-        counts: How many questions each trial's question represents; 1 by default.
+        counts: Number of questions that each trial's question represents; 1 by default.
     """
     x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
     times = np.ones(len(x)) if counts is None else np.asarray(counts, np.float64)

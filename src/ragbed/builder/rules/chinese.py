@@ -95,7 +95,7 @@ class _Text:
 
 
 def is_person(text: str) -> bool:
-    """Check whether a text could be a Chinese person's name or a transcribed name."""
+    """Check whether a string could be a Chinese person's name or a transcribed name."""
     is_short = re.fullmatch(rf"{_HAN}{{2,4}}", text) is not None and text[0] in SURNAMES
     is_word = re.search(
         "公司|工程|合同|比赛|活动|项目|召回|研究|调查|工人|高层|时间|方面|成员|员工|平均|马力|国内|明确|任务|兄弟|姐妹|夫妇|家族|老师|师傅"
@@ -200,7 +200,7 @@ def _happened(rest: str) -> str:
 
 
 def _years_of_life(sentence: str) -> Iterator[Fact]:
-    """Ask when somebody was born and died: 苏婉清（1898—1976）."""
+    """Ask when a person was born and died: 苏婉清（1898—1976）."""
     found = re.match(r"(?P<who>[\u4e00-\u9fff·]{2,12})（([12]\d{3})年?[—–-]+([12]\d{3})年?）", sentence)
     if found and is_person(found["who"]):
         yield Fact(f"{found['who']}出生于哪一年？", f"{found[2]}年", sentence)
@@ -274,7 +274,7 @@ def _counts(clause: _Clause, sentence: str) -> Iterator[Fact]:
 
 
 def _places(clause: _Clause, sentence: str) -> Iterator[Fact]:
-    """Ask where something is, or where somebody was born."""
+    """Ask where something is located, or where a person was born."""
     found = re.match(
         rf"(?P<lead>{_YEAR})?(?P<verb>总部位于|总部设在|出生于|位于)(?P<place>{_HAN}{{2,8}})$", clause.rest
     )
@@ -313,7 +313,7 @@ _MIN_QUOTED = 8  # minimum length of a quotation in characters; shorter ones are
 
 
 def _quotations(sentence: str, read: _Text) -> Iterator[Fact]:
-    """Ask who said a sentence that names its subject."""
+    """Ask who said a quoted sentence that names its subject."""
     found = re.search(
         rf"“(?P<words>[^“”]{{{_MIN_QUOTED},60}}?)[，。]?”，?(?:[\u4e00-\u9fff]{{0,12}}?(?:{ROLES}))?(?P<who>[\u4e00-\u9fff·]{{2,4}}?)说。$",
         sentence,

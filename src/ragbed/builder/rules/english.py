@@ -108,7 +108,7 @@ def _repeats(verb: str, clause: Clause, names: Names) -> bool:
 
 
 def _years_of_life(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask when somebody was born and died: "Beatrix Lowe (1861–1938) was"."""
+    """Ask when a person was born and died: "Beatrix Lowe (1861–1938) was"."""
     found = re.search(rf"{re.escape(clause.name)} \(([12]\d{{3}})[–-]([12]\d{{3}})\)", sentence)
     if found and clause.is_person and clause.is_first:
         for asked, verb, year in (("was", "born", found[1]), ("did", "die", found[2])):
@@ -188,7 +188,7 @@ def _ask_agent(agent: str, role: str, names: Names) -> str:
 
 
 def _places(clause: Clause, sentence: str, names: Names) -> Iterator[Fact]:  # noqa: ARG001
-    """Ask where something is, or where somebody was born."""
+    """Ask where something is located, or where a person was born."""
     when = rf"(?: (?:on {DAY}|in {MONTH} {YEAR}|in {YEAR}))?"
     found = re.match(
         rf" (?P<verb>is based|is headquartered|was born){when} in (?:the (?:town|city|village) of )?"

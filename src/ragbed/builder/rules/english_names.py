@@ -98,7 +98,7 @@ class Names:
         return frozenset(name for name in found & self.names if _can_be_person(name))
 
     def is_name(self, text: str) -> bool:
-        """Check that a text is a complete name, not a part of a longer one."""
+        """Check that a string is a complete name, not part of a longer one."""
         if text not in self.names or not _WEB_WORDS.isdisjoint(text.split()):
             return False
         words = text.split()

@@ -102,7 +102,7 @@ _MIN_WORDS = 6  # minimum number of words in a quotation; shorter ones are rarel
 
 
 def find_quotations(sentence: str, names: Names) -> Iterator[Fact]:
-    """Ask who said a sentence that names its subject."""
+    """Ask who said a quoted sentence that names its subject."""
     found = _QUOTED.search(sentence)
     if found is None or len(found["words"].split()) < _MIN_WORDS or found["who"] not in names.persons:
         return

@@ -44,7 +44,7 @@ class ArticleSource:
 
 
 class Extracting(Protocol):
-    """A reader of documents."""
+    """The interface of a document reader."""
 
     async def extract(self, job: ReadJob) -> ReadResult:
         """Read a document; failures are reported as outcomes, not raised."""

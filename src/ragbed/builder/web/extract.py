@@ -52,7 +52,7 @@ class _Child:
         self._read = 0
 
     async def read(self, job: bytes) -> ReadResult:
-        """Read a document; if the process has read others and crashes, retry in a new one, as they may be the cause."""
+        """Read a document; if a process that has read other documents crashes, retry in a new one."""
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":

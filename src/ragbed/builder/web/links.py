@@ -32,7 +32,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
-    """Return the entries of a list in order; relative URLs are resolved against the list's URL.
+    """Return the entries of a feed, sitemap or list of URLs in order; relative URLs are resolved against its URL.
 
     Raises:
         ValueError: The list has no entries.

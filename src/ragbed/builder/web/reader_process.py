@@ -53,7 +53,7 @@ class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(job: ReadJob) -> ReadResult:
-    """Read one document."""
+    """Read a document, and return its text and metadata, or the reason why it cannot be read."""
     if job.wants_links:
         try:
             return ReadResult(outcome="ok", links=tuple(read_links(job.body, job.content_type, job.url)))

@@ -30,7 +30,7 @@ _FAILED_S = 300  # seconds for which a host that failed is skipped
 # Maximum number of rules times agents. Parsing so many takes half a second and 25 MB; large sites have a few thousand.
 _MAX_RULES = 50_000
 # Maximum product of the number of characters in wildcard rules and in a URL, so that a check takes at most a few
-# hundredths of a second. 100 kB of such rules and a URL of 200 characters reach a tenth of it.
+# hundredths of a second. 100 kB of such rules and a URL of 200 characters reach a tenth of this limit.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
