@@ -11,7 +11,7 @@ import pytest
 from benches import ROOT
 from benches.__main__ import MEMBERS, describe
 
-_HELPERS = {"__init__", "__main__", "ability_scenarios", "bare_loop", "coverage_scenarios"}
+_HELPERS = {"__init__", "__main__", "ability_scenarios", "bare_loop", "coverage_scenarios", "scorer_sample"}
 _PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
 
 

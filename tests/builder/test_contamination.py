@@ -50,7 +50,7 @@ def test_what_cannot_be_compared_with_is_named(tmp_path: Path) -> None:
     texts = {"it": ("en", ENGLISH)}
     with pytest.raises(UsageError, match=r"Corpus .*nowhere does not exist"):
         find_seen(texts, [tmp_path / "nowhere"])  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"has no \.txt, \.jsonl, .* files"):
+    with pytest.raises(UsageError, match=r"contains no \.txt, \.jsonl, .* files"):
         find_seen(texts, [tmp_path])  # type: ignore[arg-type]
     (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"body": 1}\n')
     with pytest.raises(DataError, match=r"bad\.jsonl:2: expected an object with the field `text`"):

@@ -54,7 +54,7 @@ def test_the_result_is_stated_in_sentences(runs: Path) -> None:
     assert "accuracy rises from 60.0 % to 100.0 % (+40.0 points" in better
     same = json.loads(type_command("compare", sides[0], sides[0], "--json").out)
     assert same["sentences"] == [
-        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.5 to +5.5, 50 questions)."
+        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.3 to +5.3, 50 questions)."
     ]
 
 

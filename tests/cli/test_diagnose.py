@@ -104,9 +104,10 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
 def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
     done = type_command("diagnose", str(run), "--show", "E3")
     assert "is about something else" in done.out
-    assert "Shown: 3 of 3 errors of type E3." in done.err
+    assert "Showing 3 of 3 errors of type E3." in done.err
     assert (
-        "Shown: 0 of 0 errors of type unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+        "Showing 0 of 0 errors of type unclassified."
+        in type_command("diagnose", str(run), "--show", "unclassified").err
     )
 
 

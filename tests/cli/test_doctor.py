@@ -45,7 +45,9 @@ def test_a_local_server_is_found_by_whether_somebody_listens() -> None:
 
 
 def test_own_servers_are_named_by_their_variables() -> None:
-    assert models(LAB_BASE_URL="http://lab:1/v1")["openai-api"]["found"] == ("LAB_BASE_URL set: openai-api/lab/<model>")
+    assert models(LAB_BASE_URL="http://lab:1/v1")["openai-api"]["found"] == (
+        "LAB_BASE_URL set; use openai-api/lab/<model>"
+    )
 
 
 def test_bundled_weights_count_wherever_they_were_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

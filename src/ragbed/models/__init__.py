@@ -1,7 +1,8 @@
-"""Call language models: one file per provider, chosen by the first part of the model string.
+"""Call language models through a provider, which is the first part of the model string.
 
-To add a provider, write a class with the methods of `Model` and a function that makes it from a `ModelConfig`, and add
-a line to PROVIDERS. Other packages register such functions as entry points `ragbed.models` (docs/reference/plugins.md).
+To add a provider, write a class with the methods of `Model` and a function that creates it from a `ModelConfig`, and
+add the function to PROVIDERS. Other packages register such functions in the entry point group `ragbed.models`
+(docs/reference/plugins.md).
 """
 
 # ruff: noqa: PLC0415  # Providers are imported on first use because their libraries are slow to import.
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
-# Maximum concurrent connections. Each one takes a file descriptor, a task and a connection on the server; no server
-# benefits from more.
+# Maximum number of concurrent connections. Each one takes a file descriptor, a task and a connection on the server, and
+# no server benefits from more.
 _MAX_CONNECTIONS = 4_096
-# Default maximum of connections per server; adaptive concurrency finds out how many of them help.
+# Default maximum number of connections per server; adaptive concurrency determines how many are useful.
 _DEFAULT_CONNECTIONS = 64
 
 
@@ -46,16 +47,16 @@ class ModelConfig:
         model: The part of the model string after the provider.
         environ: Environment variables, which may include keys and URLs.
         sampling: Sampling parameters.
-        retry_policy: Time limits and numbers of attempts.
-        connections: Maximum concurrent requests; None to adapt to the server.
-        per_minute: Maximum requests per minute.
-        tokens_per_minute: Maximum tokens per minute.
-        data_root: Folder for downloaded weights; None for the platform's default.
-        preset: How to prompt the model, if it is one of the paper's systems.
+        retry_policy: Time limits and maximum numbers of attempts.
+        connections: Maximum number of concurrent requests, or None to adapt to the server.
+        per_minute: Maximum number of requests per minute.
+        tokens_per_minute: Maximum number of tokens per minute.
+        data_root: Folder for downloaded weights, or None for the platform's default.
+        preset: The prompt format, if the model is one of the paper's systems.
         trusts_code: Whether code in a weights repository may run.
         loads: Whether to load weights; False if only the requests are needed.
         corpora: The corpora that a RAG system may have to search, by id.
-        headers: Headers that the user adds to requests.
+        headers: Additional request headers set by the user.
     """
 
     model: str
@@ -77,7 +78,7 @@ class ModelConfig:
             raise UsageError(f"max_connections must be between 1 and {_MAX_CONNECTIONS:,}, not {self.connections:,}.")
 
     def key(self, name: str, *, needed: bool) -> ApiKey | None:
-        """Return an API key from the environment."""
+        """Return the API key in an environment variable, or None if it is not set and not needed."""
         value = self.environ.get(name, "").strip()
         if not value:
             if needed:
@@ -116,7 +117,7 @@ class ModelConfig:
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return the function that opens models from a provider in `dialects.py`."""
+    """Return the function that opens models of a provider in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
         from ragbed.models.providers.dialects import COMPATIBLE
@@ -127,7 +128,10 @@ def _compatible(name: str) -> Callable[[ModelConfig], Model]:
 
 
 def _openai_api(config: ModelConfig) -> Model:
-    """Open a model on any compatible server: `<NAME>_BASE_URL` (several separated by commas) and `<NAME>_API_KEY`."""
+    """Open a model on any OpenAI-compatible server.
+
+    `<NAME>_BASE_URL` contains one or more URLs, separated by commas, and `<NAME>_API_KEY` contains the key.
+    """
     from ragbed.models.providers.dialects import any_provider
 
     name, _, remote = config.model.partition("/")
@@ -148,7 +152,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     service = config.service(name, remote, find_urls(provider, config.environ), key, variable)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
-        # A different server, which may support only the older name.
+        # This is a different server, which may support only the older name.
         provider = replace(provider, max_tokens="max_tokens")
     return OpenAIModel(service, provider, preset=config.preset, official=is_official)
 
@@ -222,7 +226,7 @@ def _cassette(config: ModelConfig) -> Model:
     return CassetteModel(Path(config.model))
 
 
-# The names of the providers in `dialects.py`, which is imported only when a model is opened.
+# The names of the providers in `dialects.py`, repeated here because that module is imported only to open a model.
 COMPATIBLE_NAMES = (
     "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
     "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",
@@ -247,7 +251,7 @@ _WITH_PRESETS = ("hf", "ollama", "openai", "openai-api", "sglang", "vllm")
 def split_name(spec: str) -> tuple[str, str]:
     """Split `NAME=provider/model` into the name, which may be empty, and the model string.
 
-    Only a `=` before the first `/` is a separator, because model strings may contain others.
+    Only a `=` before the first `/` is a separator, because the rest of a model string may contain `=` as well.
 
     Raises:
         UsageError: The name is invalid, or no provider follows it.

@@ -27,14 +27,14 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """The request parameters other than the model and the messages.
 
     Attributes:
-        temperature: Sampling temperature; None to omit it.
+        temperature: Sampling temperature, or None to omit it from requests.
         top_p: Nucleus sampling probability.
-        max_tokens: Maximum tokens in a response.
-        choices: The only allowed responses, if the model can enforce them.
-        raises_limit: Whether to request a truncated response again with a higher limit.
+        max_tokens: Maximum number of tokens in a response.
+        choices: The only allowed responses, if the server can enforce this.
+        raises_limit: Whether to repeat a request with a higher token limit if the response was truncated.
         seed: Seed for the model's random number generator.
-        reasoning_effort: How much the model thinks, in its provider's words.
-        thinking: Whether the model thinks, or its thinking budget in tokens; None for its default.
+        reasoning_effort: How much the model reasons, as one of the provider's own levels.
+        thinking: Whether the model reasons, or its reasoning budget in tokens; None for the model's default.
         extra_body: Extra request fields.
         logprobs: Whether to request the log-probabilities of the response's tokens.
     """
@@ -51,9 +51,9 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: bool = False
 
     def key(self) -> str:
-        """Return a text that is the same for settings that give the same responses; folder names are derived from it.
+        """Return a string that is the same for settings that give the same responses, used in folder names.
 
-        A raised limit is not included, because a complete response is the same with any limit.
+        `raises_limit` is not included, because a complete response is the same with any limit.
         """
         always = ("temperature", "top_p", "max_tokens", "choices")
         given = {name: getattr(self, name) for name in always}
@@ -65,7 +65,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """The worker that was calling a model has died. The response is lost, but the case did not cause this."""
+    """The worker that was calling a model has died. The response is lost, but not because of the case."""
 
 
 class Model(Protocol):
@@ -74,7 +74,7 @@ class Model(Protocol):
     Attributes:
         name: The model string, `provider/model`.
         concurrency: Maximum number of concurrent cases. It may grow; see `Parking.make_room`.
-        advice: What a user can check if no call succeeds.
+        advice: A sentence that tells the user what to check if no call succeeds.
 
     Example:
         >>> class Echo:
@@ -100,19 +100,19 @@ class Model(Protocol):
     advice: str
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call the model for a case, retrying as needed; every case gets an outcome.
+        """Call the model for a case, retrying as needed; failures are returned as outcomes.
 
         A model that samples with our random number generator uses a different seed for each repeat.
 
         Raises:
-            WorkerLost: It is unknown whether the model was called; call it again.
+            WorkerLost: It is unknown whether the model was called; the caller should retry.
         """
 
     def request(self, case: Case) -> bytes:
-        """Return the complete request as canonical bytes, which are the key in the response cache."""
+        """Return the complete request as canonical bytes, from which the key in the response cache is computed."""
 
     async def identity(self) -> str:
-        """Return what identifies the model beyond its name, e.g. a hash of its weights."""
+        """Return a string that identifies the model beyond its name, e.g. a hash of its weights."""
 
     async def close(self) -> None:
         """Release all resources."""
@@ -130,20 +130,20 @@ class StatelessModel:
 
 @runtime_checkable
 class Parking(Protocol):
-    """A model that sets cases aside while its server requires a pause, so that other cases can be sent.
+    """A model that parks cases while its server requires a pause, so that other cases can be sent.
 
-    Otherwise a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
-    Check `isinstance` once per model: the check takes longer than all other work for a call.
+    Otherwise, a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
+    Check `isinstance` once per model, because the check takes longer than all other work for a call.
 
     Attributes:
-        make_room: Called when a case is set aside or the concurrency grows, so that the runner can send more cases.
+        make_room: Called when a case is parked or the concurrency grows, so that the runner can send more cases.
     """
 
     make_room: Callable[[], object]
 
     @property
     def parked(self) -> int:
-        """The number of cases that are set aside and do not count as running."""
+        """The number of parked cases, which do not count as running."""
 
 
 @runtime_checkable
@@ -159,8 +159,8 @@ class Batching(Protocol):
     """A model whose provider accepts batches.
 
     Attributes:
-        limit: The token limit of its requests.
-        negotiation: What was learned about the parameters that the server accepts.
+        limit: The token limit for its requests.
+        negotiation: The parameters that the server has turned out to accept or reject.
     """
 
     limit: TokenLimit
@@ -170,7 +170,7 @@ class Batching(Protocol):
         """Return the provider's batch service."""
 
     def batch_request(self, case: Case, max_tokens: int, learned: Learned) -> bytes:
-        """Return the request body with a token limit and the parameters that the server accepts."""
+        """Return the request body with the given token limit, adjusted to the parameters that the server accepts."""
 
     def parse(self, body: bytes, case: Case, request: bytes) -> Completion:
         """Return the outcome for a response body.
@@ -205,7 +205,7 @@ class ToolCalling(Protocol):
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model whose description lists its languages as codes, e.g. `en`; the list is empty if they are unknown."""
+    """A model with a list of its languages as codes, e.g. `en`, which is empty if they are unknown."""
 
     languages: tuple[str, ...]
 
@@ -218,7 +218,7 @@ def lacks_language(model: Model, lang: Lang) -> bool:
 
 
 def canonical(body: object) -> bytes:
-    """Return JSON with sorted keys, so that equal requests have equal bytes."""
+    """Encode an object as JSON with sorted keys, so that equal requests have equal bytes."""
     return msgspec.json.encode(body, order="sorted")
 
 
@@ -229,14 +229,14 @@ def completed(
     thought: str | None = None,
     served: Served | None = None,
 ) -> Completion:
-    """Return a completion with the model's thoughts separated from its answer.
+    """Return a completion with the model's reasoning separated from its answer.
 
     Args:
-        text: The text, which may contain thoughts.
-        finish: Why the response ended; `length` if it reached the token limit.
+        text: The text, which may contain reasoning.
+        finish: The finish reason; `length` if the response reached the token limit.
         usage: Token counts.
-        thought: The thoughts that the server reports in a separate field.
-        served: What the server reports about the call.
+        thought: The reasoning, if the server reports it in a separate field.
+        served: Information about the call that the server reports.
     """
     inline, answer, is_complete = split_response(text, has_ended=finish not in (None, "length"))
     return Completion(

@@ -24,16 +24,16 @@ class _Prompt(msgspec.Struct):
 
 
 class Recording:
-    """The responses of a cassette by prompt and repeat, as bytes to save memory.
+    """The responses in a cassette, by prompt and repeat, encoded as bytes to save memory.
 
-    If two cases have the same prompt, both get the first response. Import the cassette to tell them apart.
+    If two cases have the same prompt, both get the first response. To distinguish them, import the cassette instead.
 
     Args:
-        path: A cassette of one model.
+        path: A cassette with the responses of one model.
 
     Raises:
-        UsageError: It has responses from several models, which cannot be distinguished by prompt.
-        DataError: It is not a cassette, or has been modified.
+        UsageError: The cassette has responses from several models, which cannot be distinguished by prompt.
+        DataError: The file is not a cassette, or has been modified.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,7 +70,7 @@ class Recording:
                         yield (prompt, record.repeat), encoder.encode(response)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
-        """Return the recorded response to exactly these messages, or an error."""
+        """Return the recorded response to exactly these messages, or an error if there is none."""
         found = self._responses.get((prompt_hash(messages), repeat))
         if found is not None:
             return self._decoder.decode(found)
@@ -78,7 +78,7 @@ class Recording:
 
 
 def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Completion]]:
-    """Yield each prompt with its response; a prompting strategy may send prompts that differ from the case's own."""
+    """Yield each prompt with its response; a prompting strategy may send several prompts for one case."""
     if not completion.steps:
         yield prompt, completion
         return
@@ -88,7 +88,7 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     *earlier, last = completion.steps
     for step in earlier:
         yield prompt_hash(step.messages), _response(step)
-    # The outcome of the case is that of its last call, because nothing is sent after a failed call.
+    # The case has the outcome of its last call, because no more calls are made after a failed one.
     changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 
@@ -122,11 +122,11 @@ class CassetteModel(StatelessModel):
         return self._recording.has_tools
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Look up the response."""
+        """Return the recorded response to the case's messages."""
         return self._recording.find(case.messages, repeat)
 
     def request(self, case: Case) -> bytes:
-        """Return the messages."""
+        """Return the messages as canonical JSON."""
         return canonical(case.messages)
 
     async def identity(self) -> str:

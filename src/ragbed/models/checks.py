@@ -1,6 +1,6 @@
 """Check which back ends work and which extras are installed, without calling a model.
 
-To add a check, write a function from the environment to a `BackendCheck` and add a line to CHECKS.
+To add a check, write a function that returns a `BackendCheck` for an environment, and add it to CHECKS.
 """
 
 from __future__ import annotations

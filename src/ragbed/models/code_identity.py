@@ -1,4 +1,4 @@
-"""Identify Python functions by their code, so that responses of an edited function are not mixed with older ones."""
+"""Identify Python functions by their code, so that an edited function's responses are not mixed with older ones."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _DIGITS = 12
 
 
 def identify(function: Callable[..., object]) -> str:
-    """Return a text that changes when a function's code changes, and that is the same in every process.
+    """Return a string that changes when a function's code changes, and that is the same in every process.
 
-    It covers the bytecode, constants and names; defaults, closure values and global values that are immutable; and the
-    functions of the same module that the function uses. It includes Python's version, which determines the bytecode.
+    It covers the bytecode, constants and names; immutable defaults, closure values and global values; and the functions
+    in the same module that the function uses. It includes the Python version, which determines the bytecode.
 
     Example:
         >>> def greet(prompt):
@@ -33,14 +33,14 @@ def identify(function: Callable[..., object]) -> str:
 
 
 def _describe(value: object, seen: set[int]) -> Iterator[str]:
-    """Yield texts that describe a function or an immutable value; of other objects, only their type."""
+    """Yield strings that describe a function or an immutable value; for other objects, only the type is described."""
     if isinstance(value, _VALUES):
         yield f"{type(value).__name__} {value!r}"
     elif isinstance(value, tuple):
         yield f"tuple {len(value)}"
         for part in value:
             yield from _describe(part, seen)
-    elif isinstance(value, frozenset):  # the order differs between processes
+    elif isinstance(value, frozenset):  # its iteration order differs between processes
         yield from sorted(" ".join(_describe(part, seen)) for part in value)
     elif isinstance(value, CodeType):
         yield from _describe_code(value, seen)
@@ -59,7 +59,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
         for part in (value.func, value.args, tuple(sorted(value.keywords.items()))):
             yield from _describe(part, seen)
         return
-    # A function decorated in Python has the original in its closure; an object of functools.lru_cache does not.
+    # A function decorated in Python has the original in its closure; a functools.lru_cache object does not.
     function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
     if not inspect.isroutine(function) and not inspect.isclass(function):
         yield type(function).__qualname__
@@ -67,7 +67,7 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
     function = getattr(function, "__func__", function)
     if isinstance(function, FunctionType):
         yield from _describe_function(function, seen)
-    else:  # a class, or a function that is written in C
+    else:  # a class, or a function written in C
         yield f"{function.__module__}.{function.__qualname__}"
 
 
@@ -94,7 +94,7 @@ def _describe_code(code: CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _global_names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the global names that code reads, and the outer names that it assigns, e.g. a count of its calls."""
+    """Return the global names that code reads, and the global or nonlocal names that it assigns, e.g. a counter."""
     read: set[str] = set()
     assigned: set[str] = set()
     for instruction in dis.get_instructions(code):
@@ -116,5 +116,5 @@ def _is_neighbour(value: object, function: FunctionType) -> bool:
 def _content(cell: object) -> object:
     try:
         return cell.cell_contents  # type: ignore[attr-defined]
-    except ValueError:  # it is still empty
+    except ValueError:  # the closure cell is still empty
         return None

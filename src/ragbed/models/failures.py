@@ -1,6 +1,7 @@
 """Classify failed calls and decide whether to retry.
 
-The HTTP status and the codes in the body decide (`server_errors.py`); words count only if a server sends no code.
+The HTTP status and the codes in the body determine the kind (`server_errors.py`); the text of the message is used only
+if the server sends no code.
 
 | Kind | Meaning | Retried |
 |---|---|---|
@@ -11,18 +12,18 @@ The HTTP status and the codes in the body decide (`server_errors.py`); words cou
 | rate | HTTP 429 | yes, but not before the time set by the server |
 | quota | no credit left, or the daily quota is used up: 402, 429 with insufficient_quota | no |
 | server | HTTP 409, 425, 5xx | yes |
-| auth | HTTP 401, 403: wrong key | no |
+| auth | HTTP 401, 403: invalid key | no |
 | missing | HTTP 404, 405, 410, or the server does not know the model | no |
 | settings | the model does not accept a parameter, e.g. a temperature | no |
 | request | any other 4xx | no |
 | too-long | the prompt does not fit | no |
-| protocol | status 200 without a chat completion: HTML, truncated or wrong JSON, too large; also a redirect | twice |
+| protocol | status 200 without a chat completion: HTML, truncated or invalid JSON, too large; or a redirect | twice |
 | empty | a completion without text: null, or only tool calls | twice |
-| exception | an evaluated Python function raised an exception or did not return a text | no |
-| filter | the provider's content filter; the outcome is `filtered`, for all other kinds `error` | no |
+| exception | an evaluated Python function raised an exception or did not return text | no |
+| filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
 
-Pacing and retries are our own: no HTTP client or retry library covers several servers, paid responses that cannot be
-used, and cases that are set aside while a server asks to wait.
+Pacing and retries are implemented here because no HTTP client or retry library covers several servers, billed responses
+that cannot be used, and cases that are parked while a server requires a pause.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ Kind: TypeAlias = Literal[
     "too-long", "protocol", "empty", "filter", "exception",
 ]  # fmt: skip
 
-# Every other case would fail in the same way: the key, model, URL or setting is wrong, or there is no credit left.
+# Every other case would fail in the same way, e.g. because the key or a setting is wrong, or the credit is used up.
 FATAL: frozenset[Kind] = frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"})
 # The server does not accept the request in its current form.
 REJECTED: frozenset[Kind] = frozenset({"settings", "request"})
 # The server generated a response, which may be billed.
 PAID: frozenset[Kind] = frozenset({"protocol", "empty"})
-# Maximum characters to keep of a server's message; this is enough for the messages of all providers.
+# Maximum number of characters to keep of a server's message, which is enough for the messages of all providers.
 _MAX_DETAIL = 300
 
 
@@ -61,7 +62,7 @@ class Failure(Exception):
         kind: See the table in this module.
         detail: What happened, in one line.
         again: Whether another attempt may succeed.
-        wait_s: The pause that the server asks for, in seconds.
+        wait_s: The pause that the server requests, in seconds.
         usage: Tokens that were used and may be billed.
         error: The error that the server reports, if it sent one.
     """
@@ -78,9 +79,9 @@ class Failure(Exception):
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds to wait according to `retry-after-ms` or `Retry-After`, or None if neither is valid.
+    """Return the seconds to wait according to `retry-after-ms` or `Retry-After`, or None if neither header is valid.
 
-    A date is compared with the server's clock if the server sends its time, because ours may be wrong.
+    A date is compared with the server's own time if the response includes it, because our clock may be wrong.
     """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         if name not in headers:
@@ -127,14 +128,14 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     }),
     "settings": frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"}),
 }  # fmt: skip
-# Statuses that are ambiguous, so that the code decides; all others have a single meaning.
+# Ambiguous statuses, for which the code in the body decides. All other statuses have a single meaning.
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
-# Phrases to look for, because some servers send no code for these errors.
+# Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
     ("quota", frozenset({400, 403, 429}), ("credit balance is too low", "insufficient balance", "billing_hard_limit")),
     ("filter", frozenset({403, 451}), ("input was flagged", "flagged by moderation")),
-    # Older versions of llama.cpp send 500 for a prompt that is too long; OpenAI sends 429 for one that exceeds the
-    # tokens per minute.
+    # Older versions of llama.cpp send 500 for a prompt that is too long. OpenAI sends 429 for a prompt that exceeds
+    # the limit on tokens per minute.
     ("too-long", frozenset({400, 413, 422, 500}), (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
@@ -189,12 +190,12 @@ def _kind(status: int, error: ServerError) -> Kind:
 
 
 def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
-    """Convert a failure to a case's outcome: `filtered` for a content filter, otherwise an error.
+    """Convert a failure to a case's outcome, which is `filtered` for a content filter and otherwise `error`.
 
     Args:
         failure: The last failure.
         attempts: The number of attempts.
-        usage: The tokens of all attempts.
+        usage: The total token usage of all attempts.
     """
     filtered = failure.kind == "filter"
     return Completion(

@@ -1,7 +1,7 @@
 """A baseline without a model that returns the sentence in the documents most similar to the question.
 
 The score of a sentence is the sum of the inverse document frequencies of the question's terms in it, divided by a
-slowly growing function of its length: BM25 without term frequencies. The earlier sentence wins a tie.
+slowly growing function of its length: BM25 without term frequencies. Ties go to the earlier sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 
 
 def answer_lexically(question: str, documents: Sequence[str]) -> str:
-    """Return the best sentence in the documents, or an empty string if there are no sentences."""
+    """Return the sentence in the documents with the highest score, or an empty string if there are no sentences."""
     parts = (part.strip() for document in documents for part in _SENTENCE_END.split(document))
     sentences = [part for part in parts if part]
     if not sentences:
@@ -53,5 +53,5 @@ class LexicalModel(StatelessModel):
         return canonical({"question": case.question, "documents": [document.text for document in case.documents]})
 
     async def identity(self) -> str:
-        """Return the only setting."""
+        """Return the length parameter, which is the only setting."""
         return f"length-share={LENGTH_SHARE}"

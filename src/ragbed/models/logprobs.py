@@ -1,6 +1,7 @@
-"""Read a response's confidence from the log-probabilities of its tokens.
+"""Compute a response's confidence from the log-probabilities of its tokens.
 
-It is the geometric mean of the probabilities of the answer's tokens, so that long answers are comparable to short ones.
+The confidence is the geometric mean of the probabilities of the answer's tokens, so that answers of different lengths
+are comparable.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ NO_LOGPROBS, OTHER_TOKENS, INVALID = "no-logprobs", "other-tokens", "invalid-log
 
 
 def mean_probability(logprobs: Sequence[float]) -> float | str:
-    """Return the geometric mean of probabilities, or the problem with them."""
+    """Return the geometric mean of probabilities, or the name of the problem if they cannot be used."""
     if not logprobs:
         return NO_LOGPROBS
     if not all(math.isfinite(value) and value <= 1e-6 for value in logprobs):
@@ -22,12 +23,12 @@ def mean_probability(logprobs: Sequence[float]) -> float | str:
 
 
 def read_confidence(logprobs: object, reply: str) -> float | str:
-    """Return the confidence of a response from OpenAI's `logprobs`, or the problem with them.
+    """Return the confidence of a response from OpenAI's `logprobs`, or the name of the problem if they cannot be used.
 
-    Only the tokens of the answer count, not those of thoughts before it.
+    Only the tokens of the answer count, not those of the reasoning before it.
 
     Args:
-        logprobs: The field of a chat completion or of a text completion.
+        logprobs: The `logprobs` field of a chat completion or a text completion.
         reply: The answer.
     """
     tokens = list(_tokens(logprobs))
@@ -46,7 +47,7 @@ def read_confidence(logprobs: object, reply: str) -> float | str:
 
 
 def _tokens(logprobs: object) -> Iterator[tuple[bytes, float]]:
-    """Yield the bytes and the log-probability of every token; nothing if the field has another form."""
+    """Yield the bytes and the log-probability of every token, or nothing if the field has an unknown form."""
     fields: dict[str, Any] = logprobs if isinstance(logprobs, dict) else {}
     content, tokens, values = (fields.get(name) for name in ("content", "tokens", "token_logprobs"))
     if isinstance(content, list):
@@ -63,7 +64,7 @@ def _tokens(logprobs: object) -> Iterator[tuple[bytes, float]]:
 
 
 def _to_bytes(text: object) -> bytes:
-    """Return the bytes of a token, which may be a text or a list of byte values."""
+    """Return the bytes of a token, which may be a string or a list of byte values."""
     if isinstance(text, list) and all(isinstance(value, int) and 0 <= value < 256 for value in text):
         return bytes(text)
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else b""

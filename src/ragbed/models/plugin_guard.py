@@ -1,4 +1,4 @@
-"""Open a plug-in's model so that every case gets an outcome, even if the plug-in raises an exception."""
+"""Open plug-in models so that every case gets an outcome, even if the plug-in raises an exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REQUIRED = ("name", "concurrency", "advice", "complete", "request", "identity",
 def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
     """Open a plug-in's model; an exception in `complete` becomes the outcome of that case.
 
-    An exception in `request` or `identity` stops the run, because responses could not be attributed.
+    An exception in `request` or `identity` stops the run, because responses could not be attributed to the model.
 
     Raises:
         PluginFailed: The model cannot be opened, lacks a method, or has another provider's name.
@@ -50,8 +50,8 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
-    # The methods are replaced on the object itself rather than in a wrapper, because a model may have others
-    # (`Parking`).
+    # The methods are replaced on the object itself instead of in a wrapper, because a model may have additional methods
+    # (e.g. those of `Parking`).
     for method in (complete, request, identity):
         object.__setattr__(model, method.__name__, method)
     return model

@@ -1,8 +1,8 @@
-"""The paper's six systems: how the original code and each system's own documentation prompt them.
+"""The prompt formats of the paper's six systems, from the original code and from each system's documentation.
 
-The original code sends the system text as a system message only to ChatGPT. For all others it puts the text before the
-question: in one form under the profiles `code-*`, including its bugs, and in the form of the model's documentation
-under all others. To add a preset, add an entry to PRESETS.
+The original code sends the system text as a system message only to ChatGPT, and otherwise puts it before the question.
+The profiles `code-*` use the original code's format, including its bugs; all other profiles use the format in the
+model's documentation. To add a preset, add an entry to PRESETS.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Form: TypeAlias = Callable[[str, str], str]
 _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
 
-# The presets have not been run with the actual weights.
+# Only the prompts are tested; the presets have not been run with the actual weights.
 TESTED = "prompt-tested only"
 
 _VICUNA_SYSTEM = (
@@ -34,18 +34,18 @@ _INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Preset:
-    """How to prompt one of the paper's systems.
+    """The prompt format of one of the paper's systems.
 
     Attributes:
-        repository: The repository with its weights, or its name at the provider.
+        repository: The repository with its weights, or the model's name at its provider.
         loads_with: Versions of the library that can load it, according to its documentation.
-        code: The prompt of the original code; None to send the messages unchanged.
-        own: The prompt in its own documentation; None to send the messages unchanged.
+        code: The original code's prompt format, or None to send the messages unchanged.
+        own: The prompt format in the model's documentation, or None to send the messages unchanged.
         sampling: Default sampling parameters.
-        stop: Texts that end a response.
-        served_by: The server's API method: complete prompts, or one user turn that the server formats.
-        code_closed_book: The system text of the original code if there are no documents.
-        hf_problem: Why it cannot be run in this process, and what to do instead.
+        stop: Strings that end a response.
+        served_by: The API method to use on a server: complete prompts, or one user message that the server formats.
+        code_closed_book: The original code's system text for cases without documents.
+        hf_problem: Why the model cannot run in this process, and what to do instead.
     """
 
     repository: str
@@ -59,7 +59,7 @@ class Preset:
     hf_problem: str | None = None
 
     def body(self, case: Case) -> dict[str, object]:
-        """Return the request fields: a complete prompt, or messages that the server formats."""
+        """Return the request fields: either a complete prompt, or messages that the server formats."""
         stop: dict[str, object] = {"stop": self.stop} if self.stop else {}
         if self.served_by == "completions":
             return {"prompt": self.prompt(case)} | stop
@@ -102,13 +102,13 @@ _GLM_PROBLEM = (
     "version or as GGUF, and use -m openai-api/<name>/<model>"
 )
 
-# Presets by name. Those marked "5 included" are tested with small random models on transformers 5.
+# Presets by name. Those with "5 included" have been tested with small random models on transformers 5.
 PRESETS: dict[str, Preset] = {
     "chatgpt": Preset("gpt-3.5-turbo", "an API", sampling=_API, served_by="chat"),
     "chatglm-6b": Preset(
         "THUDM/chatglm-6b",
         "transformers 4.27.1",
-        code=_prepend,  # the model's own code adds nothing to the first turn
+        code=_prepend,  # the model's own code does not change the first turn
         own=_prepend,
         served_by="chat",
         hf_problem=_GLM_PROBLEM.format("4.27.1"),

@@ -1,4 +1,4 @@
-"""Time limits and numbers of attempts for a case."""
+"""Time limits and maximum numbers of attempts for a case."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Time limits, from the shortest to the longest, and numbers of attempts."""
+    """Time limits, from the shortest to the longest, and maximum numbers of attempts."""
 
-    connect_s: float = 10  # name lookup, connection and TLS handshake
-    silence_s: float = 30  # maximum pause within a response; until the first byte, only `attempt_s` applies
+    connect_s: float = 10  # for DNS lookup, connection and TLS handshake
+    silence_s: float = 30  # maximum pause within a response; before the first byte, only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600  # all attempts and pauses for a case, excluding time in the queue
+    item_s: float = 600  # for all attempts and pauses of a case, excluding time in the queue
     attempts: int = 6
-    paid_attempts: int = 3  # maximum attempts if responses are unusable, since each may be billed
+    paid_attempts: int = 3  # maximum number of attempts if responses are unusable, since each may be billed
     # The pause before the second attempt. It triples before each further attempt, and half of it is random. Six
-    # attempts outlast a server that restarts within half a minute.
+    # attempts take long enough for a server to restart within half a minute.
     first_pause_s: float = 0.5
     longest_pause_s: float = 60
     max_bytes: int = 4 << 20  # maximum size of a decoded response: a thousand times the size of 256 tokens

@@ -1,4 +1,4 @@
-"""Models that follow a script and have known scores, for acceptance checks, load tests and dry runs."""
+"""Models with scripted behaviour and known scores, for acceptance checks, load tests and dry runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScriptedModel(StatelessModel):
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """Return everything that a script uses."""
+        """Return all parts of the case that a script uses."""
         return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
 
     async def identity(self) -> str:

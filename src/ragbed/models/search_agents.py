@@ -1,7 +1,7 @@
-"""Agents that follow a script in the testbed `search` and have known scores: `scripted/search-…`.
+"""Agents with scripted behaviour and known scores for the testbed `search`: `scripted/search-…`.
 
-They read the results of their searches from the messages, as a model does, and use either protocol. With given
-documents, they answer as `scripted/oracle`.
+They read the results of their searches from the messages, as a model does, and support both protocols. In testbeds with
+documents, they answer like `scripted/oracle`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ragbed.testbeds.search.protocol import TOOL
 from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
 from ragbed.text import bears_answer
 
-_CHARS_PER_TOKEN = 4  # of the token counts that agents report
-# The malformed calls that `search-malformed` makes in turn: a tool's name and its arguments.
+_CHARS_PER_TOKEN = 4  # used for the token counts that agents report
+# The malformed calls that `search-malformed` makes one after another: the tool's name and its arguments.
 MALFORMED = (
     (TOOL, "not JSON"),
     ("browse", '{"query": "news"}'),
@@ -45,13 +45,13 @@ def _turn(case: Case) -> int:
 
 
 def _read(case: Case) -> str:
-    """Return everything that the searches have returned."""
-    first = 2  # after the instruction and the question
+    """Return the text of all search results so far."""
+    first = 2  # skip the instruction and the question
     return "\n".join(message.content for message in case.messages[first:] if message.role != "assistant")
 
 
 def _conclude(case: Case) -> Act:
-    """Answer with the gold answer if the results contain all of it, otherwise decline."""
+    """Return the gold answer if the search results contain all of its parts, otherwise a refusal."""
     return _join(case.answer) if bears_answer(_read(case), case.answer, case.lang) else REFUSAL[case.lang]
 
 
@@ -60,7 +60,7 @@ def _once(case: Case) -> Act:
 
 
 def _oracle(case: Case) -> Act:
-    """Search for each part of the answer, and conclude once all parts are found."""
+    """Search for each part of the answer, and answer once all parts are found."""
     turn = _turn(case)
     if turn < len(case.answer):
         return _search(f"{case.question} {case.answer[turn][0]}", MAX_K)
@@ -68,7 +68,7 @@ def _oracle(case: Case) -> Act:
 
 
 def _gullible(case: Case) -> Act:
-    """Search once, and believe a false answer if the results contain one."""
+    """Search once, and give the false answer if the results contain it."""
     if not _turn(case):
         return _search(case.question, MAX_K)
     if case.fake is not None and bears_answer(_read(case), case.fake, case.lang):
@@ -97,7 +97,7 @@ class SearchAgent(StatelessModel):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
         """Follow the script."""
-        if case.testbed != "search":  # with given documents, for comparison
+        if case.testbed != "search":  # answer from the given documents, for comparison
             return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
         act = self._act(case)
         calls: tuple[ToolCall, ...] = ()
@@ -112,7 +112,7 @@ class SearchAgent(StatelessModel):
         return Completion(outcome="ok", reply=reply, finish="stop", usage=usage, calls=calls)
 
     def request(self, case: Case) -> bytes:
-        """Return everything that a script uses."""
+        """Return all parts of the case that a script uses."""
         known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
         known |= {"documents": case.documents}
         return canonical({"messages": case.messages, "question": case.question} | known)

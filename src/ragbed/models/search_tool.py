@@ -1,4 +1,4 @@
-"""The search tool as a function, for RAG systems written in Python that search in the testbed `search`."""
+"""The search tool as a Python function, for RAG systems that are evaluated in the testbed `search`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class FoundPassage(TypedDict):
 
 
 class SearchLimitReached(RuntimeError):
-    """The system has made as many searches as the run allows."""
+    """The system has reached the maximum number of searches for a question."""
 
 
 class SearchTool:
-    """Searches the corpus of a case and records what was searched for.
+    """A function that searches a case's corpus and records the searches.
 
     Args:
         case: The case.
-        corpus: Its corpus.
+        corpus: The corpus to search.
     """
 
     def __init__(self, case: Case, corpus: SearchCorpus) -> None:
@@ -43,7 +43,7 @@ class SearchTool:
 
         Raises:
             ValueError: The query is empty or too long, or k is out of range.
-            SearchLimitReached: The limit of the run is reached; the outcome of the case is `truncated`.
+            SearchLimitReached: The maximum number of searches is reached; the outcome of the case is `truncated`.
         """
         search = check_search(query, k)
         with self._lock:
@@ -53,14 +53,14 @@ class SearchTool:
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches is reached")
             if search.problem is None:
                 search = structs.replace(search, found=tuple(self._corpus.search(self._case, search.query, search.k)))
-            if len(self._searches) < 2 * self._corpus.max_calls:  # a system may repeat a wrong call without end
+            if len(self._searches) < 2 * self._corpus.max_calls:  # a system may repeat an invalid call endlessly
                 self._searches.append(search)
         if search.problem is not None:
             raise ValueError(read_texts("en")["problems"][search.problem].removeprefix("Error: "))
         return [FoundPassage(id=passage.id, text=passage.text) for passage in search.found]
 
     def add_to(self, completion: Completion) -> Completion:
-        """Return the result of a case with the searches."""
+        """Return a case's completion with the recorded searches added."""
         with self._lock:
             step = Step(messages=(), reply=completion.reply, searches=tuple(self._searches), protocol="function")
             completion = structs.replace(completion, steps=(step,))
@@ -70,7 +70,7 @@ class SearchTool:
 
 
 def open_tool(case: Case, corpora: object) -> SearchTool | None:
-    """Return the tool for a case of the testbed `search`; None for other cases.
+    """Return the search tool for a case of the testbed `search`, or None for other cases.
 
     Raises:
         Failure: The corpus is not available.

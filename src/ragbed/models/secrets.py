@@ -12,25 +12,25 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from yarl import URL
 
-# Minimum length of a piece of a key to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding them would
-# garble server messages.
+# Minimum length of a fragment of an API key to hide. Shorter keys are placeholders such as "EMPTY" or "none"; hiding
+# them would garble server messages.
 _MIN_PIECE = 8
 # Numbers and dates such as `api-version=2024-10-21` are not secrets, and answers may contain them.
 _NUMBER = re.compile(r"[\d./:-]{,15}")
-# Minimum number of letters and digits in a piece that identifies a key.
+# Minimum number of letters and digits for a fragment to be recognised as part of an API key.
 _MIN_ALPHANUMERIC = 6
-# A word long enough to contain a piece of a key.
+# A word long enough to contain a fragment of a key.
 _LONG_WORD = re.compile(r"[!-~]{8,}")
-# Random characters match this pattern, but most words do not.
+# Random character sequences match this pattern, but most words do not.
 _RANDOM_LOOKING = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _TO_URL_SAFE = str.maketrans("+/", "-_")
 _HIDDEN = "[key]"
 _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
-# The Python scan takes about 0.3 µs per character. In longer texts, numpy first finds the spans to scan.
+# Minimum length of a text in which numpy first finds the spans to scan. Scanning in Python takes 0.3 µs per character.
 _LONG_TEXT = 1 << 18
-# Maximum characters to scan. A response with more characters in such spans is not an answer and is hidden completely,
-# which bounds the work.
+# Maximum number of characters to scan. A response with more characters in such spans is not an answer and is hidden
+# completely, which limits the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096
 
@@ -39,7 +39,7 @@ class ApiKey:
     """A secret that is not shown in its repr.
 
     Attributes:
-        in_messages_only: Whether to hide it in error messages only, because it may be a word of an answer.
+        in_messages_only: Whether to hide it only in error messages, because an answer may contain it by chance.
     """
 
     def __init__(self, value: str, *, in_messages_only: bool = False) -> None:
@@ -51,14 +51,14 @@ class ApiKey:
 
 
 class Scrubber:
-    """Remove keys from server texts, which may quote a key, a piece of it or an encoded form."""
+    """Removes API keys from a server's texts, which may quote a key, a fragment of it or an encoded form."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._forms: dict[str, int] = {}
         for key in keys:
             self._forms |= _forms(key.reveal())
         self.has_keys = bool(self._forms)
-        self._pieces: dict[int, set[str]] = {}  # pieces by length
+        self._pieces: dict[int, set[str]] = {}  # fragments by length
         self._distinctive, self._samples = set[str](), set[str]()
         self._other_forms: list[str] = []
         for form, size in self._forms.items():
@@ -66,8 +66,8 @@ class Scrubber:
             self._pieces.setdefault(size, set()).update(pieces)
             distinctive = {start: piece for start, piece in enumerate(pieces) if _is_distinctive(piece)}
             self._distinctive.update(distinctive.values())
-            # Every distinctive piece contains at least one of these samples, and there are far fewer samples than
-            # pieces.
+            # Every distinctive fragment contains at least one of these samples, and there are far fewer samples than
+            # fragments.
             half, stride = size // 2, size - size // 2 + 1
             starts = {-(-start // stride) * stride for start in distinctive}
             self._samples.update(form[start : start + half] for start in starts)
@@ -75,12 +75,12 @@ class Scrubber:
                 self._other_forms.append(form)
 
     def clean(self, message: str) -> str:
-        """Return an error message with all pieces of keys removed, as one line of printable characters."""
+        """Return an error message without fragments of keys, as one line of printable characters."""
         printable = "".join(mark if mark.isprintable() else " " for mark in message[:_MAX_MESSAGE])
         return " ".join(self.hide(printable).split())
 
     def hide(self, text: str) -> str:
-        """Return a text with all pieces of keys removed."""
+        """Return a text in which all fragments of keys are replaced."""
         spans = self._suspicious_spans(text)
         if spans is None:
             return _HIDDEN
@@ -99,7 +99,7 @@ class Scrubber:
     def contains_key(self, text: str) -> bool:
         """Return whether a response contains an API key or part of one. Must be fast, since every response is checked.
 
-        A piece that looks like a word or a number does not count, because an answer may contain it.
+        A fragment that looks like a word or a number does not count, because an answer may contain it.
         """
         if any(form in text for form in self._other_forms):
             return True
@@ -113,10 +113,10 @@ class Scrubber:
         return any(piece in words for piece in self._distinctive)
 
     def _suspicious_spans(self, text: str) -> list[tuple[int, int]] | None:
-        """Return the spans of a text that may contain a piece of a key, or None if they are too long to scan.
+        """Return the spans of a text that may contain a fragment of a key, or None if they are too long to scan.
 
-        A piece consists of pairs of neighbouring characters that occur in a key. The check of all pairs with numpy
-        takes about 10 ns per character.
+        In a fragment, every pair of adjacent characters occurs in a key. Checking all pairs with numpy takes about
+        10 ns per character.
         """
         if len(text) <= _LONG_TEXT or not self.has_keys:
             return [(0, len(text))]
@@ -135,7 +135,7 @@ class Scrubber:
 
 
 def _forms(value: str) -> dict[str, int]:
-    """Return the encoded forms of a key, each with the length of the shortest piece to hide."""
+    """Return the encoded forms of a key, each with the minimum length of a fragment to hide."""
     if len(value) < _MIN_PIECE or _NUMBER.fullmatch(value):
         return {}
     forms = dict.fromkeys((value, quote(value, safe="")), _MIN_PIECE)
@@ -161,7 +161,7 @@ def secrets_in(url: URL) -> list[ApiKey]:
 
 
 def encode_user_info(url: URL) -> str:
-    """Encode a URL's user and password as in a Basic header; return an empty string if it has neither."""
+    """Encode a URL's user name and password for Basic authentication, or return an empty string if it has neither."""
     user_info = f"{url.user or ''}:{url.password or ''}"
     return base64.b64encode(user_info.encode()).decode() if user_info != ":" else ""
 
@@ -178,7 +178,7 @@ _QUERY_VALUE = re.compile(r"(?<=[?&])([^=&]*=)?[^&]*")
 def without_credentials(spec: str) -> str:
     """Return a model string with the user information, query values and fragment removed from its URL.
 
-    It is not known which query values are secret, so none is shown or stored.
+    It is not known which query values are secret, so none are shown or stored.
     """
     if not spec.startswith(("http/", "http:", "https:")):
         return spec

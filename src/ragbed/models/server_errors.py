@@ -1,4 +1,4 @@
-"""Parse a server's error: its codes, the parameter it names, its message and the requested pause.
+"""Parse a server's error response: its codes, the parameter it names, its message and the requested pause.
 
 | Server | Body |
 |---|---|
@@ -48,9 +48,9 @@ class ServerError:
         codes: Codes, types and statuses, in lower case.
         param: The parameter that the error is about.
         message: All messages, from the outermost to the innermost.
-        wait_s: The pause that the server asks for.
-        is_daily: Whether a quota for a day is used up.
-        is_flagged: Whether a moderation lists reasons.
+        wait_s: The pause that the server requests, in seconds.
+        is_daily: Whether a daily quota is used up.
+        is_flagged: Whether a moderation service lists reasons.
     """
 
     codes: frozenset[str] = frozenset()

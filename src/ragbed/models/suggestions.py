@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-# The start of a model's name, and the provider that serves such models.
+# Patterns for the start of a model's name, each with the provider that serves such models.
 _FAMILIES = (
     (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
     (r"claude", "anthropic"),
@@ -21,16 +21,16 @@ _LIKENESS = 0.7  # minimum similarity between a mistyped provider and a known on
 
 
 def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
-    """Suggest a model string for one whose provider is unknown."""
+    """Suggest a correction for a model string with an unknown provider, or return None."""
     if spec.endswith(".gguf"):
         return f"llamacpp/{spec}"
     first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
     if rest and (provider := _nearest_provider(first.lower(), providers)):
         return f"{provider}/{rest}"
     if separator == "/":
-        return f"hf/{spec}" if first and rest else None  # a Hugging Face repository
+        return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
     if separator == ":":
-        return f"ollama/{spec}"  # a model with a tag, e.g. qwen2.5:7b
+        return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
     for pattern, provider in _FAMILIES:
         if re.match(pattern, spec.lower()):
             return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"

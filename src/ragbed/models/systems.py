@@ -1,7 +1,7 @@
-"""Evaluate a complete RAG system: `http/<url>` and `python/<module:function>`.
+"""Evaluate complete RAG systems: `http/<url>` and `python/<module:function>`.
 
-A system gets the question, the language and the documents of a case, or the id of a corpus that it has indexed, and
-builds its own prompts. Its responses are not cached, because a system changes while it is developed.
+A system gets a case's question, language and documents, or the id of a corpus that it has indexed, and builds its own
+prompts. Its responses are not cached, because a system changes during development.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from ragbed.text import storable
 
 # Default number of concurrent calls to a function; most systems spend most of their time waiting for a model.
 DEFAULT_CALLS = 8
-# Maximum passages to store, more than any prompt holds, so that a system that returns its whole index cannot fill the
-# disk.
+# Maximum number of passages to store, so that a system that returns its entire index cannot fill the disk. No prompt
+# contains as many.
 _MAX_PASSAGES = 1_000
-Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by their id
+Corpora: TypeAlias = Mapping[str, Corpus]  # corpora by id
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 # The keyword arguments passed to a function.
@@ -56,10 +56,12 @@ def to_arguments(case: Case) -> dict[str, Any]:
 
 
 def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
-    """Convert a string, or an object with `answer`, to an outcome, with the passages if the system searches a corpus.
+    """Convert a system's return value, a string or an object with `answer`, to an outcome.
+
+    If the system searches a corpus, the outcome includes the passages that it retrieved.
 
     Raises:
-        Failure: The value or one of its passages has the wrong type.
+        Failure: The value or one of its passages has an invalid type.
     """
     answer = value if isinstance(value, str) else _field(value, "answer")
     if not isinstance(answer, str):
@@ -136,9 +138,10 @@ class PythonSystem(StatelessModel):
 
     Args:
         spec: `module:function`; the current folder is searched first.
-        calls: Concurrent calls, each in its own thread, and with its own event loop if the function is async.
-        limit_s: Time limit in seconds. A call that takes longer is an error, and its thread is abandoned.
-        corpora: The corpora that it may have to search.
+        calls: Maximum number of concurrent calls. Each has its own thread and, if the function is async, its own event
+            loop.
+        limit_s: Time limit in seconds. A call that takes longer counts as an error, and its thread is abandoned.
+        corpora: The corpora that the function may have to search.
     """
 
     answers_afresh: Literal[True] = True
@@ -152,7 +155,7 @@ class PythonSystem(StatelessModel):
         _check_signature(spec, self._function, _WITH_TOOL if has_tool else _SEARCHING if corpora else _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
-        """Call the function; an exception is the outcome of this case only."""
+        """Call the function; if it raises an exception, only this case gets an error."""
         started, tool = time.monotonic(), open_tool(case, self._corpora)
         arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
         completion = await self._answer(case, arguments)
@@ -163,7 +166,7 @@ class PythonSystem(StatelessModel):
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     async def _answer(self, case: Case, arguments: dict[str, Any]) -> Completion:
-        # The function's event loop, time-outs, cancellations and exits are confined to the thread.
+        # In its own thread, the function's event loop, time-outs, cancellations and exits do not affect the run.
         answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
         done, _ = await asyncio.wait([answer], timeout=self._limit_s)
         if not done:
@@ -181,7 +184,7 @@ class PythonSystem(StatelessModel):
         return canonical(to_arguments(case))
 
     async def identity(self) -> str:
-        """Return the version of the function's code."""
+        """Return a hash of the function's code."""
         return identify(self._function)
 
 
@@ -226,10 +229,10 @@ def _load(spec: str) -> Callable[..., Any]:
 
 @contextmanager
 def _current_folder_first() -> Iterator[None]:
-    """Import from the current folder first, as Python does for a script; afterwards, search it last.
+    """Search the current folder first for imports, as Python does for a script; on exit, move it to the end.
 
-    A user's function may import its neighbours when it is called. ragbed's own imports must not find them before the
-    installed packages.
+    The user's function may import modules from this folder when it is called, but they must not take precedence over
+    the installed packages that ragbed imports.
     """
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
@@ -242,7 +245,7 @@ def _current_folder_first() -> Iterator[None]:
 
 
 def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Reject a function that cannot be called with these arguments, before the first case."""
+    """Check before the first case that a function can be called with the given arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C have no signature

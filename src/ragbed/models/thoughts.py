@@ -1,7 +1,7 @@
 """Separate a reasoning model's thoughts from its answer, in the layouts that models and servers use.
 
-`split_segments` cuts a response into segments whose concatenation is the response, so nothing is lost or invented.
-Layouts:
+`split_segments` splits a response into segments whose concatenation is the response, so nothing is lost or added. The
+layouts are:
 
 * a pair of tags: `<think>…</think>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>…<|end_of_thought|>`, `<思考>…</思考>`;
 * a closing tag alone, because the chat template puts the opening one into the prompt;
@@ -9,11 +9,11 @@ Layouts:
 * the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
 * introductory sentences: `Here is my thought process: … Here is my response: …`.
 
-An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading of an answer:
-without a closing tag, they open a thought only if the response did not end by itself.
+An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading in an answer,
+so without a closing tag, they open a thought only if the model did not end the response itself.
 
-A tag inside a sentence of an answer is text, so a pair of tags counts only at the start of the response, after another
-thought, or at the start of a line.
+A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
+another thought, or at the start of a line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 
 class SplitResponse(NamedTuple):
-    """A response split into thoughts and answer; it is incomplete if it ended inside a thought."""
+    """A response split into thoughts and answer; it is incomplete if the response ended inside a thought."""
 
     thought: str | None
     answer: str
@@ -73,15 +73,17 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 # The harmony channels after a tokenizer has removed the special tokens.
 _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\s*final\s*message)", re.DOTALL)
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
-_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # beginnings of the two layouts without tags
+_HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # the beginnings of the two layouts that have no tags
 _SPACE = re.compile(r"\s*")
-_MARK = re.compile(r"[<\[【＜◁〈]")  # most answers contain none of these characters and need not be searched for tags
-_MAX_THOUGHTS = 1_000  # maximum per response; a response with more was not written by a model
+_MARK = re.compile(
+    r"[<\[【＜◁〈]"
+)  # most responses contain none of these characters, so they need not be searched for tags
+_MAX_THOUGHTS = 1_000  # maximum number of thoughts per response; a response with more is not a genuine one
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when a response first has a tag, because most responses have none."""
+    """Compile a pattern on first use, because most responses have no tags."""
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -97,7 +99,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
         text: The response.
         has_ended: Whether the model ended the response itself; False if this is unknown.
     """
-    if _MARK.search(text) is None and not _HEADS.match(text):  # as in most responses
+    if _MARK.search(text) is None and not _HEADS.match(text):  # most responses have no thoughts
         return SplitResponse(None, text, is_complete=True)
     segments = split_segments(text, has_ended=has_ended)
     thoughts = [segment.text for segment in segments if segment.kind == "thought"]
@@ -109,7 +111,7 @@ def split_response(text: str, *, has_ended: bool = False) -> SplitResponse:
 
 
 def split_segments(text: str, *, has_ended: bool = False) -> list[Segment]:
-    """Return the segments of a response; joining their texts gives the response. See `split_response`."""
+    """Return the segments of a response, whose texts joined together are the response; see `split_response`."""
     for layout in (_split_sentences, _split_channels, partial(_split_tags, has_ended=has_ended)):
         segments = list(layout(text))
         if segments:
@@ -127,7 +129,7 @@ def _ends_open(marker: str) -> bool:
 
 
 def _tidy(segments: list[Segment]) -> list[Segment]:
-    """Turn white space around thoughts, before the answer and before a final marker into markers."""
+    """Convert white space around thoughts, before the answer and before a final marker to markers."""
     answers = [at for at, segment in enumerate(segments) if segment.kind == "answer" and segment.text.strip()]
     tidied: list[Segment] = []
     for at, (kind, text) in enumerate(segments):
@@ -143,7 +145,7 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
 
 
 def _split_sentences(text: str) -> Iterator[Segment]:
-    """Split a thought and an answer introduced by fixed phrases."""
+    """Split a response in which fixed phrases introduce the thought and the answer."""
     found = _SENTENCES.match(text) or _BARE_CHANNELS.match(text)
     if found is not None:
         head, thought, border = found.groups()
@@ -169,7 +171,7 @@ def _split_channels(text: str) -> Iterator[Segment]:
 
 
 def _split_tags(text: str, *, has_ended: bool) -> Iterator[Segment]:
-    """Split successive thoughts in tags and the answers between them."""
+    """Split a response into the thoughts in tags and the answers between them."""
     at, has_thought = 0, False
     if _MARK.search(text) is None:
         return
@@ -211,7 +213,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading of an answer; `[THINK]` is a token of Mistral's models."""
+    """Return whether an opening tag may be a heading in an answer; `[THINK]` may not, as it is a token of Mistral's."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 
@@ -249,7 +251,7 @@ def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 
 def _unwrap(text: str, *, has_thought: bool) -> Iterator[Segment]:
-    """Yield an answer; if it follows a thought, tags around the whole answer become markers."""
+    """Yield an answer; if it follows a thought, tags around the entire answer become markers."""
     opening = _compiled(_ANSWER_OPEN).match(text) if has_thought else None
     if opening is None:
         yield Segment("answer", text)

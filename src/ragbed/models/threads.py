@@ -1,4 +1,4 @@
-"""Run blocking functions in daemon threads, which, unlike `asyncio.to_thread`, do not delay process exit."""
+"""Run blocking functions in daemon threads, which do not delay process exit, unlike those of `asyncio.to_thread`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyncio.Future[T]:
-    """Run a function in a daemon thread; an exit or interrupt in it becomes a RuntimeError."""
+    """Run a function in a daemon thread; SystemExit and KeyboardInterrupt in it become a RuntimeError."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
         try:
             resolve(future, work())
         except BaseException as error:  # the error is passed to the waiting task
-            # A future does not accept StopIteration.
+            # Futures reject StopIteration.
             usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
             resolve(future, None, error if usable else RuntimeError(f"{type(error).__name__}: {error}"))
 
@@ -37,7 +37,7 @@ def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | 
             future.set_result(cast("T", result))
         else:
             future.set_exception(error)
-            future.exception()  # mark it as retrieved, because the waiting task may have given up
+            future.exception()  # mark the exception as retrieved, because the waiting task may have been cancelled
 
     with suppress(RuntimeError):  # the event loop is closed
         future.get_loop().call_soon_threadsafe(settle)

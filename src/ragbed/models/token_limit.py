@@ -1,4 +1,4 @@
-"""The token limit for responses, and how it is raised for truncated responses (`max_tokens="auto"`)."""
+"""The token limit for responses, which is raised if a response is truncated (`max_tokens="auto"`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from ragbed.models.base import Sampling
 from ragbed.schema import Completion
 
-THINKING_LIMIT = 4_096  # the first limit for a model that has been seen to think
-MAX_LIMIT = 16_384  # the highest limit to which a request is raised
-# Error kinds for a request whose limit exceeds what the server or the context allows.
+THINKING_LIMIT = 4_096  # the initial limit once a response of the model has contained reasoning
+MAX_LIMIT = 16_384  # maximum value to which the limit is raised
+# Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
 _LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_predict", re.IGNORECASE)
 
@@ -21,16 +21,17 @@ _LIMIT_PARAMETER = re.compile(r"max_?(?:completion_|new_|output_)?tokens|num_pre
 class TokenLimit:
     """The token limit for calls to one model.
 
-    The first call has the limit of the sampling parameters. After the first thought, calls start with THINKING_LIMIT.
-    A truncated response is requested once more, with MAX_LIMIT if the model thinks and with THINKING_LIMIT otherwise.
+    The first call uses the limit in the sampling parameters. Once a response has contained reasoning, calls start with
+    THINKING_LIMIT. If a response is truncated, the call is repeated once, with MAX_LIMIT if the model reasons and with
+    THINKING_LIMIT otherwise.
 
     Args:
         sampling: The sampling parameters.
-        only_thoughts: Whether to raise the limit only for models that think. For a model in this process, a long
-            response without an end would take minutes.
+        only_thoughts: Whether to raise the limit only for models that reason. For a model in this process, a response
+            that never ends would take minutes.
 
     Attributes:
-        thinks: Whether the model has been seen to think.
+        thinks: Whether a response has contained reasoning.
     """
 
     def __init__(self, sampling: Sampling, *, only_thoughts: bool = False) -> None:
@@ -40,7 +41,7 @@ class TokenLimit:
 
     @property
     def raised(self) -> tuple[int, ...]:
-        """The limits, other than the first, with which a response may have been requested."""
+        """The limits, other than the initial one, with which a response may have been requested."""
         return tuple(limit for limit in (THINKING_LIMIT, MAX_LIMIT) if self.first < limit <= self._highest)
 
     @property
@@ -66,7 +67,7 @@ class TokenLimit:
         return self.with_limit(done, limit)
 
     def raise_for(self, done: Completion, limit: int) -> int | None:
-        """Return the higher limit with which a response has to be requested again, or None if it has not."""
+        """Return the higher limit with which to repeat a call, or None if it should not be repeated."""
         self.thinks = self.thinks or done.reasoning is not None
         if done.outcome != "truncated" or (self._only_thoughts and not self.thinks):
             return None
@@ -74,10 +75,10 @@ class TokenLimit:
         return higher if higher > limit else None
 
     def rejects(self, done: Completion, allowed: int) -> bool:
-        """Return whether a call failed because of its limit.
+        """Return whether a call failed because of its token limit.
 
-        If the error is about the limit itself, later calls are limited to what is allowed; a long prompt concerns only
-        its case.
+        If the server rejected the limit itself, later calls do not exceed `allowed`. If the prompt is too long, only
+        this case is affected.
         """
         kind, _, detail = (done.error or "").partition(":")
         if done.outcome != "error" or kind not in _NOT_ALLOWED:
@@ -87,16 +88,16 @@ class TokenLimit:
         return True
 
     def with_limit(self, done: Completion, limit: int) -> Completion:
-        """Return a completion that records its limit if it is not the first one."""
+        """Return a completion that records its token limit, unless that is the initial one."""
         return done if limit == self.first else replace(done, max_tokens=limit)
 
 
 def join_attempts(first: Completion, second: Completion) -> Completion:
-    """Return the second response with the tokens and attempts of both."""
+    """Return the second response, with the token usage and attempts of both."""
     usage = Counter[str]()
     for done in (first, second):
         usage.update(done.usage or {})
-    if "batch" in usage:  # a mark, not a count
+    if "batch" in usage:  # a flag, not a count
         usage["batch"] = 1
     attempts = first.attempts + second.attempts
     return replace(second, usage=dict(usage) if first.usage or second.usage else None, attempts=attempts)

@@ -1,8 +1,8 @@
-"""Score responses by mapping a case and a response to named values, with one module or package per track.
+"""Score responses by mapping a case and its response to named values, with one module or package per track.
 
 A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
-a track, write a function and register it in TRACKS. Other packages add tracks with the entry point `ragbed.scoring`
-(docs/reference/plugins.md); these are used only if the user names them.
+a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scoring`
+(docs/reference/plugins.md); these tracks are used only if the user names them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the values for a truncated response, in which nothing counts on the robust track.
+    """Return the values for a truncated response, which gets no credit on the robust track.
 
-    The tracks `code` and `paper` score the text as the original does.
+    The tracks `code` and `paper` score the truncated text, as the original code does.
     """
     without = {name: type(value)(0) for name, value in values.items() if isinstance(value, bool | float)}
     robust_only = {name: value for name, value in without.items() if "." not in name}
@@ -38,7 +38,7 @@ def without_credit(values: dict[str, Value]) -> dict[str, Value]:
 
 
 def score_outcome(case: Case, completion: Completion, track: Track = score) -> dict[str, Value] | None:
-    """Return the values for a result, or None without a response, because a failure is not a wrong answer."""
+    """Return the values for a result, or None if there is no response, because a failed call is not a wrong answer."""
     if completion.outcome not in ("ok", "truncated"):
         return None
     values = track(case, completion.reply or "")
@@ -55,14 +55,14 @@ def open_tracks(names: Iterable[str]) -> Track:
     """Return a function that scores with all built-in tracks and the named ones.
 
     Raises:
-        UnknownName: No installed package provides a track with that name.
+        UnknownName: No installed package provides a track with one of the names.
     """
     others = {name: find_part(plugins.SCORERS, name, TRACKS) for name in names if name not in TRACKS}
 
     def score_all(case: Case, reply: str) -> dict[str, Value]:
         values = score(case, reply)
         for name, track in others.items():
-            try:  # the prefix distinguishes the values from the built-in ones
+            try:  # the prefix distinguishes the plug-in's values from the built-in ones
                 values |= {f"{name}.{score}": value for score, value in track(case, reply).items()}
             except Exception as error:  # a plug-in can raise anything
                 problem = f"{type(error).__name__}: {error}"

@@ -16,10 +16,10 @@ CITATION_SCORES = ("citation_precision", "citation_recall", "citation_f1", "fabr
 
 
 def score_citations(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the values by name, or nothing for other prompts and for refusals, which need no citation.
+    """Return the values by name, or an empty dict for other prompts and for refusals, which need no citation.
 
-    Recall is the share of the answer's parts that a cited document supports. Precision is the share of
-    citations that name a supporting document; it is undefined for a response without citations.
+    Recall is the share of the answer's parts that are supported by a cited document. Precision is the share of
+    citations that refer to a supporting document; it is undefined for a response without citations.
     """
     is_cited = case.profile.endswith(f"{MARK}cite") and completion.outcome == "ok" and completion.steps
     sentences = parse_citations(completion.steps[-1].reply or "") if is_cited and not refused else []

@@ -1,8 +1,8 @@
 """Score responses as RGB's original code does, including its bugs.
 
-All ASCII spaces are removed from Chinese responses but not from answers. Matching is lower-cased containment without
-word boundaries. A short phrase anywhere counts as a refusal, even next to a correct answer; another phrase counts as an
-error flag.
+All ASCII spaces are removed from Chinese responses but not from gold answers. An answer matches if the response
+contains it in any case, without regard to word boundaries. A short phrase anywhere in the response counts as a refusal,
+even next to a correct answer; another phrase counts as an error flag.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FLAGS = ("事实性错误", "factual errors")
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the track's values. The original code stores the label; the other values follow from it."""
+    """Return the track's values. The original code stores only the label; the other values are derived from it."""
     labels = label(case, reply)
     return {
         "code.label": labels,
@@ -26,7 +26,7 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def label(case: Case, reply: str) -> tuple[int, ...]:
-    """Return 1 or 0 for each part of the answer, or a single -1 for a refusal."""
+    """Return 1 or 0 for each part of the answer, depending on whether it is found, or a single -1 for a refusal."""
     text = _compared_text(case, reply)
     if any(phrase in text for phrase in _REFUSALS):
         return (-1,)

@@ -1,6 +1,6 @@
-"""Score the confidence of a response: its log-probabilities, the agreement of its repeats, or what it states.
+"""Score a response's confidence, from its log-probabilities, its agreement with its repeats, or its own statement.
 
-The values belong to no track. A response whose confidence is unknown has the name of the problem.
+These values belong to no track. If the confidence of a response is unknown, the name of the problem is recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragbed.text import to_terms
 
 
 def score_confidence(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the confidence of an answer, or nothing if none was requested and for refusals, which need none."""
+    """Return the confidence of an answer, or an empty dict for refusals and if no confidence was requested."""
     found: float | str | None = completion.confidence
     if case.profile.endswith(MARK + STATED) and completion.outcome == "ok" and completion.steps:
         found = parse_confidence(completion.steps[-1].reply or "")
@@ -23,7 +23,7 @@ def score_confidence(case: Case, completion: Completion, *, refused: bool) -> di
 
 
 def confidence_scores(found: float | str) -> dict[str, Value]:
-    """Return the scores for a confidence, or for the problem if there is none."""
+    """Return the scores for a confidence or, if it is unknown, for the name of the problem."""
     if isinstance(found, str) or not 0 <= found <= 1:
         return {"no_confidence": True, "confidence_problem": found if isinstance(found, str) else "out-of-range"}
     return {"no_confidence": False, "confidence": float(found)}
@@ -32,7 +32,7 @@ def confidence_scores(found: float | str) -> dict[str, Value]:
 def measure_agreement(replies: Sequence[str]) -> list[float]:
     """Return, for each response, the share of the other responses that give the same answer.
 
-    Two answers are the same if their words are, or if the words of one contain those of the other in a row.
+    Two answers are the same if they consist of the same words, or if one contains all words of the other consecutively.
     """
     texts = [f" {' '.join(to_terms(reply))} " for reply in replies]
     others = len(texts) - 1

@@ -1,6 +1,6 @@
-"""Score the conflict in a case: how plausible the false answer in its documents is.
+"""Score the knowledge conflict in a case by the plausibility of the false answer in its documents.
 
-The value belongs to no track and does not depend on the response.
+This value belongs to no track and does not depend on the response.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ragbed.testbeds.conflict import CONFLICT, STRENGTHS
 
 
 def score_conflict(case: Case) -> dict[str, Value]:
-    """Return the number of the plausibility label, from 0, or nothing for other cases and unlabelled documents."""
+    """Return the index of the plausibility label, or an empty dict for other cases and unlabelled documents."""
     if case.testbed != CONFLICT.name:
         return {}
     kind = next((document.kind for document in case.documents if document.stance == "contradicts"), None)

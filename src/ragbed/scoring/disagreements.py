@@ -1,6 +1,7 @@
-"""Find the responses that two tracks score differently, to audit a metric.
+"""Find responses that two tracks score differently, to audit a metric.
 
-A score that the paper or code track counts but the robust track does not is false credit; the reverse is missed credit.
+If the paper or code track gives credit but the robust track does not, this is false credit; the reverse is missed
+credit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SCORES = ("correct", "refused", "flagged")  # the scores that all tracks have
 
 @dataclass(frozen=True)
 class TrackDisagreement:
-    """One of a response's scores on which two tracks disagree."""
+    """A score of one response on which two tracks disagree."""
 
     case: str
     model: str

@@ -1,7 +1,7 @@
 """Compute a run's totals as the original code defines them, each with its own denominator.
 
-The original code drops failed calls before counting, adds correct answers to the refusals if all documents are
-noise, and counts a refusal as a correction.
+The original code ignores failed calls, adds correct answers to the refusals if all documents are noise, and counts a
+refusal as a correction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Label: TypeAlias = Sequence[int]
 
 @dataclass(frozen=True)
 class OriginalRate:
-    """A number of hits and its denominator."""
+    """A rate, as the number of hits and the denominator."""
 
     hits: int
     of: int
@@ -27,17 +27,17 @@ class OriginalRate:
 
 
 def original_rate(labels: Sequence[Label], noise: float) -> OriginalRate:
-    """Return the original code's `all_rate`: correct answers or, at noise 1, refusals and correct answers together."""
+    """Return the original code's `all_rate`: correct answers or, at noise 1, refusals plus correct answers."""
     hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
     return OriginalRate(sum(hits), len(labels))
 
 
 def original_detection(flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `fact_check_rate`: responses with the phrase for factual errors."""
+    """Return the original code's `fact_check_rate`: responses that contain the phrase for factual errors."""
     return OriginalRate(sum(flags), len(flags))
 
 
 def original_correction(labels: Sequence[Label], flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `correct_rate`: flagged responses without a missed part, including refusals."""
+    """Return the original code's `correct_rate`: the share of flagged responses that are correct or refusals."""
     flagged = [label for label, flag in zip(labels, flags, strict=True) if flag]
     return OriginalRate(sum(0 not in label for label in flagged), len(flagged))

@@ -1,6 +1,6 @@
-"""Score responses by the paper's definitions: the response contains the answer or the required sentence.
+"""Score responses by the paper's definitions: a response must contain the answer or the required sentence.
 
-`equal` is the stricter exact match that other descriptions of the paper use.
+`equal` is the stricter exact match found in other descriptions of the paper.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def equal(case: Case, reply: str) -> bool:
 
 
 def refused(case: Case, reply: str) -> bool:
-    """Return whether the response contains the instruction's refusal sentence."""
+    """Return whether the response contains the refusal sentence from the instruction."""
     return REFUSAL[case.lang] in reply
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Return whether the response contains the instruction's error sentence."""
+    """Return whether the response contains the error sentence from the instruction."""
     return FLAG[case.lang] in reply

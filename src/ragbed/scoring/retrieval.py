@@ -17,7 +17,7 @@ _LABELS = ("supports", "distracts", "contradicts", "unknown")
 
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
-    """Return the values by name, or nothing for a case with given documents."""
+    """Return the values by name, or an empty dict for cases that provide documents."""
     if case.corpus is None or case.testbed == "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
@@ -30,7 +30,7 @@ def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
 
 
 def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
-    """Return the share of the answer's parts that a passage supports."""
+    """Return the share of the answer's parts that are supported by at least one passage."""
     parts = {passage.part for passage in passages if passage.stance == "supports"}
     if len(case.answer) == 1 or None in parts:
         return float(bool(parts))
@@ -38,15 +38,15 @@ def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
 
 
 def _rank_scores(case: Case, passages: Sequence[Retrieved]) -> dict[str, Value]:
-    """Return nDCG, the reciprocal rank, recall and precision of the first k passages, or nothing if none is relevant.
+    """Return nDCG, reciprocal rank, recall and precision at k, or an empty dict if the case has no relevant passages.
 
-    A passage is relevant if it supports the answer; if it is listed twice, only the first one counts.
+    A passage is relevant if it supports the answer; if it is listed twice, only the first occurrence counts.
     """
     if not case.relevant:
         return {}
     supporting = [passage.id if passage.stance == "supports" else None for passage in passages]
     hits = [name is not None and name not in supporting[:rank] for rank, name in enumerate(supporting)][: case.k]
-    relevant = max(case.relevant, sum(hits))  # passages of other items can support the answer, too
+    relevant = max(case.relevant, sum(hits))  # passages from other items can also support the answer
     gains = [1 / log2(rank + 2) for rank in range(case.k)]
     return {
         "ndcg": sum(gain for gain, hit in zip(gains, hits, strict=False) if hit) / sum(gains[:relevant]),
@@ -57,6 +57,6 @@ def _rank_scores(case: Case, passages: Sequence[Retrieved]) -> dict[str, Value]:
 
 
 def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:
-    """Return the share of each relevance label, or nothing if there are no passages."""
+    """Return the share of passages with each relevance label, or an empty dict if there are no passages."""
     counts: Counter[str] = Counter(passage.stance or "unknown" for passage in passages)
     return {f"{prefix}_{label}": counts[label] / len(passages) for label in _LABELS} if passages else {}

@@ -11,9 +11,9 @@ from ragbed.schema import Case, Completion, Retrieved, Search
 from ragbed.scoring.value import Value
 from ragbed.text import squeezed
 
-# What went wrong in an episode, besides stopping early or searching too long; each is False for a right answer.
+# Errors in an episode, besides stopping too early or searching too long; all are False if the answer is right.
 SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
-HOPS = 3  # recall is reported after each of the first searches
+HOPS = 3  # number of searches after each of which recall is reported
 RATES = (
     "search_recall",
     *(f"search_recall_{hop}" for hop in range(1, HOPS + 1)),
@@ -32,7 +32,7 @@ SEARCH_SCORES = (*RATES, *TOTALS)
 
 
 def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values by name, for a response with the given scores; nothing for cases of other testbeds."""
+    """Return the values by name, given the response's scores on the tracks, or an empty dict for other testbeds."""
     if case.testbed != "search" or completion.outcome not in ("ok", "truncated"):
         return {}
     attempts = [search for step in completion.steps for search in step.searches]
@@ -65,10 +65,10 @@ def found_passages(completion: Completion) -> Iterator[Retrieved]:
 def _find_errors(
     searches: Sequence[Search], values: Mapping[str, Value], tracked: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Return the errors of an episode.
+    """Return the errors in an episode.
 
-    A query is poor if no search finds any support. Evidence is ignored if it was found for all parts, but the answer is
-    wrong. A false passage is trusted if it was found and its answer is given.
+    The queries are poor if no search finds a supporting passage. Evidence is ignored if passages that support all parts
+    were found, but the answer is wrong. A false passage is trusted if it was found and the response gives its answer.
     """
     found = {passage.stance for search in searches for passage in search.found}
     is_wrong, recall = tracked.get("correct") is not True, values.get("search_recall")
@@ -80,7 +80,7 @@ def _find_errors(
 
 
 def has_support(case: Case) -> bool:
-    """Return whether the corpus contains passages that support the answer: not if all of them are false."""
+    """Return whether the corpus contains passages that support the answer, i.e. whether not all were edited."""
     return case.expect != "correct" or case.correct > 0
 
 
@@ -100,7 +100,7 @@ def _score_recall(case: Case, completion: Completion, searches: Sequence[Search]
 
 
 def cumulative_recall(case: Case, searches: Sequence[Search]) -> list[float]:
-    """Return the share of the answer's parts that the passages support, after each search."""
+    """Return, for each search, the share of the answer's parts that all passages found so far support."""
     parts: set[int | None] = set()
     recalls = []
     for search in searches:
@@ -111,7 +111,7 @@ def cumulative_recall(case: Case, searches: Sequence[Search]) -> list[float]:
 
 
 def _brings_support(searches: Sequence[Search]) -> list[bool]:
-    """Return for each search whether it found a supporting passage that was not found before."""
+    """Return, for each search, whether it found a supporting passage that no earlier search had found."""
     seen: set[str] = set()
     news = []
     for search in searches:

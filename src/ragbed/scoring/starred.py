@@ -1,9 +1,9 @@
 """Build the requests for the paper's judged metrics Rej* and ED*, and parse the judge's responses.
 
-The instruction, demonstrations, inputs and parsing rule follow the original code, in our wording. Rej* gets the
-question and the response; ED* gets only the response, under a different label than in its demonstrations. A phrase
-anywhere in the judgement decides. Both metrics are kept for comparison, including their faults; `ragbed judge` has
-better criteria.
+The instruction, demonstrations, inputs and parsing rule follow the original code, but the wording is ours. For Rej*,
+the judge gets the question and the response. For ED*, it gets only the response, under a different label than in the
+demonstrations. A phrase anywhere in the judgement decides. Both metrics are kept for comparison, including their
+faults; `ragbed judge` has better criteria.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
 
 
 def rej_star_request(question: str, reply: str) -> str:
-    """Return the judge's message for Rej*, on whether the documents can answer the question."""
+    """Return the prompt for Rej*, which asks the judge whether the documents can answer the question."""
     return _fill("rej_star.md", {"QUERY": question, "REPLY": reply})
 
 
 def ed_star_request(reply: str) -> str:
-    """Return the judge's message for ED*, on whether the response mentions errors in the documents."""
+    """Return the prompt for ED*, which asks the judge whether the response mentions errors in the documents."""
     return _fill("ed_star.md", {"REPLY": reply})
 
 

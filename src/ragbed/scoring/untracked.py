@@ -1,4 +1,4 @@
-"""Scores that belong to no track: those of retrieved passages, citations, conflicts, confidence and searches."""
+"""Compute the scores that belong to no track: retrieved passages, citations, conflicts, confidence and searches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.scoring.value import Value
 
 
 def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the values by name, for a response with the given scores on the tracks."""
+    """Return the values by name, given the response's scores on the tracks."""
     refused = tracked.get("refused") is True
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     return values | score_retrieval(case, completion) | score_conflict(case) | score_search(case, completion, tracked)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-Value: TypeAlias = bool | float | str | tuple[int, ...] | None  # None if the case's answer cannot be matched
+Value: TypeAlias = bool | float | str | tuple[int, ...] | None  # None if the case has no answer that can be matched

@@ -12,4 +12,4 @@ def test_missing_libraries_are_named_with_the_install_command(tmp_path: Path) ->
     assert find_spec("torch") is None, "the environment of `make test` has no torch"
     done = type_command("run", "-m", f"hf/{tmp_path}", "-d", "figure1")
     assert done.code == 2
-    assert "needs torch and transformers: pip install 'ragbed[hf]'" in done.err
+    assert "requires torch and transformers: pip install 'ragbed[hf]'" in done.err

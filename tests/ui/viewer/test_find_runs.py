@@ -27,7 +27,7 @@ def test_two_runs_with_one_name_get_unique_names_and_keep_them(tmp_path: Path) -
 
 def test_a_path_without_a_run_is_reported(tmp_path: Path) -> None:
     assert find_runs([tmp_path]) == {}
-    with pytest.raises(UsageError, match="contains no run; name a run"):
+    with pytest.raises(UsageError, match="contains no run; choose a run"):
         need_runs([tmp_path])
     with pytest.raises(UsageError, match="is not a folder; choose a run"):
         need_runs([tmp_path / "nothing"])

@@ -112,7 +112,7 @@ def space_in_alias(view: View) -> Iterator[Fault]:
 @rule(
     "unwinnable-slot",
     "error",
-    "all aliases of a Chinese answer part contain a space, so no response can be right",
+    "all aliases of a Chinese answer contain a space, so no response can be right",
     fix="Add an alias without spaces.",
 )
 def unwinnable_slot(view: View) -> Iterator[Fault]:

@@ -1,8 +1,8 @@
-"""Read a GGUF file's metadata before llama.cpp loads it, so that an unusable file is reported clearly.
+"""Read a GGUF file's metadata before llama.cpp loads it, so that unusable files are reported clearly.
 
-The package gguf takes 29 times as long (4.1 s for a model of 135M parameters, `python -m benches libraries`) and brings
-three more packages, so the reader is our own. The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md,
-versions 2 and 3.
+We do not use the gguf package, because it takes 29 times as long (4.1 s for a model with 135M parameters, see
+`python -m benches libraries`) and installs three more packages. Versions 2 and 3 of the format are supported
+(https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Weights:
         architecture: The name of its architecture.
         context: The context length that it was trained with.
         template: Its chat template.
-        controls: Texts of control tokens, which must not have an effect in a document.
-        token_bytes: Size of a token in the KV cache; 0 if unknown.
+        controls: The texts of control tokens, which must not have an effect if they occur in a document.
+        token_bytes: Bytes per token in the KV cache, or 0 if unknown.
         languages: Codes of its languages, e.g. `en`; empty if unknown.
     """
 
@@ -47,7 +47,7 @@ class Weights:
     languages: tuple[str, ...] = ()
 
     def sha256(self) -> str:
-        """Return the hash of the file, or of its parts in order if it is split."""
+        """Return the hash of the file or, for a split model, of all its files in order."""
         digest = hashlib.sha256()
         for path in _parts(self.path):
             with open(path, "rb") as file:
@@ -86,7 +86,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return a model's files; large models are split into `…-00001-of-00003.gguf` and so on."""
+    """Return all files of a model; large models are split into files named `…-00001-of-00003.gguf` and so on."""
     found = _PART.search(path.name)
     if found is None:
         return [path]
@@ -128,7 +128,7 @@ def _token_bytes(metadata: dict[str, object], architecture: str) -> int:
 
 
 class _Reader:
-    """Read the fields in order; reading past the end of the file is an error."""
+    """Reads the fields of a file in order; reading past the end of the file is an error."""
 
     def __init__(self, content: mmap.mmap) -> None:
         self._content, self._at = content, len(_MAGIC)

@@ -1,6 +1,6 @@
 """The process that runs llama.cpp: a standalone script that imports nothing from ragbed.
 
-It reads its settings as a line of JSON, writes its URL as another, and exits when its input is closed, so it never
+It reads its settings as a line of JSON, writes its URL as another line, and exits when its input is closed, so it never
 outlives the process that started it.
 """
 
@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 _ERRORS_ONLY = 1
-# Tokens to read per step. A cancelled request stops between steps; larger steps are not faster on a CPU.
+# Number of prompt tokens per step. A cancelled request stops between steps, and larger steps are not faster on a CPU.
 _BATCH_TOKENS = 512
 
 
 def main() -> None:
     """Serve requests until standard input is closed."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # library output must not be read as the answer
+    os.dup2(2, 1)  # the parent must not mistake library output for the URL
     settings = json.loads(sys.stdin.readline())
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
 
@@ -28,8 +28,8 @@ def main() -> None:
         server = xllamacpp.Server(parameters(xllamacpp.CommonParams(), settings))
     except RuntimeError:
         sys.exit(1)  # llama.cpp has already printed the reason
-    # The parent may be gone. An exception would stop the interpreter while server threads are running, which can block
-    # forever, so this process exits in only one way.
+    # The parent may already have exited. An exception would stop the interpreter while server threads are running,
+    # which can block forever, so this process always exits with os._exit.
     with suppress(BrokenPipeError):
         answer.write(json.dumps(server.listening_address) + "\n")
         answer.flush()
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def parameters(params: Any, settings: dict[str, Any]) -> Any:  # noqa: ANN401 - the library has no types
-    """Apply the engine settings."""
+    """Apply the settings to llama.cpp's parameters."""
     params.model.path = settings["path"]
     params.n_ctx = settings["context"] * settings["slots"]
     params.n_parallel = settings["slots"]

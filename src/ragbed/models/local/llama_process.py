@@ -1,7 +1,8 @@
 """Run llama.cpp in its own process.
 
-In this process a bad file could make it abort, a prompt could not be interrupted while it is read, and its output would
-appear in the terminal. A process can be killed at any time, and its exit code and output show why it exited.
+Within this process, an invalid file could abort the program, prefill could not be interrupted, and llama.cpp's output
+would appear in the terminal. A separate process can be killed at any time, and its exit code and output show why it
+exited.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-# The KV cache may use a quarter of the memory; the weights and everything else need the rest.
+# The KV cache may use one part in four of the memory; the weights and everything else need the rest.
 _MEMORY_SHARE = 4
 _MIN_CONTEXT = 2048
 _OUTPUT_BYTES = 4000
@@ -48,7 +49,7 @@ class LlamaSetup:
 
     @property
     def context(self) -> int:
-        """The context length per case: the model's own, or less if there is too little memory."""
+        """The context length per case, which is the model's own, or less if there is too little memory."""
         room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
         return min(self.weights.context, max(_MIN_CONTEXT, room // _ALIGN * _ALIGN))
 
@@ -87,10 +88,10 @@ class LlamaProcess:
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-            # Ctrl-C must reach only the parent process; on Windows, the flag has the same effect.
+            # Ctrl-C must reach only the parent process. On Windows, the flag has the same effect.
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            # Waiting threads must sleep: spinning would take CPU time from the threads that are working.
+            # Waiting threads must sleep, because spinning would take CPU time from the threads that are working.
             env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1"},
         )
         engine = cls(setup, process, output)
@@ -120,11 +121,11 @@ class LlamaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process accepts requests."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """Return why the process exited: the signal and its last error message."""
+        """Return why the process exited: the signal, if any, and an error message from its output."""
         self._output.seek(0, os.SEEK_END)
         self._output.seek(max(0, self._output.tell() - _OUTPUT_BYTES))
         lines = self._output.read().decode("utf-8", "replace").splitlines()
@@ -158,7 +159,7 @@ def count_cores() -> int:
 def _memory_bytes() -> int:
     if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 8 << 30  # the memory size of a small computer
+    return 8 << 30  # if the memory size is unknown, assume that of a small computer
 
 
 def _read(path: str) -> str:

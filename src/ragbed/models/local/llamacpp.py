@@ -25,16 +25,16 @@ from ragbed.schema import Case, Completion, Message
 if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
-# Default number of concurrent cases. Two would decode together, but read common prefixes twice.
+# Default number of concurrent cases. Two cases would be decoded together, but common prefixes would be prefilled twice.
 _SLOTS = 1
-# Maximum number of consecutive processes that may exit without a response before the run stops.
+# Maximum number of processes in a row that may exit without a response before the run stops.
 _MAX_RESTARTS = 3
 # An invisible character that breaks up the text of a control token in a document.
 _BREAK = "\u200c"
 
 
 class LlamaModel:
-    """A model in a GGUF file; the constructor loads it unless `loads` is False.
+    """A model in a GGUF file; the constructor loads it unless `config.loads` is False.
 
     Args:
         name: The model string.
@@ -73,7 +73,7 @@ class LlamaModel:
             "messages": [self._escape(message) for message in case.messages],
             "max_tokens": max_tokens,
             "top_p": sampling.top_p,
-            # llama.cpp's defaults would exclude tokens.
+            # Disable llama.cpp's default filters, which would exclude tokens.
             "top_k": 0,
             "min_p": 0,
         }
@@ -88,7 +88,7 @@ class LlamaModel:
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Call llama.cpp if the prompt and the response fit in the context."""
+        """Call llama.cpp, unless the prompt and the response do not fit into the context."""
         seed = repeat + (self._config.sampling.seed or 0)
 
         async def call(max_tokens: int) -> Completion:
@@ -98,7 +98,7 @@ class LlamaModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the first, with which a response may have been requested."""
+        """The token limits, other than the initial one, with which a response may have been requested."""
         return self._limit.raised
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
@@ -152,7 +152,7 @@ class LlamaModel:
     async def _post(self, path: str, body: bytes) -> bytes:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # llama.cpp closes connections that are idle for five seconds, possibly while a call is being sent.
+                # llama.cpp closes idle connections after five seconds, possibly while a call is being sent.
                 connector=aiohttp.TCPConnector(force_close=True),
                 timeout=aiohttp.ClientTimeout(total=None),
                 headers={"Content-Type": "application/json"},
@@ -174,7 +174,7 @@ class LlamaModel:
         """Restart llama.cpp after a crash; the case that caused the crash already has its outcome.
 
         Raises:
-            RagbedError: It crashed several times in a row.
+            RagbedError: llama.cpp crashed several times in a row.
         """
         async with self._starting:
             if self._engine.is_running:
@@ -189,7 +189,7 @@ class LlamaModel:
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
-        """Break up the texts of control tokens, so that a document cannot end the turn."""
+        """Break up the texts of control tokens in a message, so that a document cannot end the user's turn."""
         content = self._controls.sub(lambda found: found[0][0] + _BREAK + found[0][1:], message.content)
         return message if content == message.content else msgspec.structs.replace(message, content=content)
 
@@ -211,7 +211,7 @@ def _start(setup: LlamaSetup) -> LlamaProcess:
 
 
 def find_weights(name: str, data_root: Path | None = None) -> Path:
-    """Return a bundled model's file.
+    """Return the path of a bundled model's file.
 
     Raises:
         UsageError: The model is unknown, or its weights are not installed.

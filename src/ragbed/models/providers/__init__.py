@@ -1,1 +1,1 @@
-"""Models behind an HTTP API."""
+"""Models that are called through an HTTP API."""

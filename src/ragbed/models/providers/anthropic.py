@@ -21,7 +21,7 @@ from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _VERSION = "2023-06-01"
-_MAX_NAME = 200  # maximum characters of a served model's name or a response ID
+_MAX_NAME = 200  # maximum number of characters of a served model's name or a response ID
 _ENDED_EARLY = ("max_tokens", "model_context_window_exceeded")
 _FINISH = {
     "end_turn": "stop",
@@ -31,7 +31,7 @@ _FINISH = {
 _MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
 
-# A paid response must not be discarded because of a field that is not needed, so such fields may have any type.
+# A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
 class _Block(msgspec.Struct):
     type: Any = None
     text: Any = None
@@ -69,9 +69,9 @@ class AnthropicModel(HttpModel):
         body: dict[str, object] = {
             "model": self._service.remote,
             "messages": [message for message in case.messages if message.role != "system"],
-            "max_tokens": max_tokens + budget,  # the thinking budget is part of the limit
+            "max_tokens": max_tokens + budget,  # the limit includes the thinking budget
         }
-        if sampling.temperature is not None and not thinks:  # no temperature is accepted while thinking is enabled
+        if sampling.temperature is not None and not thinks:  # a temperature is rejected if thinking is enabled
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
@@ -79,12 +79,12 @@ class AnthropicModel(HttpModel):
             tool = {"name": TOOL, "description": read_texts(case.lang)["tool"]}
             body["tools"] = [tool | {"input_schema": tool_parameters(case.lang)}]
             body["messages"] = _write_messages(case.messages)
-        if sampling.top_p != 1:  # newer models accept only one of the two
+        if sampling.top_p != 1:  # newer models accept either a temperature or top_p
             body["top_p"] = sampling.top_p
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return the model's name, which the provider never reuses."""
+        """Return the model's name, which the provider never reuses for another model."""
         return self._service.remote
 
     def _headers(self) -> Mapping[str, str]:
@@ -97,7 +97,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools can be used; a thinking model would need its signed thoughts back. See `ToolCalling`."""
+        """Whether tools can be used; see `ToolCalling`. With thinking, signed thoughts would have to be sent back."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -105,7 +105,7 @@ class AnthropicModel(HttpModel):
 
 
 def _write_messages(messages: Sequence[Message]) -> list[dict[str, object]]:
-    """Return the messages of a conversation with tools; the results of one turn's calls form one message."""
+    """Convert messages to Anthropic's format; the results of all tool calls in a turn form one message."""
     written: list[dict[str, object]] = []
     for is_result, group in groupby(messages, lambda message: message.role == "tool"):
         if is_result:
@@ -148,10 +148,10 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
 
     Args:
         content: The body of the response.
-        with_tools: Whether the request offers a tool, so that the response may call it.
+        with_tools: Whether the request offers a tool, which the response may call.
 
     Raises:
-        Failure: It is not a message, has no text, or was filtered.
+        Failure: The body is not a message, or the message has no text or was filtered.
     """
     message = decode_json(content, _DECODER, "a message")
     usage = read_usage(message.usage)
@@ -163,7 +163,7 @@ def parse_message(content: bytes, *, with_tools: bool = False) -> Completion:
         raise Failure("protocol", "the response contains a text block whose text is not a string", again=True)
     thoughts = [block.thinking for block in message.content if block.type == "thinking"]
     is_redacted = any(block.type == "redacted_thinking" for block in message.content)
-    # A turn that ends with neither text nor thoughts is an empty response; one that ends during thinking is truncated.
+    # A response that ends with neither text nor thoughts is empty; one that ends during thinking is truncated.
     calls = _read_calls(message.content) if with_tools and stop not in _ENDED_EARLY else ()
     if not texts and not calls and (stop not in _ENDED_EARLY and (stop != "end_turn" or any(thoughts) or is_redacted)):
         problem = f"the response contains no text (stop_reason {stop})"

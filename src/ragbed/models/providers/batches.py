@@ -1,7 +1,7 @@
-"""Provider batches: many requests in one file, at half the price, with results within a day.
+"""Submit and collect provider batches: many requests at half the price, with results within a day.
 
-`OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, `AnthropicBatches` Message
-Batches. Both can find a batch whose creation was not confirmed.
+`OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, and `AnthropicBatches` uses
+Message Batches. Both can find a batch whose creation was not confirmed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import Scrubber
 
 _CLOCK_SKEW_S = 300  # maximum difference between the provider's clock and ours
-_MAX_PAGES = 100  # maximum pages to read from a list of batches
+_MAX_PAGES = 100  # maximum number of pages to read from a list of batches
 _MAX_PAUSE_S = 60.0
 
 
@@ -35,19 +35,19 @@ class BatchLine(NamedTuple):
 
 
 class RemoteBatch(NamedTuple):
-    """A batch as the provider reports it. `problem` says why the whole batch was rejected."""
+    """A batch as the provider reports it; if the entire batch was rejected, `problem` says why."""
 
     id: str
     is_over: bool
     done: int = 0
     total: int = 0
     problem: str | None = None
-    is_gone: bool = False  # whether the provider no longer knows it
+    is_gone: bool = False  # whether the provider no longer knows the batch
     files: tuple[str, ...] = ()  # IDs or URLs of the result files
 
 
 class LineResult(NamedTuple):
-    """The result for one line: a response body or a failure. An expired line can be sent again."""
+    """The result of one request: a response body or a failure. An expired request can be sent again."""
 
     id: str
     body: bytes | None
@@ -56,13 +56,13 @@ class LineResult(NamedTuple):
 
 
 class BatchClient:
-    """Send HTTP requests to one provider, retrying those that can be repeated.
+    """Sends HTTP requests to one provider, retrying those that can be repeated.
 
     Args:
         base: The base URL.
-        headers: Makes the headers, which may contain the key.
-        proxy: The proxy.
-        policy: Time limits and numbers of attempts.
+        headers: A function that returns the headers, which may contain the key.
+        proxy: The URL of the proxy, if any.
+        policy: Time limits and maximum numbers of attempts.
         scrubber: Removes secrets from messages.
     """
 
@@ -84,13 +84,13 @@ class BatchClient:
         Args:
             method: The HTTP method.
             url: The URL.
-            body: The body.
-            kind: The content type.
-            repeats: Whether to repeat the request after any temporary failure; otherwise only if the server
-                refused it for now, so that it certainly has no effect.
+            body: The body, or None for none.
+            kind: The content type of the body.
+            repeats: Whether to repeat the request after any temporary failure; otherwise, it is repeated only after
+                a rate limit error, when it certainly had no effect.
 
         Raises:
-            Failure: There is no response with status 200.
+            Failure: There was no response with status 200.
         """
         attempt = 0
         while True:
@@ -135,8 +135,8 @@ class BatchService(ABC):
     """A provider's batch service for one model.
 
     Attributes:
-        max_lines: Maximum requests in a batch.
-        max_bytes: Maximum size of a batch.
+        max_lines: Maximum number of requests in a batch.
+        max_bytes: Maximum size of a batch in bytes.
     """
 
     max_lines: int
@@ -150,18 +150,18 @@ class BatchService(ABC):
         """Create a batch and return its ID.
 
         Raises:
-            Failure: It was not created, or it is unknown whether it was (kind `network` or `server`).
+            Failure: The batch was not created, or it is unknown whether it was (kind `network` or `server`).
         """
 
     @abstractmethod
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Return the ID of the batch with the given key if it was created; wait if that is not yet known.
+        """Return the ID of the batch with the given key, or None if it was not created; wait if that is not known yet.
 
         Args:
             key: The key.
-            since: The time before it was created.
-            count: The number of its requests.
-            known: IDs of other batches of the run.
+            since: A time before the batch was created.
+            count: The number of requests in the batch.
+            known: IDs of other batches in the run.
 
         Raises:
             Failure: The provider cannot be reached.
@@ -173,7 +173,7 @@ class BatchService(ABC):
 
     @abstractmethod
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return all results that can be read; truncated lines and lines without an ID are skipped."""
+        """Return all valid results; truncated lines and lines without an ID are skipped."""
 
     def _url(self, path: str, **query: str) -> URL:
         base = self._client.base
@@ -189,12 +189,12 @@ class BatchService(ABC):
 
 
 class OpenAIBatches(BatchService):
-    """Files and batches on OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
+    """Batches on OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
 
     max_lines, max_bytes = 50_000, 200_000_000
 
     async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
-        """Upload the file, then create the batch."""
+        """Upload a file with the requests, then create the batch."""
         rows = (
             {"custom_id": line.id, "method": "POST", "url": "/v1/chat/completions", "body": msgspec.Raw(line.body)}
             for line in lines
@@ -241,7 +241,7 @@ class OpenAIBatches(BatchService):
         return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the lines in the output file and the error file."""
+        """Return the results in the output file and the error file."""
         found = []
         for file in batch.files:
             content = await self._client.send("GET", self._url(f"files/{file}/content"))
@@ -263,10 +263,10 @@ class AnthropicBatches(BatchService):
         return _text(_decode(made), "id")
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        """Compare the creation time and the number of requests, then the result IDs; wait for a batch in progress."""
+        """Find batches by creation time and number of requests, wait until they finish, and compare result IDs."""
         for candidate in await self._candidates(since, count, known):
             batch, pause = await self.look(candidate), 1.0
-            while not batch.is_over:  # its requests are visible only after it has finished
+            while not batch.is_over:  # the request IDs are visible only in the results
                 await asyncio.sleep(pause)
                 batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
             if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):
@@ -297,7 +297,7 @@ class AnthropicBatches(BatchService):
         return RemoteBatch(batch, is_over, total - counts.get("processing", 0), total)
 
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the lines in the results."""
+        """Return the results in the results file."""
         content = await self._client.send("GET", self._url(f"v1/messages/batches/{batch.id}/results"))
         return [self._clean(_anthropic_line(row)) for row in _rows(content)]
 
@@ -318,7 +318,7 @@ def _form(name: str, content: bytes) -> tuple[bytes, str]:
 
 
 def _rows(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a file that have an ID; truncated lines have none."""
+    """Yield the JSON objects in a file's lines, skipping truncated lines and lines without an ID."""
     for line in content.splitlines():
         with suppress(*MALFORMED_JSON):
             row = msgspec.json.decode(line)

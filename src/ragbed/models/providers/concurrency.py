@@ -1,7 +1,7 @@
 """Find the best number of concurrent calls by trying more and fewer.
 
-The measure is responses per second. A higher number is kept if the rate clearly grows. A lower one is kept if the
-rate hardly drops, because the other calls only waited in the server's queue, where they may time out.
+The number of responses per second is measured. A higher concurrency is kept if throughput clearly grows. A lower one is
+kept if throughput hardly drops, because the additional calls would only wait in the server's queue and might time out.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ START = 32
 _UP, _DOWN = 2.0, 0.7
 # Throughput must grow by this factor to justify higher concurrency; smaller differences are noise.
 _MIN_GAIN = 1.1
-# Lower concurrency is kept if at least this share of the throughput remains.
+# Minimum share of the throughput that must remain for a lower concurrency to be kept.
 _MAX_LOSS = 0.95
-# At first, a round has as many responses as there are concurrent calls, for a quick start. After the first failed
-# trial, it has twice as many and takes at least a second, because responses come in bursts.
+# At first, throughput is measured over as many responses as there are concurrent calls, for a quick start. After the
+# first failed trial, it is measured over twice as many and at least a second, because responses come in bursts.
 _LONG_ROUND, _LONG_ROUND_S = 2, 1.0
-# A share of time-outs above this means that there are too many calls; a smaller share is attributed to the server.
+# Maximum share of time-outs that is attributed to the server; a larger share means that there are too many calls.
 _MAX_LATE = 0.1
-# Number of rounds without a trial after a failed one, and its maximum. It is doubled each time, so that trials cost
-# less and less.
+# Number of measurements without a trial after a failed trial, and its maximum. The number doubles after each failed
+# trial, so that trials become rarer.
 _HOLD, _MAX_HOLD = 4, 64
 
 
 class ConcurrencyControl:
-    """Control the number of concurrent calls to one server.
+    """Controls the number of concurrent calls to one server.
 
     Args:
-        most: The maximum.
-        adaptive: Whether to search for the best number; otherwise it is the maximum.
+        most: Maximum number of concurrent calls.
+        adaptive: Whether to search for the best number; otherwise, the maximum is used.
     """
 
     def __init__(self, most: int, *, adaptive: bool) -> None:
@@ -69,7 +69,7 @@ class ConcurrencyControl:
         return responses >= self.open and span > 0
 
     def _start_round(self, now: float, *, settle: bool) -> None:
-        # The first responses after a change belong to calls that were sent before it.
+        # The first responses after a change are ignored, because their calls were sent before it.
         self._count, self._settle, self._started = 0, self.open if settle else 1, now
 
     def _judge(self, rate: float) -> None:
@@ -90,7 +90,10 @@ class ConcurrencyControl:
         self._try(self._trial)
 
     def _revert(self) -> None:
-        """Return to the previous concurrency; next, try the other direction (at once after the first failed trial)."""
+        """Return to the previous concurrency, and choose the opposite direction for the next trial.
+
+        After the first failed trial, the next one starts without a pause.
+        """
         self.open, self._next_trial = self._kept, _DOWN if self._trial > 1 else _UP
         self._hold = self._hold_for if self._found else 1
         self._hold_for = min(_MAX_HOLD, 2 * self._hold_for) if self._found else _HOLD

@@ -1,7 +1,7 @@
 """OpenAI-compatible providers: URLs, environment variables and reasoning options.
 
-To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` become the fields that its
-documentation specifies; if it has none, the option is rejected before anything is sent.
+To add a provider, add a row to COMPATIBLE. `thinking` and `reasoning_effort` are converted to the fields in the
+provider's documentation; if there is no such field, the option is rejected before anything is sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
 
-# A function that maps on, off or a number of tokens to request fields, or to None if the provider has no such field.
+# A function that maps on, off or a token budget to request fields, or returns None if the provider has no such field.
 ThinkingFields: TypeAlias = Callable[[bool | int], Mapping[str, Any] | None]
 
 
@@ -31,7 +31,7 @@ def _enable_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _template_switch(thinking: bool | int) -> Mapping[str, Any] | None:
-    """Return the variables for chat templates; a template ignores the names that it does not use."""
+    """Return the variables that switch thinking in chat templates, which ignore variables they do not use."""
     names = ("enable_thinking", "thinking")
     return {"chat_template_kwargs": dict.fromkeys(names, thinking)} if isinstance(thinking, bool) else None
 
@@ -55,7 +55,7 @@ def _gemini_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _verdict_schema(choices: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the field for JSON output with one of several verdicts, after the reasons for it."""
+    """Return the request field for JSON output with a reason, followed by one of the given verdicts."""
     properties = {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": choices}}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {
@@ -76,17 +76,18 @@ class CompatibleProvider:
     """A provider with an OpenAI-compatible chat completions API.
 
     Attributes:
-        url: Its base URL; `{AWS_REGION}` is replaced by that variable. Empty if the user has to set it.
-        key: The variables that may contain the API key; messages mention the first one.
-        needs_key: Whether it needs a key.
-        base: The variable with another base URL.
-        path: Appended to the base URL in the variable if it is missing there.
-        thinking: Fields for `thinking`.
-        effort: Fields for `reasoning_effort`.
+        url: The base URL, in which `{AWS_REGION}` is replaced by that variable; empty if the user has to set it.
+        key: The environment variables that may contain the API key; messages mention the first one.
+        needs_key: Whether a key is required.
+        base: The environment variable that overrides the base URL.
+        path: The path to append to the base URL in that variable if it is missing there.
+        thinking: A function that returns the fields for `thinking`.
+        effort: A function that returns the fields for `reasoning_effort`.
         seed: The field for `seed_model`.
         max_tokens: The field for the token limit.
-        choices: Fields that restrict a judge to its verdicts; None if the provider documents no JSON schemas. JSON
-            output without a schema (`json_object`) is not used, because it needs prompts that ask for JSON.
+        choices: A function that returns the fields that restrict a judge to its verdicts, or None if the provider does
+            not document JSON schemas. JSON output without a schema (`json_object`) is not used, because the prompt
+            would have to ask for JSON.
         command: The command that starts a local server.
     """
 
@@ -202,7 +203,7 @@ def any_provider(name: str) -> CompatibleProvider:
 
 
 def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[str]:
-    """Return a provider's base URLs; several are separated by commas.
+    """Return a provider's base URLs, which are separated by commas in the environment variable.
 
     Raises:
         UsageError: A variable that the URL needs is not set.

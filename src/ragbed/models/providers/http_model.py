@@ -1,4 +1,4 @@
-"""The base class for all models that are called over HTTP."""
+"""Base class for all models that are called over HTTP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
-_PROMPT_FIELDS = ("messages", "prompt", "system")  # these differ from case to case
+_PROMPT_FIELDS = ("messages", "prompt", "system")  # fields that differ from case to case
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class ServiceConfig:
         urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
         sampling: Sampling parameters.
-        pacer: The pacer of all calls.
-        retry_policy: Time limits and numbers of attempts.
-        to_check: What a user should check first if no call succeeds.
-        environ: Environment variables for proxies. They also contain keys, so they are not in the repr.
-        headers: Headers that the user adds. They may be secret, so they are not in the repr.
+        pacer: The pacer for all calls.
+        retry_policy: Time limits and maximum numbers of attempts.
+        to_check: What the user should check first if no call succeeds.
+        environ: Environment variables for proxies. They also contain keys, so they are excluded from the repr.
+        headers: Additional headers set by the user. They may be secret, so they are excluded from the repr.
     """
 
     name: str
@@ -62,9 +62,9 @@ class HttpModel(ABC):
     """A model that is called over HTTP; subclasses define the requests and parse the responses.
 
     Attributes:
-        sent: The parameters of the last answered request, without the prompt.
-        limit: The token limit of its requests.
-        negotiation: What was learned about the parameters that the server accepts.
+        sent: The parameters of the last request that got a response, without the prompt.
+        limit: The token limit for requests.
+        negotiation: The parameters that the server has turned out to accept or reject.
     """
 
     path: str  # path of the API method relative to the base URL
@@ -102,15 +102,15 @@ class HttpModel(ABC):
         return await self.limit.complete(call)
 
     async def _post(self, body: bytes, case: Case) -> Completion:
-        """Post a body in the form that the server accepts.
+        """Post a body with the parameters that the server accepts.
 
-        After a rejection, one call finds out what the server accepts while the others wait.
+        After a rejection, one call determines which parameters the server accepts, while the others wait.
         """
         await self._settled.wait()
         sent, leads, rejected = self._adjusted(body), False, set[bytes]()
 
         async def renew(failure: Failure) -> bytes | None:
-            """Return a changed body if this failure, or another call's, shows what to change."""
+            """Return a changed body if this failure or that of another call shows what to change, otherwise None."""
             nonlocal sent, leads
             if failure.kind in REJECTED:
                 rejected.add(sent)
@@ -142,16 +142,16 @@ class HttpModel(ABC):
 
     @property
     def negotiated(self) -> str:
-        """A description of what was learned about the parameters that the server accepts; empty if nothing was."""
+        """A description of the parameters that were changed for the server, or an empty string if none were."""
         return self.negotiation.describe()
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the first, with which a response may have been requested."""
+        """The token limits, other than the initial one, with which a response may have been requested."""
         return self.limit.raised
 
     def request(self, case: Case) -> bytes:
-        """Return the request body with the first token limit."""
+        """Return the request body with the initial token limit."""
         return canonical(self._body(case, self.limit.first))
 
     def batch_request(self, case: Case, max_tokens: int, learned: Learned) -> bytes:
@@ -171,7 +171,7 @@ class HttpModel(ABC):
         return done
 
     def batch_client(self) -> BatchClient:
-        """Return the client that sends batch requests."""
+        """Return a client for the provider's batch service."""
         service, scrubber = self._service, self._transport.scrubber
         proxy = proxy_for(self._bases[0], service.environ)
         return BatchClient(self._bases[0], self._all_headers, proxy, service.retry_policy, scrubber)
@@ -194,9 +194,10 @@ class HttpModel(ABC):
         return self._transport.parked
 
     def _allow_concurrency(self) -> None:
-        """Accept as many cases as the pacer allows.
+        """Accept as many concurrent cases as the pacer allows.
 
-        A reserve of a quarter would make short calls a seventh faster, but a crash would lose a quarter more responses.
+        Accepting a quarter more would make short calls a seventh faster, but a crash would lose a quarter more
+        responses.
         """
         self.concurrency = self._service.pacer.most
         self.make_room()
@@ -213,7 +214,7 @@ class HttpModel(ABC):
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Return the values of headers; those that are not named like a secret may also be words of an answer."""
+    """Return the values of headers as secrets; if a header's name does not suggest a secret, answers may contain it."""
     return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 

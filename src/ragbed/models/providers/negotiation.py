@@ -1,9 +1,9 @@
-"""Learn which parameters a model accepts from its server's rejections.
+"""Learn from a server's rejections which parameters a model accepts.
 
-A request is first sent as configured. If the server rejects a parameter, it is left out, renamed or set, or the
-response is streamed, and every later request of the model is sent that way. Parameters that the user has set for the
-server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because leaving them out
-would evaluate something else. A temperature or top_p that is not the default is left out only if the server does not
+A request is first sent as configured. If the server rejects a parameter, the parameter is omitted, renamed or set to
+another value, or streaming is enabled; all later requests to the model are sent the same way. Parameters that the user
+has set for the server (`--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed, because
+that would evaluate a different configuration. A non-default temperature or top_p is omitted only if the server does not
 support the parameter, not if its value is out of range.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from ragbed.models.failures import REJECTED, Failure
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
-# Parameters that may be omitted, in this order if a message names several of them.
+# Parameters that may be omitted. If a message names several of them, the first one in this order is omitted.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
 _DEFAULTS = {"temperature": 0, "top_p": 1}
 _UNSUPPORTED = re.compile(
@@ -31,7 +31,7 @@ Learned: TypeAlias = dict[str, dict[str, Any] | None]
 
 
 def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
-    """Return a request body in the form that the server accepts (see `Negotiation.learned`)."""
+    """Return a request body with the parameters that the server accepts (see `Negotiation.learned`)."""
     adjusted = dict(body)
     for name, change in learned.items():
         if change is None:
@@ -45,14 +45,14 @@ def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
 
 
 class Negotiation:
-    """What has been learned about one model's parameters.
+    """The changes to one model's parameters that its server requires.
 
     Args:
         fixed: Names of the parameters that the user has set for the server.
 
     Attributes:
-        learned: What was learned, by parameter: `None` if it is left out, `{"as": name}` if it is renamed, and
-            `{"set": value}` if it is set.
+        learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed, and
+            `{"set": value}` if it is set to a value.
     """
 
     def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
@@ -60,13 +60,13 @@ class Negotiation:
         self.learned: Learned = {}
 
     def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a request body in the form that the server accepts."""
+        """Return a request body with the parameters that the server accepts."""
         return adjust(body, self.learned)
 
     def learn(self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True) -> bool:
-        """Learn from a rejected request and return whether there is something to change.
+        """Learn from a rejected request, and return whether to change the request.
 
-        The caller does not resend a body that was rejected before.
+        The caller makes sure that a body that was rejected before is not sent again.
 
         Args:
             failure: The rejection.
@@ -91,7 +91,7 @@ class Negotiation:
         return False
 
     def describe(self) -> str:
-        """Describe what was learned, in words."""
+        """Describe the changes in words."""
         return ", ".join(_describe(name, change) for name, change in self.learned.items())
 
     def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
@@ -106,7 +106,7 @@ class Negotiation:
         if name in self._fixed or name in self.learned:
             return False
         former = None if change is None else change.get("as")
-        if former in self.learned:  # the server has changed and now accepts the former name
+        if former in self.learned:  # the server has changed, and now accepts the former name
             del self.learned[former]
         else:
             self.learned[name] = change

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions API and compatible servers (`dialects.py`)."""
+"""Models served through OpenAI's chat completions API, or by compatible servers (`dialects.py`)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
-_MAX_NAME = 200  # maximum characters of a served model's name, its provider, fingerprint or response ID
+_MAX_NAME = 200  # maximum number of characters of a served model's name, its provider, fingerprint or response ID
 # Values of finish_reason that indicate a content filter.
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 
-# A paid response must not be discarded because of a field that is not needed, so such fields may have any type.
+# A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
 
 
 class _Message(msgspec.Struct):
@@ -64,10 +64,10 @@ class _ChatCompletion(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
 # Values of finish_reason that indicate the token limit; OpenAI uses `length`.
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_length"})
-# Types of content parts that contain thoughts.
+# Types of content parts that contain reasoning.
 _THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_content", "thought"})
-# Fields of a listed model that change only with the model: weights and length in vLLM, sizes in llama.cpp. Times and
-# permissions change on every start or request.
+# Fields of a listed model that change only if the model does: weights and context length in vLLM, sizes in llama.cpp.
+# Other fields, such as times and permissions, change on every start or request.
 _FIXED = ("id", "object", "owned_by", "root", "parent", "max_model_len", "meta", "digest")
 
 
@@ -75,10 +75,10 @@ class OpenAIModel(HttpModel):
     """A model on one or more OpenAI-compatible servers.
 
     Args:
-        service: The servers.
-        provider: Its parameters.
-        preset: How to prompt; the server gets complete prompts if it does not apply the preset's format.
-        official: Whether the server is OpenAI's own, which takes no top_p for its newer models.
+        service: The connection settings.
+        provider: The provider's parameters.
+        preset: The prompt format, if any; unless the server applies it, complete prompts are sent.
+        official: Whether the server is OpenAI's own, whose newer models do not accept top_p.
     """
 
     path = "chat/completions"
@@ -105,7 +105,7 @@ class OpenAIModel(HttpModel):
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
         if case.tools:
             body |= {"messages": [_write_message(message) for message in case.messages], "tools": [_tool(case.lang)]}
-        if not self._official or sampling.top_p != 1:  # without it, vLLM would use the model's default
+        if not self._official or sampling.top_p != 1:  # if it is omitted, vLLM uses the model's default
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)
@@ -117,7 +117,7 @@ class OpenAIModel(HttpModel):
         """Return a hash of the model metadata reported by the servers; servers without metadata are ignored."""
         found = await asyncio.gather(*map(self._describe, self._bases))
         if all(found) and self._service.key is None:
-            self._transport.probe.open()  # the server knows the model and needs no key, so it need not be probed
+            self._transport.probe.open()  # the server knows the model and needs no key, so no probe is needed
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
@@ -138,7 +138,7 @@ class OpenAIModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the server gets chat messages, which may call tools; see `ToolCalling`."""
+        """Whether chat messages are sent, for which tools can be offered; see `ToolCalling`."""
         return self._preset is None
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
@@ -151,7 +151,7 @@ def _tool(lang: Lang) -> dict[str, object]:
 
 
 def _write_message(message: Message) -> dict[str, object]:
-    """Return a message of a conversation with tools."""
+    """Convert a message, which may contain tool calls or their results, to OpenAI's format."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call, "content": message.content}
     written: dict[str, object] = {"role": message.role, "content": message.content}
@@ -165,7 +165,7 @@ def _write_message(message: Message) -> dict[str, object]:
 
 
 def _read_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Return the tool calls in a response; what cannot be read becomes a call of an unnamed tool."""
+    """Return the tool calls in a response; an invalid call becomes a call to a tool without a name."""
     found = []
     for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else []):
         fields = call if isinstance(call, dict) else {}
@@ -197,11 +197,11 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
 
     Args:
         content: The response body.
-        logprobs: Whether log-probabilities were requested, from which the confidence is computed.
-        with_tools: Whether the request offers a tool, so that the response may call it.
+        logprobs: Whether log-probabilities were requested; the confidence is computed from them.
+        with_tools: Whether the request offers a tool, which the response may call.
 
     Raises:
-        Failure: It is not a chat completion, has no text, or was filtered.
+        Failure: The body is not a chat completion, or the completion has no text or was filtered.
     """
     if is_stream(content):
         content = join_events(content)
@@ -234,7 +234,7 @@ def parse_chat(content: bytes, *, logprobs: bool = False, with_tools: bool = Fal
 
 
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
-    """Return a message's text, and its thoughts if they are in a separate field or part."""
+    """Return a message's text, and its reasoning if that is in a separate field or content part."""
     text, part = _join(message.content)
     details = _join(message.reasoning_details if isinstance(message.reasoning_details, list) else None)
     thought = _text(message.reasoning_content) or _text(message.reasoning) or part or details[0] or details[1]

@@ -1,8 +1,8 @@
 """Decide when to send a call and to which server.
 
-Each server has a lane with its own concurrency and rate limit, because one may be slow or strict where another is not.
-A call goes to the lane with the most room; a lane whose server fails pauses while others work. No library does
-this for several servers with unknown limits, so it is our own.
+Each server has a lane with its own concurrency and rate limit, because servers may differ in speed and limits. A call
+goes to the lane with the most free capacity; a lane whose server fails is paused while others continue. We implement
+this ourselves, because no library supports several servers with unknown limits.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from ragbed.models.providers.concurrency import ConcurrencyControl
 from ragbed.models.providers.rate_limit import RateLimiter
 
-# The pause of a lane after its first failure, and the maximum; the pause doubles after each further failure.
+# The pause of a lane after its first failure, and the maximum pause. The pause doubles after each further failure.
 _PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
-# Initial estimate of the tokens per byte of a request: English has about four bytes per token, Chinese three per
-# character.
+# Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
+# has three bytes per character.
 _TOKENS_PER_BYTE = 0.3
 _LEARNING_RATE = 0.1
 
 
 class ServerLane:
-    """The state of one server; `heard` is true once the server has sent a byte."""
+    """The state of one server; `heard` is true once the server has sent any data."""
 
     def __init__(self, concurrency: ConcurrencyControl) -> None:
         self.concurrency, self.rate_limiter = concurrency, RateLimiter()
@@ -37,7 +37,7 @@ class ServerLane:
     def responded(self, now: float) -> None:
         """Count a response."""
         self.heard, self._failures, self.paused_until = True, 0, 0.0
-        if self.rate_limiter.rate is None:  # the concurrency has no effect below a rate limit
+        if self.rate_limiter.rate is None:  # if the rate is limited, throughput does not depend on the concurrency
             self.concurrency.responded(now)
 
     def refused(self, now: float) -> None:
@@ -54,7 +54,7 @@ class ServerLane:
 
 
 class _Meter:
-    """A limit set by the user, in units per second."""
+    """A rate limit set by the user, in units per second."""
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s, self.ready_at = per_s, 0.0
@@ -76,11 +76,11 @@ class _Waiter:
 
 
 class Pacer:
-    """Enforce the limits for one model.
+    """Enforces the limits for calls to one model.
 
     Args:
-        most: Maximum concurrent calls over all servers.
-        adaptive: Whether to search for the best concurrency; otherwise it is the maximum.
+        most: Maximum number of concurrent calls to all servers together.
+        adaptive: Whether to search for the best concurrency; otherwise, the maximum is used.
         per_s: The user's limit on requests per second.
         tokens_per_s: The user's limit on tokens per second.
         servers: The number of servers.
@@ -104,8 +104,8 @@ class Pacer:
         """Wait until a call may start, and return its lane.
 
         Args:
-            size: Bytes of the request.
-            avoid: A lane that just failed; it is used only if no other has room.
+            size: Size of the request in bytes.
+            avoid: A lane that has just failed; it is used only if no other lane has free capacity.
         """
         if not self._waiting:
             lane = self._take(self.clock(), size, avoid)
@@ -131,7 +131,7 @@ class Pacer:
             self._serve()
 
     def correct_tokens(self, size: int, tokens: int) -> None:
-        """Replace the estimated tokens of a request with the number that the server reports."""
+        """Replace the estimated number of tokens of a request with the number that the server reports."""
         if tokens > 0 and size > 0:
             self._tokens.correct(tokens - size * self._tokens_per_byte)
             self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
@@ -151,7 +151,7 @@ class Pacer:
     def _choose(self, now: float, avoid: ServerLane | None) -> ServerLane | None:
         lanes = self.lanes
         if len(lanes) > 1:
-            # If all lanes are paused, try all of them.
+            # If all lanes are paused, choose among all of them.
             lanes = [lane for lane in lanes if lane.paused_until <= now] or lanes
         free = [lane for lane in lanes if lane.running < lane.concurrency.open and lane.rate_limiter.ready_at <= now]
         if len(free) > 1:

@@ -1,36 +1,38 @@
-"""Find the rate that a server allows: unlimited until it sends 429, then slightly below the accepted rate.
+"""Find the request rate that a server allows.
 
-After a refusal the rate is set slightly below that of the accepted calls. It then grows slowly, because the limit is
-probably unchanged, and faster the longer nothing is refused, because the limit may be gone.
+The rate is unlimited until the server refuses a call with status 429. It is then set slightly below the rate of
+accepted calls. After that, it grows slowly, because the server's limit is probably unchanged, and grows faster the
+longer no call is refused, because the limit may have been lifted.
 """
 
 from __future__ import annotations
 
-# The share of the accepted rate to use after a refusal, so that the first seconds of growth stay below the limit.
+# The share of the accepted rate to use after a refusal, so that the rate stays below the limit for the first seconds.
 _CUT = 0.96
-# Initial growth per second: the rate reaches the same limit after four seconds with one or two refusals, about 1 % of
-# the calls at 50 per second. At lower rates it grows by 1/2,500 per call, so that refusals are equally rare.
+# Initial growth of the rate per second. The rate reaches an unchanged limit again after four seconds, which costs one
+# or two refusals, about 1 % of the calls at 50 per second. Lower rates grow by 1/2,500 per call, so that refusals are
+# equally rare.
 _GROW, _GROW_CALLS = 0.01, 2500
-# The growth rate doubles after this time without a refusal, so ten times the rate is reached 18 s after a limit is
-# lifted.
+# The growth doubles every time this many seconds pass without a refusal, so that the request rate is ten times as high
+# 18 s after a limit is lifted.
 _DOUBLE_S = 3.0
 _MAX_GROW = 0.5
-# Growth per second while the rate is below half of what it was before the refusals.
+# Growth of the rate per second while it is below half of the rate before the refusals.
 _CATCH_UP = 1.0
-# Each further refusal multiplies the remembered rate from before the refusals by this factor.
+# After each further refusal, the stored rate before the refusals is multiplied by this factor.
 _FORGET = 0.8
 # Calls per second to keep sending while all calls are refused, so that we notice when the server recovers.
 _MIN_RATE = 1.0
-# A limit that is this many times the actual rate has no effect and is removed.
+# A limit of more than this many times the actual rate has no effect, so it is removed.
 _LOOSE = 4.0
 # Maximum number of refusals that may be due to chance.
 _CHANCE = 1
-# Refusals within this time count as one, because they belong to calls that had already been sent.
+# Refusals within this time count as one, because their calls had already been sent.
 _SAME_REFUSAL_S = 0.5
 # Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start, at
 # least half a second is used, because the first calls are sent together.
 _BUCKET_S, _BUCKETS, _MIN_SPAN_S = 0.25, 12, 0.5
-# A call may be sent this many seconds early to make up for late timers.
+# A call may be sent this many seconds early, to compensate for timers that fire late.
 _SLACK_S = 0.05
 # If five rate reductions follow each other quickly while at most a fifth of the calls are refused, refusals do not
 # depend on the rate (faulty or shared server). Ignore them for 30 seconds unless the refusal rate doubles.
@@ -38,7 +40,7 @@ _USELESS_CUTS, _SOON_S, _NOISE, _IGNORE_S = 5, 2.0, 0.2, 30.0
 
 
 class RateLimiter:
-    """Limit the calls per second to one server; the rate is None while no limit is known."""
+    """Limits the calls per second to one server; the rate is None while no limit is known."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
@@ -55,7 +57,7 @@ class RateLimiter:
         return 0.0 if self.rate is None else self._next - _SLACK_S
 
     def take(self, now: float) -> None:
-        """Count a call. It counts as accepted until it is refused, because a response may take a long time."""
+        """Count a call. It counts as accepted unless it is refused later, because a response may take a long time."""
         self._advance(now)
         self._sent[self._bucket % _BUCKETS] += 1
         if self.rate is not None:

@@ -1,4 +1,4 @@
-"""Read a streamed chat completion by joining its server-sent events into one response."""
+"""Convert a streamed chat completion to an ordinary one by joining its server-sent events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_stream(content: bytes) -> bool:
 
 
 def join_events(content: bytes) -> bytes:
-    """Return a streamed chat completion as if it had not been streamed.
+    """Return the body that the server would have sent for a streamed chat completion without streaming.
 
     Raises:
         Failure: The stream is incomplete.

@@ -19,23 +19,24 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
-# Refusals arrive sooner than this; a server that takes longer is generating a response.
+# A server that takes longer than this is generating a response, because rejections arrive sooner.
 _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
-# Maximum attempts if no connection has ever succeeded: the URL is more likely to be wrong than the server to be down.
+# Maximum number of attempts if no connection has ever succeeded, because the URL is then probably wrong.
 _FIRST_CONNECT_ATTEMPTS = 3
-# A case that has to wait longer than this is set aside, and another one is sent in the meantime.
+# A case that has to wait longer than this is parked, and another one is sent in the meantime.
 _PARK_S = 2.0
-# Maximum number of cases set aside, as a multiple of the concurrency: after a crash, these cases count as sent.
+# Maximum number of parked cases, as a multiple of the concurrency. It is limited because after a crash, these cases
+# count as sent.
 _MAX_PARKED = 8
-# Safety margin: timers may fire early, and no call may be sent before the time that the server set.
+# Safety margin in seconds, because timers may fire early and no call may be sent before the time set by the server.
 _MARGIN_S = 0.01
 
 
 class _ServerProbe:
-    """Hold back concurrent calls until the first response, so that a wrong key costs only a few calls.
+    """Holds back concurrent calls until the first response, so that an invalid key costs only a few calls.
 
-    `when_open` is called once: after the first response, or if that response is slow.
+    `when_open` is called once, either after the first successful response or if that response takes long.
     """
 
     def __init__(self) -> None:
@@ -74,10 +75,10 @@ class Transport:
 
     Args:
         proxies: The URLs to post to, one for each lane of the pacer, with their proxies.
-        headers: Makes the headers of a request, which may contain the key.
+        headers: A function that returns the headers of a request, which may contain the key.
         keys: Secrets that must not appear in messages or responses.
-        pacer: The pacer of all calls.
-        policy: Time limits and numbers of attempts.
+        pacer: The pacer for all calls.
+        policy: Time limits and maximum numbers of attempts.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Transport:
 
     @property
     def parked(self) -> int:
-        """The number of cases that are set aside. Cases above the maximum count as running, so no new ones start."""
+        """The number of parked cases. Cases above the maximum count as running, so that no new ones start."""
         return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(
@@ -110,8 +111,9 @@ class Transport:
 
         Args:
             body: The body of the request.
-            parse: Parses the body of a response.
-            renew: Returns the body of the next attempt, if it differs; a rejected body is not sent again.
+            parse: A function that parses the body of a response.
+            renew: A function that returns the body for the next attempt, or None if it is unchanged; a rejected body is
+                not sent again.
         """
         begin: float | None = None
         lane: ServerLane | None = None
@@ -145,7 +147,7 @@ class Transport:
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
     async def get(self, url: URL) -> bytes | None:
-        """Fetch a small metadata page from a server, or return None if there is none."""
+        """Return a small metadata page from a server, or None if it is not available."""
         limits = self._limits(_LOOK_UP_S)
         try:
             response = await self._servers[url.origin()].send(url, self._headers(), None, limits)
@@ -161,7 +163,10 @@ class Transport:
         await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the event loop
 
     def _pause_before_retry(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
-        """Return the pause before the next attempt, or None if there is none, and add the reason to the failure."""
+        """Return the delay before the next attempt, or None if the request should not be retried.
+
+        If there is no time left for another attempt, that is added to the failure's message.
+        """
         policy = self._policy
         limit = min(policy.attempts, policy.paid_attempts) if failure.kind in PAID else policy.attempts
         if failure.kind == "connect" and not any(lane.heard for lane in self._pacer.lanes):
@@ -169,7 +174,7 @@ class Transport:
         if not failure.again or attempt >= limit:
             return None
         longest = min(policy.longest_pause_s, policy.first_pause_s * 3.0 ** (attempt - 1))
-        # Jitter is only ever added, because the time set by the server is the minimum.
+        # Jitter is only added, never subtracted, because the time set by the server is the minimum.
         pause = (failure.wait_s or longest / 2) + _MARGIN_S + random.random() * longest / 2
         if spent_s + pause <= policy.item_s:
             return pause
@@ -223,7 +228,7 @@ class Transport:
 
     def without_keys(self, completion: Completion) -> Completion:
         """Return a completion with API keys removed."""
-        # A server may quote the key in a response, and responses are stored.
+        # A server may quote the key in a response, and responses are stored on disk.
         if not self._response_scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))
@@ -259,7 +264,7 @@ class Transport:
 
 
 def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
-    """Return the tokens of a response plus those of earlier attempts that may be billed."""
+    """Return the token usage of a response plus that of earlier attempts, which may be billed."""
     if not earlier:
         return completion.usage
     total = Counter(earlier)

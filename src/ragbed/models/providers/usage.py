@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, TypeGuard
 
 _COST_UNITS = 10**12  # cost units per dollar
 _MAX_DOLLARS = 1_000_000
-_Path: TypeAlias = tuple[str, str | None]  # a field, and the field in it if it is an object
-# The fields for each count, in the order in which they are tried.
+_Path: TypeAlias = tuple[str, str | None]  # a field, and the name of a field in it if it is an object
+# The fields that may contain each count, in the order in which they are tried.
 _FIELDS: dict[str, tuple[_Path, ...]] = {
     "in": (("prompt_tokens", None), ("input_tokens", None)),
     "out": (("completion_tokens", None), ("output_tokens", None)),
@@ -26,10 +26,11 @@ _COST: tuple[_Path, ...] = (("cost", None), ("cost", "total_cost"))
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
-    """Return a response's valid counts, and its cost if reported, or None if there are none.
+    """Return the valid token counts of a response and its cost, if reported, or None if there are no valid counts.
 
-    `in` includes cached and written prompt tokens, which Anthropic counts separately. `out` includes reasoning tokens,
-    which Gemini and xAI count only in the total. Counts of 0 that only some providers report are left out.
+    `in` includes prompt tokens read from or written to the cache, which Anthropic counts separately. `out` includes
+    reasoning tokens, which Gemini and xAI include only in the total. Counts that only some providers report are omitted
+    if they are 0.
     """
     if not isinstance(usage, dict):
         return None
@@ -50,7 +51,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
 
 
 def _values(usage: dict[str, Any], paths: tuple[_Path, ...]) -> list[Any]:
-    """Return the values of the fields that exist."""
+    """Return the values of those fields that exist."""
     found = []
     for name, inner in paths:
         value = usage.get(name)
@@ -65,7 +66,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _read_cost(value: object) -> int | None:
-    """Convert a cost in dollars to units, exactly: the shortest decimal form of a float is what the server sent."""
+    """Convert a cost in dollars to units exactly, using the float's shortest decimal form, which the server sent."""
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

@@ -97,8 +97,11 @@ def _dates(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
 
 def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Iterator[Mention]:
     values = {wanted.value for wanted in slot.quantities}
+    units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
-        if found.value in values or response.text[found.start : found.end] in asked.text:
+        written = response.text[found.start : found.end]
+        is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units  # 一条 is no count here
+        if found.value in values or is_article or written in asked.text:
             continue
         if any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):
             yield Mention(found.start, found.end, "number")

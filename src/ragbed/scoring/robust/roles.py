@@ -91,6 +91,8 @@ _EARLIER = lazy(
 )
 _RELATIVE = words("who which whose")
 _IT = words("it this that he she they")
+_CREDIT = words("owe owes owed attributed attributes credited credits credit ascribed due thanks belongs")
+_NOBODY = words("no nobody none nothing nowhere never")
 _PUNCTUATION = frozenset('.,;:!?()"\n-')
 
 
@@ -154,7 +156,7 @@ class _EnglishClause:
         status = (
             self._rumoured() or self._bounded() or self._ranked() or self._before() or self._after() or self._related()
         )
-        if self.is_number and status == "related":
+        if status == "related" and (self.is_number or self._is_apposed()):
             status = ""
         if status:
             return Role(status, weak=status == "believed", strength=strength)
@@ -163,6 +165,12 @@ class _EnglishClause:
         if year := year_role(self.asked, self._clause(), self.text, strength):
             return year._replace(strength=max(strength, year.strength))
         return Role(self._weak() or self._other_predicate(strength), weak=True, strength=strength)
+
+    def _is_apposed(self) -> bool:
+        """Return whether an apposition of words of the question follows, e.g. 'presented by A, the chief executive'."""
+        end = next((at for at, word in enumerate(self.after[1:8], 1) if word in _PUNCTUATION), min(len(self.after), 8))
+        words = [word for word in self.after[1:end] if word not in _DETERMINERS]
+        return self.after[:1] == [","] and bool(words) and all(map(self._weight, words))
 
     def _other_predicate(self, strength: int) -> str:
         """Return a status if the mention is the subject of a verb that does not express the asked relation."""
@@ -227,7 +235,7 @@ class _EnglishClause:
 
     def _cancelled(self, phrase: str, status: str) -> bool:
         if phrase.split(maxsplit=1)[0] in {"than", "compared", "versus", "vs", "unlike"}:
-            return False
+            return self.before[0] in _NOBODY and not self.is_number  # 'no place suffered more than A'
         if self.asked.is_reversed and status in {"compared", "planned"}:
             return True
         return any(word[:STEM] in self.asked.stems for word in phrase.split() if len(word) > 3)
@@ -273,7 +281,7 @@ class _EnglishClause:
         cues, words = english(), self.predicate
         if self._is_at_another_time() or self._ended():
             return "planned"
-        if self.is_relative and self._strength_before() >= 2:  # 'won by A, who had lost before'
+        if self.is_relative and (self._strength_before() or self.before[-1:] == ["by"]):  # 'by A, who had lost before'
             return ""
         for at, word in enumerate(words):
             if word in _NEGATIONS:
@@ -315,7 +323,8 @@ class _EnglishClause:
 
     def _related(self) -> str:
         kin, words = english().kin, self.after
-        if self.before[-1:] == ["to"] and _GIVERS.search(self.asked.text) and not self.is_number:
+        is_receiver = self.before[-1:] == ["to"] and _CREDIT.isdisjoint(self.before)  # but 'we owe it to A'
+        if is_receiver and _GIVERS.search(self.asked.text) and not self.is_number:
             return "related"
         is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
         if is_possessive and any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):

@@ -1,7 +1,7 @@
 """Attention for a batch whose sequences are concatenated without padding.
 
-The library accepts an attention function by name (`AttentionInterface`); ours gets the layout of the batch through the
-keyword arguments that the library passes to every layer.
+The library accepts an attention function by name (`AttentionInterface`). Our function gets the layout of the batch
+through the keyword arguments that the library passes to every layer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = "ragbed_ragged"
 
 @dataclass(frozen=True)
 class PrefillBatch:
-    """A batch of complete prompts: the slots of their tokens, and each prompt's start and end in the batch."""
+    """A batch of complete prompts: the cache slots of their tokens, and each prompt's start and end in the batch."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -29,7 +29,7 @@ class PrefillBatch:
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """Compute causal attention prompt by prompt; prompts are long, so one launch each costs hardly anything."""
+        """Compute causal attention one prompt at a time; prompts are long, so a launch for each costs little."""
         self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
@@ -42,7 +42,7 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """A batch with one new token per sequence; `spans` holds the starts and ends as numbers if there is no kernel."""
+    """A batch with one new token per sequence; `spans` holds the starts and ends as integers if there is no kernel."""
 
     cache: KVCache
     slots: torch.Tensor
@@ -71,7 +71,7 @@ class DecodeBatch:
 
 
 def has_kernel(device: torch.device) -> bool:
-    """Return whether the Triton kernel can be used."""
+    """Return whether the Triton kernel can be used on a device."""
     return device.type == "cuda" and find_spec("triton") is not None
 
 
@@ -86,7 +86,7 @@ def _attend(
 
 
 def register() -> None:
-    """Register the attention function."""
+    """Register the attention function with the library."""
     from transformers import AttentionInterface  # noqa: PLC0415  # takes seconds
 
     AttentionInterface.register(NAME, _attend)

@@ -1,4 +1,4 @@
-"""Run a model in a thread: read prompts in full batches, decode all sequences together and choose their tokens."""
+"""Run a model in a thread: prefill prompts in full batches, decode all sequences together, and sample their tokens."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ragbed.models.base import Sampling
 from ragbed.models.failures import Failure
 from ragbed.models.local.hf.sequence import NOT_A_NUMBER, Batching, Runner, Sequence, StopCondition
 
-# The most probable tokens to consider. They nearly always cover `top_p`; sorting the whole vocabulary would take longer
-# than the model.
+# Number of most probable tokens to consider first. They nearly always cover `top_p`, and sorting the entire vocabulary
+# would take longer than running the model.
 _TOP_K = 1024
 
 
 class BatchEngine:
-    """Complete sequences and call their `done`; a sequence with neither a finish nor a failure was abandoned.
+    """Completes sequences and calls their `done`; a sequence with neither a finish nor a failure was abandoned.
 
     Args:
-        open_runner: Loads the model in the thread. An exception is kept in `broken`.
-        batching: The batch limits, reduced if there is too little memory.
-        sampling: The sampling parameters of all sequences.
+        open_runner: A function that loads the model in the thread. If it raises an exception, `broken` is set to it.
+        batching: The batch limits, which are reduced if there is too little memory.
+        sampling: The sampling parameters for all sequences.
         stop: The condition that ends a response.
     """
 
@@ -42,7 +42,7 @@ class BatchEngine:
         self.broken: BaseException | None = None
 
     def submit(self, sequence: Sequence) -> None:
-        """Add a sequence; its `done` is called in another thread."""
+        """Add a sequence, whose `done` will be called in the engine's thread."""
         if not self._thread.ident:
             self._thread.start()
         self._incoming.put(sequence)
@@ -72,7 +72,7 @@ class BatchEngine:
             self._abandon()
 
     def _receive(self) -> bool:
-        """Add new sequences, sorted by length; wait for one if there is nothing else to do."""
+        """Add new sequences, sorted by length, waiting for one if the engine is idle; return False if it is closing."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
@@ -89,7 +89,7 @@ class BatchEngine:
             self._fail(self._waiting.pop(0), failure)
             return
         fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # not earlier: if the step raises an exception, every sequence must still be in a list
+        if batch:  # only after the step, because if it raises an exception, every sequence must be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
         if not fits:
@@ -114,7 +114,7 @@ class BatchEngine:
         return True
 
     def _reduce(self, batch: list[Sequence]) -> None:
-        """Requeue all sequences with their tokens after an out-of-memory error, and halve the batch size."""
+        """Requeue all sequences, keeping their tokens, after an out-of-memory error, and halve the batch size."""
         affected = [*self._running, *batch]
         for sequence in affected:
             self._runner.release(sequence)
@@ -149,7 +149,7 @@ class BatchEngine:
 
 
 def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> list[int]:
-    """Return the next token for every row, or `NOT_A_NUMBER` if its logits are not numbers.
+    """Return the next token for every row, or `NOT_A_NUMBER` for rows whose logits are not finite.
 
     Args:
         logits: One row for each sequence, one column for each token.
@@ -167,7 +167,7 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
 
 
 def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]:
-    """Return the log-probability of a token in each row, at temperature 1; that of `NOT_A_NUMBER` is meaningless."""
+    """Return the log-probability of a token in each row, at temperature 1; it is undefined for `NOT_A_NUMBER`."""
     chosen = torch.tensor(tokens, device=logits.device).clamp(min=0)[:, None]
     values: list[float] = logits.float().log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
     return values
@@ -176,8 +176,8 @@ def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]
 def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:
     """Sample from the most probable tokens that together cover `top_p`, with the Gumbel trick.
 
-    The result depends only on the row, and small differences between batches change it only if two tokens are nearly
-    equal.
+    The result for a row does not depend on other rows. Small numerical differences between batches change it only if
+    two tokens are nearly tied.
     """
     if top_p == 1:
         likely, order = shares, torch.arange(shares.shape[-1], device=shares.device).expand(shares.shape)

@@ -1,7 +1,7 @@
-"""The KV cache for all running sequences; each sequence has one contiguous span of slots.
+"""The KV cache for all running sequences, each of which has one contiguous span of slots.
 
-The maximum length of a sequence is known when it starts, so its complete span is reserved at once: there are no
-pages, and no sequence ever has to make room for another.
+The maximum length of a sequence is known when it starts, so its complete span is reserved immediately. No paging is
+needed, and no sequence is ever evicted.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from bisect import bisect_left
 
 import torch
 
-# A slot that belongs to no sequence; padding rows in a batch write to it.
+# A slot that does not belong to any sequence, to which padding rows in a batch write.
 SPARE = 0
 
 
 class KVSlots:
-    """The free spans, allocated first-fit."""
+    """The free spans of slots, allocated first-fit."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -41,7 +41,7 @@ class KVSlots:
 
 
 class KVCache:
-    """Keys and values by layer, shaped (heads, slots, width); each layer is allocated on its first write."""
+    """The keys and values of each layer, shaped (heads, slots, width); a layer is allocated on its first write."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
@@ -50,7 +50,7 @@ class KVCache:
     def put(
         self, layer: int, keys: torch.Tensor, values: torch.Tensor, at: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write keys and values, shaped (heads, tokens, width), to slots, and return the layer's keys and values."""
+        """Write keys and values, shaped (heads, tokens, width), to the given slots; return those of the whole layer."""
         if layer not in self._layers:
             self._layers[layer] = (_allocate(keys, self.slots), _allocate(values, self.slots))
         kept_keys, kept_values = self._layers[layer]
@@ -59,19 +59,19 @@ class KVCache:
         return kept_keys, kept_values
 
     def enlarged(self, slots: int) -> KVCache:
-        """Return an empty cache for the same layers, allocated at once; it is smaller if there is not enough memory."""
+        """Return an empty cache for the same layers, with up to this many slots, as far as there is memory."""
         larger = KVCache(slots)
         try:
             for layer, (keys, values) in self._layers.items():
                 larger._layers[layer] = (_allocate(keys, slots), _allocate(values, slots))
         except torch.OutOfMemoryError:
             larger._layers.clear()
-            return self.enlarged(slots // 4)  # half the size might fit, but would leave no memory to work with
+            return self.enlarged(slots // 4)  # half the size might fit, but would leave no memory for activations
         return larger
 
     @property
     def bytes_per_slot(self) -> int:
-        """The size in bytes of one token in all layers written so far."""
+        """The size of one slot in bytes, summed over all layers written so far."""
         parts = [part for pair in self._layers.values() for part in pair]
         return sum(part.shape[0] * part.shape[2] * part.element_size() for part in parts)
 

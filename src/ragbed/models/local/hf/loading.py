@@ -20,16 +20,16 @@ from ragbed.models.local.hf.ragged_runner import RaggedRunner
 from ragbed.models.local.hf.sequence import Batching, Runner, Sequence
 from ragbed.models.local.hf.weights import WeightSource, read_config
 
-# Prompts are read at full speed from a few thousand tokens per batch; more memory is better spent on sequences.
-# Decoding more than about 500 rows takes proportionally longer.
+# Prefill reaches full speed at a few thousand tokens per batch; more memory is better spent on concurrent sequences.
+# Decoding time is proportional to the number of rows above about 500.
 GPU = Batching(tokens=16_384, width=512)
 CPU = Batching(tokens=2_048, width=32)
 
-# The share of free memory to use for the KV cache. The rest is for activations (3 GB to read 16,384 tokens with a 7B
+# The share of free memory to use for the KV cache. The rest is for activations (3 GB to prefill 16,384 tokens with a 7B
 # model), logits, graphs and a reserve, because repeatedly allocating GPU memory halves the speed.
 _GPU_SHARE = 0.7
 _CPU_CACHE_BYTES = 2 << 30
-# Position embeddings that depend on the longest prompt in a batch.
+# Types of position embeddings that depend on the longest prompt in a batch.
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
 
 
@@ -69,7 +69,7 @@ def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
         "input_ids"
     ]:  # the library creates an empty tokenizer if there are no files
         raise RagbedError(f"{source.name} has no valid tokenizer; download the model again.")
-    try:  # only the end tokens are used; the user sets the sampling parameters
+    try:  # only the end tokens are used, because the user sets the sampling parameters
         generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
     except OSError:
         generation = {}
@@ -98,7 +98,7 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
-    """Return a runner without padding if our attention reproduces the library's logits, otherwise one with padding."""
+    """Return a runner without padding if our attention reproduces the library's logits, or else one with padding."""
     if _may_be_ragged(model):
         cache = _try_ragged(model)
         if cache is not None:
@@ -124,9 +124,9 @@ def _may_be_ragged(model: Any) -> bool:
 
 
 def _try_ragged(model: Any) -> KVCache | None:
-    """Read two prompts together, decode one token for each, and compare the logits with the library's.
+    """Prefill two prompts together, decode one token for each, and compare the logits with the library's.
 
-    This detects anything that our attention does not support. Returns the trial's cache, or None on failure.
+    This detects any model feature that our attention does not support. Return the trial's cache, or None on failure.
     """
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[(7 * at + 3) % vocabulary for at in range(length)] for length in (9, 5)]
@@ -153,7 +153,7 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    # Summing in a different order changes the result within the limits of the precision.
+    # Results may differ within the numerical precision, because the order of summation differs.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 
@@ -161,7 +161,7 @@ def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
 def _load(kind: Any, folder: Path, source: WeightSource, **options: Any) -> Any:
     try:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
-    except Exception as error:  # the library raises many exception types for damaged files and unknown architectures
+    except Exception as error:  # the library raises many exception types for corrupt files and unknown architectures
         brief = " ".join(str(error).split())[:240]
         architecture = read_config(folder).get("model_type", "unknown")
         raise RagbedError(

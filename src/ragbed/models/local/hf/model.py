@@ -30,7 +30,7 @@ from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 
-# Maximum concurrent cases: those being decoded, and enough others to fill batches of prompts.
+# Maximum number of concurrent cases: those being decoded, and enough others to fill batches of prompts.
 _WINDOW = 1024
 _CLOSE_S = 1.5
 
@@ -39,11 +39,11 @@ class HFModel:
     """`hf/<repo or folder>`.
 
     Args:
-        source: Where the weights are.
+        source: The location of the weights.
         environ: The environment variables with the Hub's URL, token and cache.
         sampling: Sampling parameters.
-        preset: How to prompt, if not with the chat template.
-        window: Concurrent cases.
+        preset: The prompt format, if it is not the chat template.
+        window: Maximum number of concurrent cases.
     """
 
     advice = "Check the model's folder or repository; `ragbed doctor` lists the installed packages."
@@ -60,7 +60,7 @@ class HFModel:
             raise UsageError(f"hf/{source.name}: {preset.hf_problem}.")
         self.name = f"hf/{source.name}" + (f"@{source.revision}" if source.revision else "")
         self.concurrency = window or _WINDOW
-        if sampling.temperature is None:  # the library's default
+        if sampling.temperature is None:  # use the library's default
             sampling = structs.replace(sampling, temperature=1.0)
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
         self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not thread-safe
@@ -68,7 +68,7 @@ class HFModel:
         self._limit = TokenLimit(sampling, only_thoughts=True)
 
     def request(self, case: Case) -> bytes:
-        """Return everything that determines the response, except the model."""
+        """Return the prompt and all parameters that determine the response, apart from the model itself."""
         prompt = None if self._preset is None else self._preset.prompt(case)
         body: dict[str, object] = {"messages": case.messages} if prompt is None else {"prompt": prompt}
         stop = () if self._preset is None else self._preset.stop
@@ -99,7 +99,7 @@ class HFModel:
 
     @property
     def raised_limits(self) -> tuple[int, ...]:
-        """The token limits, other than the first, with which a response may have been requested."""
+        """The token limits, other than the initial one, with which a response may have been requested."""
         return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
@@ -135,7 +135,7 @@ class HFModel:
         return folder
 
     def _stop(self) -> StopCondition:
-        """Return the model's end tokens and the preset's stop texts, as tokens where possible."""
+        """Return the model's end tokens and the preset's stop strings, converted to tokens where possible."""
         vocabulary = self._tokenizer.tokenizer.get_vocab()
         texts = () if self._preset is None else self._preset.stop
         tokens = self._tokenizer.ends | {vocabulary[text] for text in texts if text in vocabulary}
@@ -162,7 +162,7 @@ class HFModel:
         return structs.replace(done, latency_s=round(seconds, 4), confidence=confidence)
 
     def _confidence(self, sequence: Sequence, reply: str) -> float | str:
-        """Return the mean probability of the answer's tokens, which follow those of a thought."""
+        """Return the mean probability of the answer's tokens, excluding those of the reasoning before it."""
         written = sequence.written
         start = bisect_left(range(len(written)), True, key=lambda at: reply not in self._encoder.decode(written[at:]))
         return mean_probability(sequence.logprobs[max(0, start - 1) : len(written)])

@@ -12,11 +12,11 @@ from ragbed.models.local.hf.sequence import Batching, Sequence
 
 
 class PaddedRunner:
-    """Run any transformers model; each batch is completed before the next one is read.
+    """Runs any transformers model; each batch is completed before the next one starts.
 
     Args:
         model: A causal language model.
-        batching: How much runs at once.
+        batching: The batch limits.
     """
 
     def __init__(self, model: Any, batching: Batching) -> None:
@@ -27,14 +27,14 @@ class PaddedRunner:
         self._mask = torch.empty((0, 0))
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return prompts of similar length, since all are padded to the longest, or none while a batch is running."""
+        """Return sequences of similar length, since all are padded to the longest, or none while a batch is running."""
         if running or not waiting:
             return []
         rows = max(1, self._batching.tokens // waiting[0].length)
         return list(waiting[: min(rows, self._batching.width)])
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read prompts with padding."""
+        """Prefill prompts with padding."""
         length = max(sequence.length for sequence in batch)
         tokens = [[0] * (length - sequence.length) + sequence.tokens for sequence in batch]
         mask = [[0] * (length - sequence.length) + [1] * sequence.length for sequence in batch]
@@ -43,7 +43,7 @@ class PaddedRunner:
         return self._forward(torch.tensor(tokens, device=self._device))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read the last token of every row; finished rows are dropped once they make up half of the batch."""
+        """Decode one step for every row; finished rows are dropped once they make up half of the batch."""
         running = set(batch)
         if 2 * len(running) <= len(self._rows) and hasattr(self._cache, "batch_select_indices"):
             kept = [row for row, sequence in enumerate(self._rows) if sequence in running]

@@ -9,17 +9,17 @@ from typing import Any
 from ragbed.errors import RagbedError
 from ragbed.schema import Message
 
-# Replaces a control token in a text while the template is rendered; uses private-use characters.
+# A placeholder for a control token in a text while the template is rendered, made of private-use characters.
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
 
 class PromptEncoder:
-    """Encode messages or complete prompts.
+    """Encodes messages or complete prompts as tokens.
 
     Args:
         tokenizer: The model's tokenizer.
-        name: The model's name in messages.
+        name: The model's name for error messages.
     """
 
     def __init__(self, tokenizer: Any, name: str) -> None:
@@ -32,7 +32,7 @@ class PromptEncoder:
         """Check that there is a chat template.
 
         Raises:
-            RagbedError: There is none.
+            RagbedError: There is no chat template.
         """
         if not self._tokenizer.chat_template:
             raise RagbedError(
@@ -48,7 +48,7 @@ class PromptEncoder:
         return self._encode(self._render(turns), found, has_start=True)
 
     def encode_prompt(self, prompt: str, parts: Sequence[str]) -> list[int]:
-        """Encode a complete prompt; the parts are the texts taken from the case."""
+        """Encode a complete prompt; `parts` are the texts in it that come from the case."""
         found: list[str] = []
         for part in parts:
             prompt = prompt.replace(part, self._mark(part, found)) if part else prompt
@@ -80,12 +80,12 @@ class PromptEncoder:
         return self._controls.sub(mark, text)
 
     def _encode(self, text: str, found: list[str], *, has_start: bool) -> list[int]:
-        """Encode a prompt, treating marked control tokens as text.
+        """Encode a prompt, treating control tokens that were replaced with placeholders as plain text.
 
         Args:
             text: The complete prompt.
-            found: The control tokens that were marked.
-            has_start: Whether the text has the start tokens of the model; otherwise the tokenizer adds them.
+            found: The control tokens that were replaced.
+            has_start: Whether the text contains the model's start tokens; otherwise, the tokenizer adds them.
         """
         tokens: list[int] = []
         for at, piece in enumerate(_MARKED.split(text)):

@@ -15,24 +15,25 @@ from ragbed.models.local.hf.attention import DecodeBatch, PrefillBatch, has_kern
 from ragbed.models.local.hf.kv_cache import SPARE, KVCache, KVSlots
 from ragbed.models.local.hf.sequence import Batching, Sequence
 
-# Decoding batches are padded to a multiple of this, or to a power of two below it, so that each size has one CUDA
-# graph.
+# Decoding batches are padded to a multiple of this size, or to a power of two below it, to limit the number of CUDA
+# graphs.
 _GRAPH_STEP = 64
-# The minimum share of a full batch that is worth reading at once; smaller batches are dominated by launch time.
+# Minimum size of a prefill batch, as a share of a full one; smaller batches are dominated by launch time.
 _MIN_BATCH = 0.25
 # Maximum number of steps for which a small batch waits for more sequences to join.
 _MAX_STEPS = 16
-# cuDNN is excluded because it makes a plan for every new length, which doubled the reading time on an H200.
+# cuDNN is excluded because it builds an execution plan for every new sequence length, which doubled the prefill time on
+# an H200.
 _BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class RaggedRunner:
-    """Run a model with our own attention function.
+    """Runs a model with our own attention function.
 
     Args:
-        model: A model with `attention.NAME` as its attention.
+        model: A model that uses the attention function `attention.NAME`.
         cache: The KV cache.
-        batching: How much runs at once.
+        batching: The batch limits.
     """
 
     def __init__(self, model: Any, cache: KVCache, batching: Batching) -> None:
@@ -43,7 +44,10 @@ class RaggedRunner:
         self._graphs = _Graphs(self._step) if has_kernel(self._device) else None
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Return a batch that is large enough, at least as large as the running one, or has waited several steps."""
+        """Return a batch of prompts if it is large or has waited long enough, otherwise an empty list.
+
+        A batch is large if it has enough tokens, or at least as many sequences as are running.
+        """
         free, tokens = self._batching.width - running, 0
         admitted: list[Sequence] = []
         for sequence in waiting:
@@ -69,7 +73,7 @@ class RaggedRunner:
         return []
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read all prompts as a single row."""
+        """Prefill all prompts as a single row."""
         borders: list[tuple[int, int]] = []
         tokens: list[int] = []
         positions: list[int] = []
@@ -86,7 +90,7 @@ class RaggedRunner:
             return self._forward(numbers[0], numbers[1], last, PrefillBatch(self._cache, numbers[2], borders))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read one token of each sequence as a row, with a CUDA graph on a GPU."""
+        """Decode one step for each sequence as a single row, with a CUDA graph on a GPU."""
         spans = [(start := self._starts[sequence], start + sequence.length) for sequence in batch]
         numbers = [
             [sequence.written[-1] for sequence in batch],
@@ -100,7 +104,7 @@ class RaggedRunner:
         return self._step(torch.tensor(numbers, device=self._device), spans)
 
     def release(self, sequence: Sequence) -> None:
-        """Free a sequence's span."""
+        """Free a sequence's span in the cache."""
         self._slots.give_back(self._starts.pop(sequence), sequence.max_length)
 
     def _step(self, numbers: torch.Tensor, spans: Several[tuple[int, int]] | None = None) -> torch.Tensor:
@@ -122,7 +126,7 @@ class RaggedRunner:
 
 
 class _Graphs:
-    """Record a CUDA graph per batch size and replay it, because launching kernels takes longer than running them."""
+    """Records and replays a CUDA graph per batch size, because launching kernels takes longer than running them."""
 
     def __init__(self, step: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self._step = step
@@ -145,7 +149,7 @@ class _Graphs:
         return logits[:rows]
 
     def _record(self, numbers: torch.Tensor) -> None:
-        """Record a step; if the model does something that cannot be recorded, run all steps without graphs."""
+        """Record a step; if the model uses an operation that cannot be recorded, run all steps without graphs."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):

@@ -13,24 +13,24 @@ from ragbed.models.failures import Failure
 if TYPE_CHECKING:
     import torch
 
-# Stands for the next token if the logits are not numbers.
+# Used instead of a token if the logits are not finite.
 NOT_A_NUMBER = -1
 
 
 @dataclass(frozen=True)
 class StopCondition:
-    """The tokens and texts that end a response before its maximum length."""
+    """The tokens and strings that end a response before its maximum length."""
 
     tokens: frozenset[int]
     texts: tuple[str, ...] = ()
     decode: Callable[[list[int]], str] = lambda _tokens: ""
 
     def is_reached(self, written: list[int]) -> bool:
-        """Return whether the last token ends the response."""
+        """Return whether the response ends with its last token."""
         if written[-1] in self.tokens or not self.texts:
             return written[-1] in self.tokens
-        # A token has at least one byte, so the text is within the last tokens; the first of them may start inside a
-        # character.
+        # A token has at least one byte, so this many tokens contain the stop string. A few more are decoded, because
+        # the first may start inside a character.
         count = max(len(text.encode()) for text in self.texts) + 4
         tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)
@@ -44,11 +44,11 @@ class Sequence:
         prompt: Tokens of the prompt.
         limit: Maximum number of new tokens.
         rng: Its own random number generator, so that samples do not depend on the rest of the batch.
-        done: Called when it is complete, has failed, or was abandoned.
+        done: Called when the sequence is complete, has failed, or was abandoned.
         written: New tokens, without the one that ends the response.
         logprobs: Log-probability of every new token, if requested.
-        finish: Why the response ended.
-        failure: Why there is no response.
+        finish: The finish reason, if the response is complete.
+        failure: The failure, if there is no response.
     """
 
     prompt: list[int]
@@ -77,7 +77,7 @@ class Sequence:
         return self.prompt + self.written
 
     def random_number(self) -> int:
-        """Return the next token's random number; it changes only when a token is added, so steps can be repeated."""
+        """Return the next token's random number, which changes only when a token is added, so a step can be retried."""
         if self._number is None:
             self._number = self.rng.getrandbits(62)
         return self._number
@@ -100,27 +100,27 @@ class Sequence:
 
 @dataclass
 class Batching:
-    """How much to run at once: prompt tokens (a longer prompt runs alone) and sequences."""
+    """Batch limits: the maximum number of prompt tokens (a longer prompt runs alone) and of concurrent sequences."""
 
     tokens: int
     width: int
 
 
 class Runner(Protocol):
-    """Run batches of sequences through a model."""
+    """Runs batches of sequences through a model."""
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Reserve memory for waiting sequences and return the ones to read now, longest first.
+        """Reserve memory for waiting sequences, and return those to prefill now, longest first.
 
         Raises:
             Failure: The first sequence will never fit.
         """
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read all tokens of the sequences and return the logits for their next tokens, one row each."""
+        """Prefill the sequences with all their tokens, and return the logits for their next tokens, one row each."""
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Read the last token of each running sequence and return the logits for the next tokens, one row each."""
+        """Decode one step for each running sequence, and return the logits for the next tokens, one row each."""
 
     def release(self, sequence: Sequence) -> None:
         """Free a sequence's memory."""

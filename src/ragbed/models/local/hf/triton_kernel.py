@@ -1,8 +1,8 @@
-"""Attention of one new token per sequence over all tokens of the sequence, on NVIDIA and AMD GPUs (Triton).
+"""Compute attention of one new token per sequence over all its tokens, on NVIDIA and AMD GPUs (Triton).
 
-Memory bandwidth limits the speed, so nothing is padded: every program follows the real length of its sequence. One
-program handles all query heads that share a key head, so that keys and values are read once. Long sequences are split
-into parts, and the second kernel joins their results (FlashDecoding).
+Memory bandwidth limits the speed, so nothing is padded: every program uses the actual length of its sequence. One
+program handles all query heads that share a key head, so that keys and values are read only once. Long sequences are
+split into parts, and a second kernel combines their results (FlashDecoding).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import torch
 import triton
 import triton.language as tl
 
-# The target number of programs: about thirty per processor on a large GPU, so that different lengths even out.
+# Target number of programs: about thirty per multiprocessor on a large GPU, so that different lengths even out.
 _PROGRAMS = 4096
 _MAX_PARTS = 16
-# Tokens per step: 32 kB of keys and values at a width of 128, with two steps in flight.
+# Number of tokens per step: 32 kB of keys and values at a width of 128, with two steps in flight.
 _BLOCK = 64
-# Minimum rows of a matrix product; with fewer query heads, the rows are padded.
+# Minimum number of rows in a matrix product; with fewer query heads, rows are padded.
 _MIN_ROWS = 16
 
 
@@ -90,13 +90,13 @@ def attend_spans(
     Args:
         query: (sequences, heads, width), contiguous in the last dimension.
         keys: (key heads, slots, width), contiguous.
-        values: Likewise.
+        values: The same shape as `keys`, contiguous.
         starts: The first slot of each sequence.
-        lengths: The number of its slots in use; at least one.
-        scale: The factor of the scores.
+        lengths: The number of slots that each sequence uses, at least one.
+        scale: The factor by which scores are multiplied.
 
     Returns:
-        (sequences, heads, width).
+        A tensor of shape (sequences, heads, width).
     """
     rows, heads, width = query.shape
     key_heads = keys.shape[0]

@@ -17,13 +17,13 @@ _REVISION = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _TEXT_FILES = ["*.json", "*.txt", "*.jinja", "*.model", "*.tiktoken"]
 _PICKLED = "pytorch_model*.bin"
-# Copies of the same weights in another format.
+# Files that duplicate the weights in another format.
 _DUPLICATES = ["consolidated*", "original/*"]
 
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A folder, or a repository with an optional revision; `trusts_code` allows its own Python code to run."""
+    """A folder, or a repository with an optional revision; `trusts_code` allows its Python code to run."""
 
     name: str
     revision: str | None = None
@@ -39,7 +39,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
     """Parse `<repo or folder>[@revision]`.
 
     Raises:
-        UsageError: It is neither, or its code is trusted but not pinned.
+        UsageError: The text is neither, or its code is trusted but no revision is given.
     """
     name, at, revision = text.rpartition("@")
     if not at or Path(text).is_dir():
@@ -69,7 +69,7 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
 
 
 def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
-    """Return the folder with all of a model's files; download the repository if it is not cached.
+    """Return the folder with all of a model's files, downloading the repository if it is not cached.
 
     Raises:
         RagbedError: The download failed, or there are no weights that are safe to load.
@@ -94,12 +94,12 @@ def get_folder(source: WeightSource, environ: Mapping[str, str]) -> Path:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files or, if there are none, the pickled ones, which are loaded with `weights_only`."""
+    """Return the safetensors files or, if there are none, the pickle files, which are loaded with `weights_only`."""
     return sorted(folder.glob("*.safetensors")) or sorted(folder.glob(_PICKLED))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return a model's configuration."""
+    """Return the contents of a model's `config.json`."""
     path = folder / "config.json"
     try:
         config = json.loads(read_regular(path))
@@ -111,7 +111,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return the revision if the folder is in the Hub's cache, otherwise a hash of all relevant files."""
+    """Return the revision if the folder is in the Hugging Face cache, otherwise a hash of all relevant files."""
     if folder.parent.name == "snapshots" and _REVISION.fullmatch(folder.name):
         return folder.name
     files = [path for pattern in _TEXT_FILES for path in sorted(folder.glob(pattern))] + weight_files(folder)

@@ -1,6 +1,7 @@
 """A small HTTP/1.1 client for many short POST requests.
 
-We use our own because a call with aiohttp takes about twice the CPU time, with httpx2 nine times and with the openai
-SDK twenty times (`python -m benches http_clients`), and this time decides how long the server's slots stay empty.
-Libraries do the difficult parts: llhttp (`httptools`) parses, `aiohappyeyeballs` connects, `ssl` checks certificates.
+We use our own client because a call takes about twice as much CPU time with aiohttp, nine times with httpx2 and twenty
+times with the openai SDK (`python -m benches http_clients`), and the server's slots are idle during this time.
+Libraries do the difficult parts: llhttp (`httptools`) parses responses, `aiohappyeyeballs` opens connections, and `ssl`
+checks certificates.
 """

@@ -1,4 +1,4 @@
-"""Connect to a server (name lookup, proxies, TLS), keep its connections open, and write requests."""
+"""Connect to a server (DNS lookup, proxies, TLS), keep connections open, and send requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Addresses: TypeAlias = list[AddrInfoType]
 # The delay before trying the other address family (IPv4 or IPv6), as recommended in RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
-# A connection that has been idle for longer is not reused, because the server may be closing it.
+# Maximum idle time of a connection that is reused; after a longer time, the server may be closing it.
 _KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
@@ -67,7 +67,7 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
 
 
 def _matches(pattern: str, url: URL) -> bool:
-    """Return whether a `no_proxy` entry covers a URL: `*`, a domain, an IP or a network, with or without a port."""
+    """Return whether a `no_proxy` entry matches a URL: `*`, a domain, an IP or a network, with or without a port."""
     host = (url.host or "").lower()
     with suppress(ValueError):  # the entry is not a network, or the host is not an IP address
         return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
@@ -101,21 +101,21 @@ class _Connector:
         except ssl.SSLError as error:
             raise Failure("tls", f"the TLS handshake with {server} failed ({error.reason or error})") from None
         except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some names
-            self._addresses = None  # the server may have moved
+            self._addresses = None  # the server's address may have changed
             number = getattr(error, "errno", None) or 0
             reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
             raise Failure("connect", f"cannot connect to {server} ({reason})", again=True) from None
 
     async def _connect(self) -> Connection:
         near = self._proxy or self._origin
-        # Use bytes, because Python would import its IDNA encoder for a string.
+        # Pass bytes, because Python would import its IDNA encoder for a string.
         host, port = (near.raw_host or "").encode(), near.port or 80
         if self._addresses is None:
             # Use a daemon thread, because a resolver may hang for minutes.
             self._addresses = in_daemon_thread(
                 lambda: list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)), "ragbed-resolver"
             )
-        # Shield the lookup, because all connections that are being opened wait for the same one.
+        # Shield the lookup from cancellation, because all connections being opened share it.
         addresses = await asyncio.shield(self._addresses)
         sock = await start_connection(addresses, happy_eyeballs_delay=_HAPPY_EYEBALLS_S)
         loop = asyncio.get_running_loop()
@@ -159,9 +159,9 @@ class Server:
     """A server and its open connections.
 
     Args:
-        origin: Its URL without a path.
-        proxy: The proxy in front of it.
-        connect_s: Time limit for a connection.
+        origin: The server's URL without a path.
+        proxy: The proxy to use, if any.
+        connect_s: Time limit for opening a connection, in seconds.
     """
 
     def __init__(self, origin: URL, proxy: URL | None, connect_s: float) -> None:
@@ -169,7 +169,7 @@ class Server:
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
         self._is_relayed = proxy is not None and origin.scheme == "http"
-        # Responses are short, so compressing them would cost more than it saves.
+        # Compression is not requested, because responses are short and it would cost more than it saves.
         self._head = (
             f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
             "Accept: application/json\r\nAccept-Encoding: identity\r\n"
@@ -183,7 +183,7 @@ class Server:
         """Send a POST request to a URL on this server, or a GET request if the body is None.
 
         Raises:
-            Failure: There is no valid response.
+            Failure: There was no valid response.
             TimeoutError: The response was not complete in time.
         """
         connection = self._take_idle()
@@ -207,7 +207,7 @@ class Server:
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
-            connection = self._idle.pop()  # the most recently used connection is the least likely to be closed
+            connection = self._idle.pop()  # the most recently used connection is the least likely to have been closed
             if connection.is_open and time.monotonic() - connection.idle_since < _KEEP_S:
                 return connection
             connection.close()

@@ -1,6 +1,6 @@
-"""Send one request at a time over a connection and read the response up to a size limit.
+"""Send one request at a time over a connection, and read the response up to a size limit.
 
-llhttp (`httptools`), the parser of Node and aiohttp, parses the responses.
+Responses are parsed by llhttp (`httptools`), which Node and aiohttp also use.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ragbed.models.failures import Failure, Kind
 
 # Size of the read buffer in bytes; most responses are a tenth of this size.
 _READ_BYTES = 16 << 10
-# Maximum bytes received without any body data: headers, trailers or the extensions of one chunk.
+# Maximum number of bytes received without any body data: headers, trailers or the extensions of one chunk.
 _MAX_HEAD_BYTES = 64 << 10
-# Maximum bytes received per byte of the body: one-byte chunks take six.
+# Maximum number of bytes received per byte of the body; a one-byte chunk takes six.
 _MAX_FRAMING = 8
 # Maximum size of an error body, both compressed and uncompressed; error messages are short.
 _MAX_ERROR_BYTES = 64 << 10
@@ -42,7 +42,7 @@ class HttpResponse(NamedTuple):
 
 
 class ResponseLimits(NamedTuple):
-    """The limits for a response: its deadline (in loop time), the longest pause and the maximum size."""
+    """The limits for a response: its deadline (in loop time), the longest pause within it, and the maximum size."""
 
     end: float
     silence_s: float
@@ -50,9 +50,9 @@ class ResponseLimits(NamedTuple):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A persistent connection that handles one request after another.
+    """A persistent connection that handles requests one after another.
 
-    It reads into its own buffer, because asyncio would allocate 256 KiB for every response.
+    It reads into its own buffer, because asyncio would allocate 256 KiB for each response.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response: asyncio.Future[HttpResponse] | None = None
         self._end, self._timer = 0.0, cast("asyncio.TimerHandle | None", None)
         self._parser = httptools.HttpResponseParser(self)
-        # Some servers do not follow the standard strictly, and browsers and aiohttp accept their responses too.
+        # Accept responses from servers that do not follow the standard strictly, as browsers and aiohttp do.
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
@@ -87,7 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._response, self._limits = self._loop.create_future(), limits
         self._set_deadline(limits.end)
         self._headers, self._in_body = {}, False
-        self._body = bytearray()  # a list of many small chunks would use thirty times their memory
+        self._body = bytearray()  # a list of many small chunks would take thirty times as much memory
         self._received = self._since_body = 0
         self._transport.write(request)
         try:
@@ -104,7 +104,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def _set_deadline(self, end: float) -> None:
-        """Set the deadline. An earlier timer is kept and re-armed when it fires, so most calls need no new timer."""
+        """Set the deadline. An earlier timer is kept and rescheduled when it fires, so most calls need no new timer."""
         self._end = end
         if self._timer is None or self._timer.when() > end:
             self._cancel_timer()
@@ -137,7 +137,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Parse newly received bytes."""
         if self._response is None or self._response.done():
-            self.close()  # no request is waiting for these bytes, so the connection is useless
+            self.close()  # no request is waiting for these bytes, so the connection cannot be reused
             return
         self._received += nbytes
         self._since_body += nbytes
@@ -166,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
     # The following methods are called by the parser.
 
     def on_message_begin(self) -> None:
-        """Start a response; close the connection if no request is waiting for one."""
+        """Start a response, or close the connection if no request is waiting for one."""
         self._headers, self._in_body = {}, False
         if self._response is None or self._response.done():
             self.close()
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
             self._fail_too_large()
 
     def on_body(self, piece: bytes) -> None:
-        """Append a piece of the body, already stripped of chunk framing."""
+        """Append a piece of the body, from which the parser has removed chunk framing."""
         self._since_body = 0
         self._body += piece
         if self._parser.get_status_code() != 200:
@@ -218,7 +218,7 @@ def read_body(response: HttpResponse, limit: int) -> bytes:
     """Return the uncompressed body.
 
     Raises:
-        Failure: It is larger than the limit, or cannot be uncompressed.
+        Failure: The body is larger than the limit, or cannot be uncompressed.
     """
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding in ("identity", ""):
@@ -250,17 +250,17 @@ def read_message(response: HttpResponse) -> str:
 def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
     """Decode a JSON response, tolerating defects in fields that are not needed.
 
-    Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. Numbers out of range, NaN and raw control
+    Invalid UTF-8 bytes and unpaired surrogates become U+FFFD. Numbers out of range, NaN and unescaped control
     characters are accepted.
 
     Args:
         content: The body of the response.
-        decoder: The decoder of the expected type.
-        expected: The name of the expected type in messages.
-        hint: What the user can check.
+        decoder: The decoder for the expected type.
+        expected: The name of the expected type for error messages.
+        hint: A sentence that tells the user what to check.
 
     Raises:
-        Failure: It is not JSON, is nested too deeply, or a field that is needed has a wrong type.
+        Failure: The body is not JSON or is nested too deeply, or a required field has an invalid type.
     """
     try:
         return decoder.decode(content)
