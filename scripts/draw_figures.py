@@ -46,7 +46,7 @@ def write_figures(note: str) -> str:
 _ABILITIES = """
 ## Figure 1: four abilities
 
-Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
+The bundled dataset `figure1` contains four examples in our own words. `ragbed demo` prints the examples, and
 `ragbed run -d figure1 --num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
@@ -56,16 +56,15 @@ Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` 
 _PIPELINE = """
 ## Figure 2: how data is made
 
-The steps of [`ragbed build`](../how-to/build.md), in their order; those that call a model are marked.
+The figure shows the steps of [`ragbed build`](../how-to/build.md) in order. Steps that call a model are marked.
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()
 _INSTRUCTIONS = """
 ## Figure 3: the instructions
 
-What `--profile paper` sends, to the letter, the paper's own slips included (`’…‘`, “提供文档的文档”). `{DOCS}` and
-`{QUERY}` stand for the documents, one per line, and the question. [Other profiles](../reference/testbeds.md#profiles)
-differ.
+`--profile paper` sends the paper's exact text, including its typos (`’…‘`, “提供文档的文档”). `{DOCS}` stands for the
+documents, one per line, and `{QUERY}` for the question.
 """.strip()
 
 
