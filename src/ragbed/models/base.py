@@ -65,7 +65,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """The worker that was calling a model has died. The response is lost, but not because of the case."""
+    """The worker that was calling a model has died. The response is lost, but the case is not the cause."""
 
 
 class Model(Protocol):
@@ -205,7 +205,7 @@ class ToolCalling(Protocol):
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model with a list of its languages as codes, e.g. `en`, which is empty if they are unknown."""
+    """A model with a list of its language codes, e.g. `en`; the list is empty if the languages are unknown."""
 
     languages: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""A baseline without a model that returns the sentence in the documents most similar to the question.
+"""A baseline that uses no model: it returns the sentence in the documents that is most similar to the question.
 
 The score of a sentence is the sum of the inverse document frequencies of the question's terms in it, divided by a
 slowly growing function of its length: BM25 without term frequencies. Ties go to the earlier sentence.

@@ -75,9 +75,7 @@ _BARE_CHANNELS = re.compile(r"(\s*analysis)(?=\S)(.*?)(assistantfinal|assistant\
 _SENTENCES = re.compile(r"(\s*(?:Here is|Here's) my thought process:)(.*?)((?:Here is|Here's) my response:)", re.DOTALL)
 _HEADS = re.compile(r"\s*(?:analysis|Here(?: is|'s) my)")  # the beginnings of the two layouts that have no tags
 _SPACE = re.compile(r"\s*")
-_MARK = re.compile(
-    r"[<\[【＜◁〈]"
-)  # most responses contain none of these characters, so they need not be searched for tags
+_MARK = re.compile(r"[<\[【＜◁〈]")  # most responses contain none of these, and need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of thoughts per response; a response with more is not a genuine one
 
 
@@ -213,7 +211,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 
 
 def _may_be_heading(opening: re.Match[str]) -> bool:
-    """Return whether an opening tag may be a heading in an answer; `[THINK]` may not, as it is a token of Mistral's."""
+    """Return whether an opening tag may be a heading in an answer; `[THINK]` may not, because it is a Mistral token."""
     return opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
 
 

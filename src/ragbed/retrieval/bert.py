@@ -18,7 +18,7 @@ from ragbed.retrieval.base import Matrix
 
 @dataclass(frozen=True)
 class Norm:
-    """A layer normalisation."""
+    """Layer normalisation."""
 
     scale: Matrix
     shift: Matrix
@@ -36,13 +36,13 @@ class Norm:
 
 @dataclass(frozen=True)
 class Linear:
-    """A matrix product with a bias; the weights have the shape (inputs, outputs)."""
+    """A linear layer; the weights have the shape (inputs, outputs)."""
 
     weights: Matrix
     bias: Matrix
 
     def __call__(self, states: Matrix) -> Matrix:
-        """Transform each row."""
+        """Apply the layer to each row."""
         product: Matrix = states @ self.weights
         product += self.bias
         return product

@@ -72,7 +72,7 @@ class _TextFile:
 
 
 class _Postings(NamedTuple):
-    """The posting lists for a chunk of passages, sorted by word: the passages that contain it, and how often."""
+    """The posting lists for a chunk of passages: for each word, the passages that contain it, and how often."""
 
     terms: NDArray[np.int32]
     starts: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Record what was sent to a model's server and which model the server reported serving."""
+"""Record the parameters sent to a model's server and the names of the models that the server reports."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class StoppingRule(Protocol):
         """Receive a result that is stored on disk."""
 
     def is_over(self, model: str) -> bool:
-        """Return whether no more calls to a model are needed."""
+        """Return whether a model needs no more calls."""
 
 
 @dataclass(frozen=True)

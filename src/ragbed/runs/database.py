@@ -30,7 +30,7 @@ MIGRATIONS: dict[int, str] = {
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # the file may come from an untrusted source
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
 _STEPS = 1_000_000  # SQLite virtual machine instructions between two calls of the progress handler: about 10 ms
-_FREE_CALLS = 5  # minimum number of progress handler calls that any query may use
+_FREE_CALLS = 5  # number of progress handler calls that any query may use, regardless of the file size
 _BYTES_PER_CALL = 50_000  # bytes per additional call: 20 instructions per byte; our queries need about two
 
 # A ledger holds the number of rows and the sum of their checksums, so that rows lost in a damaged page are detected.
@@ -163,7 +163,7 @@ class StepLimit:
 
     def _count(self) -> bool:
         self._calls += 1
-        if self._calls > self._limit:  # the file may have grown
+        if self._calls > self._limit:  # the limit is recomputed, because the file may have grown
             with suppress(OSError):
                 sizes = (self._path.with_name(f"{NAME}{ending}") for ending in _ENDINGS[:2])
                 size = sum(file.stat().st_size for file in sizes if file.exists())
@@ -319,7 +319,7 @@ def _upgraded_seal(*row: Any) -> int:  # noqa: ANN401 - the columns of a result
 
 
 def prompt_order_table(model: int) -> str:
-    """Return the name of the temporary table that holds a model's order."""
+    """Return the name of the temporary table that holds a model's case order."""
     return f"by_prompt_{model}"
 
 

@@ -81,7 +81,7 @@ async def run_episode(
 
 
 def _end(episode: Episode, turns: Sequence[Called]) -> Called:
-    """Return the result of a case: the last response, with the final answer, total usage, total latency and turns."""
+    """Return the result of a case: the last response, with the final answer, the totals and all turns."""
     last, steps = turns[-1].completion, tuple(episode.steps)
     changes: dict[str, object] = {
         "usage": sum_usage(turn.completion for turn in turns),

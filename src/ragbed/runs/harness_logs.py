@@ -16,7 +16,7 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts import prompt_hash
 
 FAILED = "harness-error"  # the error kind for a sample without a response
-_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's names, and ours
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's finish reasons and ours
 
 
 class _Document(msgspec.Struct):

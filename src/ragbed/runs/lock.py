@@ -1,4 +1,4 @@
-"""Lock a run folder, so that only one process at a time writes a run."""
+"""Lock a run folder, so that only one process at a time writes to the run."""
 
 from __future__ import annotations
 

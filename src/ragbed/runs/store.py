@@ -576,7 +576,7 @@ class RunStore:
         return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Return model, case and repeat of calls in earlier sessions that may have been billed but have no response."""
+        """Return the calls of earlier sessions that may have been billed but have no response: model, case, repeat."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:

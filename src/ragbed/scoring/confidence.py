@@ -1,4 +1,4 @@
-"""Score a response's confidence, from its log-probabilities, its agreement with its repeats, or its own statement.
+"""Score a response's confidence: from log-probabilities, from agreement between repeats, or as the response states it.
 
 These values belong to no track. If the confidence of a response is unknown, the name of the problem is recorded.
 """

@@ -15,7 +15,7 @@ Label: TypeAlias = Sequence[int]
 
 @dataclass(frozen=True)
 class OriginalRate:
-    """A rate, as the number of hits and the denominator."""
+    """A rate, given as the number of hits and the denominator."""
 
     hits: int
     of: int

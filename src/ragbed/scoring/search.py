@@ -13,7 +13,7 @@ from ragbed.text import squeezed
 
 # Errors in an episode, besides stopping too early or searching too long; all are False if the answer is right.
 SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
-HOPS = 3  # number of searches after each of which recall is reported
+HOPS = 3  # recall is reported after each of the first three searches
 RATES = (
     "search_recall",
     *(f"search_recall_{hop}" for hop in range(1, HOPS + 1)),
@@ -80,7 +80,7 @@ def _find_errors(
 
 
 def has_support(case: Case) -> bool:
-    """Return whether the corpus contains passages that support the answer, i.e. whether not all were edited."""
+    """Return whether the corpus contains passages that support the answer, which it lacks if all were edited."""
     return case.expect != "correct" or case.correct > 0
 
 

@@ -17,12 +17,12 @@ _PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
 
 
 def rej_star_request(question: str, reply: str) -> str:
-    """Return the prompt for Rej*, which asks the judge whether the documents can answer the question."""
+    """Return the prompt for Rej*, which asks whether the documents can answer the question."""
     return _fill("rej_star.md", {"QUERY": question, "REPLY": reply})
 
 
 def ed_star_request(reply: str) -> str:
-    """Return the prompt for ED*, which asks the judge whether the response mentions errors in the documents."""
+    """Return the prompt for ED*, which asks whether the response mentions errors in the documents."""
     return _fill("ed_star.md", {"REPLY": reply})
 
 

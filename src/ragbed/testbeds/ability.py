@@ -25,7 +25,7 @@ _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's defau
 # RGB's en_fact is 0.38.
 _MIN_FEASIBLE_DEFAULT = 0.25
 _MIN_FEASIBLE_REPLACEMENT = 0.5
-_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # added to the minimum number of supporting documents
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # numbers of distractors in replacement conditions
 
 
 class Supply(NamedTuple):

@@ -18,7 +18,7 @@ from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.settings import CaseCondition, Settings
 
-# How far a false answer is from the true one. Synthetic items have one of these labels.
+# Labels for how different a false answer is from the true one, used in synthetic items.
 STRENGTHS = ("subtle", "plausible", "blatant")
 
 
@@ -26,7 +26,7 @@ class Conflict(Ability):
     """The testbed `conflict`; the `kind` of its false documents is the plausibility of their answer."""
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
-        """Return whether the noise ratio is 0, because with distractors, not all documents could be true or false."""
+        """Return whether the noise ratio is 0. With distractors, it would be impossible to use only true documents."""
         return noise == 0
 
     @property

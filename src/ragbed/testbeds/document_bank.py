@@ -78,7 +78,7 @@ class DocumentBank:
         ]
 
     def _first(self, other: Item, min_chars: int = 0) -> Document | None:
-        """Return a document from another question that does not mention the answer, searching from a random start."""
+        """Return the first of another question's documents that lacks this item's answer, starting at a random one."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:

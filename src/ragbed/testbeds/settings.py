@@ -78,7 +78,7 @@ class Settings:
     profile: str = "robust"
     seed: int = 0
     langs: tuple[Lang, ...] = ("en", "zh")
-    limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, from the first
+    limit: int | Fraction | None = None  # number or fraction of a dataset's items to use, starting with the first
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
     search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the testbed `search`

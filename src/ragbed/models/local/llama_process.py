@@ -25,7 +25,7 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-# The KV cache may use one part in four of the memory; the weights and everything else need the rest.
+# The KV cache may use a quarter of the memory; the weights and everything else need the rest.
 _MEMORY_SHARE = 4
 _MIN_CONTEXT = 2048
 _OUTPUT_BYTES = 4000

@@ -1,4 +1,4 @@
-"""Find the best number of concurrent calls by trying more and fewer.
+"""Find the best number of concurrent calls by trying higher and lower numbers.
 
 The number of responses per second is measured. A higher concurrency is kept if throughput clearly grows. A lower one is
 kept if throughput hardly drops, because the additional calls would only wait in the server's queue and might time out.

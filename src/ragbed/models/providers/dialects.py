@@ -31,7 +31,7 @@ def _enable_switch(thinking: bool | int) -> Mapping[str, Any]:
 
 
 def _template_switch(thinking: bool | int) -> Mapping[str, Any] | None:
-    """Return the variables that switch thinking in chat templates, which ignore variables they do not use."""
+    """Return the chat template variables that turn thinking on or off; templates ignore variables they do not use."""
     names = ("enable_thinking", "thinking")
     return {"chat_template_kwargs": dict.fromkeys(names, thinking)} if isinstance(thinking, bool) else None
 

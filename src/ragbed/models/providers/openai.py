@@ -105,7 +105,7 @@ class OpenAIModel(HttpModel):
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
         if case.tools:
             body |= {"messages": [_write_message(message) for message in case.messages], "tools": [_tool(case.lang)]}
-        if not self._official or sampling.top_p != 1:  # if it is omitted, vLLM uses the model's default
+        if not self._official or sampling.top_p != 1:  # if top_p is omitted, vLLM uses the model's default
             body["top_p"] = sampling.top_p
         if sampling.choices and self._provider.choices is not None:
             body |= self._provider.choices(sampling.choices)

@@ -19,7 +19,7 @@ def is_stream(content: bytes) -> bool:
 
 
 def join_events(content: bytes) -> bytes:
-    """Return the body that the server would have sent for a streamed chat completion without streaming.
+    """Join the events of a streamed chat completion into the body of an ordinary one.
 
     Raises:
         Failure: The stream is incomplete.

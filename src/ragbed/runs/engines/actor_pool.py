@@ -56,7 +56,7 @@ class _Member:
             self._give(jobs)
 
     def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs that should be in it but are not fail with WorkerLost.
+        """Process a worker's report; jobs that are missing from its list of jobs fail with WorkerLost.
 
         Args:
             update: The report.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
     from ragbed.models.base import Model
 
-_ALONE_S = 1.0  # approximate start-up time of a process; shorter work is finished sooner in this one
+_ALONE_S = 1.0  # approximate start-up time of a process; shorter work finishes sooner without more processes
 _AHEAD = 3  # maximum number of running and queued jobs per process, to limit memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -69,7 +69,7 @@ class Instructions:
         return [fill(frame, {"NUMBER": str(number), "DOC": text}) for number, text in enumerate(texts, 1)]
 
     def _apply_strategy(self, lang: Lang, system: str) -> str:
-        """Apply the strategy to the system instruction by adding a text or removing a sentence."""
+        """Apply the strategy to the system instruction by adding text or removing a sentence."""
         texts = read_texts(self.strategy, lang)
         if "without.md" in texts:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)

@@ -14,9 +14,9 @@ IndexKind: TypeAlias = Literal["lexical", "dense"]
 
 DEFAULT_K, MAX_K = 5, 20  # default and maximum number of documents per search
 MAX_QUERY_CHARS = 1_000
-MAX_INVALID = 3  # maximum number of consecutive responses that cannot be executed; the episode then ends
+MAX_INVALID = 3  # number of consecutive responses without a valid search after which an episode ends
 _MAX_SIZE = 1_000_000  # maximum number of passages in a corpus (time and memory: docs/project/benchmarks.md)
-_MAX_DENSE = 10_000  # the same for a dense index; lower, because encoding takes milliseconds per passage
+_MAX_DENSE = 10_000  # the maximum for a dense index; it is lower, because encoding takes milliseconds per passage
 _LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
 
 

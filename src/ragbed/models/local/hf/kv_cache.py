@@ -59,7 +59,7 @@ class KVCache:
         return kept_keys, kept_values
 
     def enlarged(self, slots: int) -> KVCache:
-        """Return an empty cache for the same layers, with up to this many slots, as far as there is memory."""
+        """Return an empty cache for the same layers with this many slots, or fewer if there is too little memory."""
         larger = KVCache(slots)
         try:
             for layer, (keys, values) in self._layers.items():

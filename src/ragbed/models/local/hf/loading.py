@@ -21,7 +21,7 @@ from ragbed.models.local.hf.sequence import Batching, Runner, Sequence
 from ragbed.models.local.hf.weights import WeightSource, read_config
 
 # Prefill reaches full speed at a few thousand tokens per batch; more memory is better spent on concurrent sequences.
-# Decoding time is proportional to the number of rows above about 500.
+# Above about 500 rows, decoding time grows in proportion to the number of rows.
 GPU = Batching(tokens=16_384, width=512)
 CPU = Batching(tokens=2_048, width=32)
 

@@ -1,4 +1,4 @@
-"""A prompt in the engine, and the runner protocol."""
+"""The sequences that the engine runs, and the protocol for runners."""
 
 from __future__ import annotations
 
