@@ -100,7 +100,7 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse) -> Itera
     units = {wanted.unit for wanted in slot.quantities}
     for found in response.quantities:
         written = response.text[found.start : found.end]
-        is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units  # 一条 is no count here
+        is_article = written[:1] == "一" and len(written) == 2 and found.unit not in units  # 一条 is not a count here
         if found.value in values or is_article or written in asked.text:
             continue
         if any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities):
