@@ -236,7 +236,7 @@ class Retrieved(Record, frozen=True, kw_only=True):
 
 
 class Search(Record, frozen=True, kw_only=True):
-    """One search in an episode, or a call of the search tool that could not be executed."""
+    """One search in an episode, or a call to the search tool that could not be executed."""
 
     query: str
     k: Count = 0

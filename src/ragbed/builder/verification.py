@@ -122,7 +122,7 @@ def _scored(kind: str, item: Item, asked: Mapping[str, float]) -> ScoredItem:
 
 
 def _overlap(item: Item) -> float:
-    """Return the share of a question's words in the sentence that states the answer or in the page's title."""
+    """Return the share of a question's words that occur in the sentence with the answer or in the page's title."""
     anchors = find_anchors(item.question, item.lang)
     shares = [0.0]
     for passage in of_stance(item.passages, "supports"):

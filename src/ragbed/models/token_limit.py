@@ -88,7 +88,7 @@ class TokenLimit:
         return True
 
     def with_limit(self, done: Completion, limit: int) -> Completion:
-        """Return a completion that records its token limit, unless that is the initial one."""
+        """Return a completion with its token limit recorded, if it differs from the initial limit."""
         return done if limit == self.first else replace(done, max_tokens=limit)
 
 

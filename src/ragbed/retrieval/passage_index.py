@@ -1,4 +1,4 @@
-"""Search a fixed list of passages in memory, by words (BM25) or by cosine similarity.
+"""Search a fixed list of passages in memory, by keywords (BM25) or by cosine similarity.
 
 The same passages and query always give the same result. `LocalIndex`, which uses SQLite, supports updates and filters,
 but its queries take seconds with a million passages (`python -m benches search`).

@@ -52,7 +52,7 @@ class CommitCounter:
 
 
 def noted_commits(folder: Path) -> int:
-    """Return the number of commits in the note, or 0 if it is unknown. Call this before reading the run's file."""
+    """Return the recorded number of commits, or 0 if it is unknown. Call this before reading the run's file."""
     try:
         with open_regular(folder / _NAME) as note:
             return int(note.read(_MAX_BYTES))

@@ -15,7 +15,7 @@ from ragbed.text import to_terms
 
 
 def score_confidence(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
-    """Return the confidence of an answer, or an empty dict for refusals and if no confidence was requested."""
+    """Return the confidence of an answer, or an empty dict for a refusal or if no confidence was requested."""
     found: float | str | None = completion.confidence
     if case.profile.endswith(MARK + STATED) and completion.outcome == "ok" and completion.steps:
         found = parse_confidence(completion.steps[-1].reply or "")

@@ -60,7 +60,7 @@ class _English:
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
 
     def name_aliases(self, name: str) -> tuple[str, ...]:
-        """Return a name without its article, and a second form that also omits the place name after it."""
+        """Return a name without its article, and a second form without a place name at its end."""
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)

@@ -54,7 +54,7 @@ class Evidence(Record, frozen=True, kw_only=True):
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """A wrong trial, stored as a line in `RUN/diagnose/diagnosis.jsonl`."""
+    """A trial with a wrong answer, stored as a line in `RUN/diagnose/diagnosis.jsonl`."""
 
     case: str
     model: str

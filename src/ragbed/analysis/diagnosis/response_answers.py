@@ -196,7 +196,7 @@ def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
 
 
 def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return the sequences of words that are not in the question, for answers that are not names."""
+    """Return the word sequences that are not in the question, as candidates for answers other than names."""
     spans: list[tuple[int, int]] = []
     last_new = False
     for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):

@@ -24,7 +24,7 @@ class Locale:
         return self.texts[key].format(**values)
 
     def section(self, name: str) -> dict[str, str]:
-        """Return all texts in a section in file order, keyed without the section's name."""
+        """Return all texts in a section in file order; the keys do not contain the section's name."""
         return {key.removeprefix(f"{name}."): text for key, text in self.texts.items() if key.startswith(f"{name}.")}
 
 

@@ -37,7 +37,7 @@ class PaperComparison:
 
 @dataclass(frozen=True)
 class DeclineCounts:
-    """The numbers of rows in a table that decline significantly at one ratio, by test.
+    """For each test, the number of table rows with a significant decline at one ratio.
 
     `bonferroni` is the z test corrected for the number of ratios. `certain` and `possible` use McNemar's test:
     significant for every possible pairing of the questions, or for at least one. `certain_holm` is `certain` adjusted

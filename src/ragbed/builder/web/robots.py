@@ -89,7 +89,7 @@ class Robots:
                 url = found
         except FetchFailed as failed:
             return _Rules(self._clock() + _FAILED_S, problem=failed)
-        return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: more redirects count as 4xx
+        return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: too many redirects count as 4xx
 
     async def _request(self, url: URL) -> _Rules | URL:
         from protego import Protego  # noqa: PLC0415 - belongs to the extra `build`

@@ -116,7 +116,7 @@ class ResponseReader(MentionReader):
         return [(value.start, value.end) for value in self.response.dates] if len(slots) == 1 and slots[0].dates else ()
 
     def _compare(self, asserted: Assertions) -> Assertions:  # noqa: PLR0911 - one return per rule
-        """Compare the true answer with the other candidates of the response, for a question with one answer."""
+        """For a question with one answer, compare the true answer with the other candidates in the response."""
         if len(self.gold.slots) != 1 or not asserted.true[0] or self.is_copy or asserted.is_final:
             return asserted
         own = asserted.true[0]

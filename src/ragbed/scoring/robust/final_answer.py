@@ -89,7 +89,7 @@ def find_announced(
             return (start, start) if slots == 1 and _binds(text, start) else None
         end = len(text)
     first = min((mention for mention in mentions if start <= mention.start < end), default=None)
-    if first is not None and slots == 1:  # what follows the sentence of the answer explains it
+    if first is not None and slots == 1:  # the text after the sentence with the answer explains it
         end = min(end, first.end + len(sentence_around(text, first)[1]))
     return start, end
 

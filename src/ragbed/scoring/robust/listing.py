@@ -20,7 +20,7 @@ _LABEL = re.compile(
 _CHOICE = re.compile(
     r"\b(?:therefore|thus|so|hence|overall|in conclusion|i'll go with|i'd (?:say|answer))\b|因此|所以|综上|可见|由此"
 )
-# A change of mind after an answer that the response does not clearly give.
+# A change of mind after a tentative answer.
 _TURN = re.compile(
     r"(?:[.;] |, )(?:but|however|yet|in fact|actually|in reality|then again|on the other hand|although)\b"
     r"|[,。;](?:但是?|可是?(?=[^以能])|不过|然而|事实上|其实|实际上)|事实并非|却"

@@ -36,7 +36,7 @@ _SIGNS_OF_PLACE = frozenset("十百千万亿")
 _PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
 # A sequence of Chinese numerals and digits, e.g. 三万九千七百三十, 二〇二三, 三点五亿, 440亿 or 58万9千四百.
 CHINESE = lazy(
-    # Starts with one set of characters, for which the regex engine searches faster than for alternatives.
+    # Starts with a character class, for which the regex engine searches faster than for an alternation.
     r"[0-9零〇一二两三四五六七八九十百千万亿]"
     rf"(?:(?<=[0-9])(?<![0-9a-z].)(?<![0-9][.,].)[0-9]*(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})"
     r"|(?<=[零〇一二两三四五六七八九十万亿])|(?<=百)(?!分)|(?<=千)(?![米克瓦卡]))"

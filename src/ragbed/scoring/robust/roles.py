@@ -16,7 +16,7 @@ from ragbed.scoring.robust.question import STEM, WORD, Asked
 from ragbed.scoring.robust.role import DIRECT, Role, contrast_role, year_role
 
 _REACH = 80  # characters on each side of a mention that are read
-_LONGEST = 4  # words of the longest cue
+_LONGEST = 4  # number of words in the longest cue
 _GAP = 4  # words between a cue and a mention
 _REPEATED = 4  # words that a sentence shares with the question if it repeats it
 _SPAN = 9  # words after a mention that can be its predicate
@@ -323,7 +323,7 @@ class _EnglishClause:
 
     def _related(self) -> str:
         kin, words = english().kin, self.after
-        is_receiver = self.before[-1:] == ["to"] and _CREDIT.isdisjoint(self.before)  # but 'we owe it to A'
+        is_receiver = self.before[-1:] == ["to"] and _CREDIT.isdisjoint(self.before)  # not in 'we owe it to A'
         if is_receiver and _GIVERS.search(self.asked.text) and not self.is_number:
             return "related"
         is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
