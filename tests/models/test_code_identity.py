@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import subprocess
 import sys
@@ -144,3 +145,33 @@ def test_the_identity_is_the_same_in_another_process() -> None:
 def test_functions_without_python_code_have_an_identity() -> None:
     assert identify(len) != identify(print)
     assert identify(str) != identify("{}".format)
+
+
+class _Judge:
+    def __init__(self, verdict: str) -> None:
+        self.verdict = verdict
+        self.calls = 0
+
+    def __call__(self, prompt: str) -> str:
+        self.calls += 1
+        return self.verdict
+
+    def ask(self, prompt: str) -> str:
+        return self.verdict
+
+
+def test_objects_with_other_attributes_have_another_identity() -> None:
+    yes, no = _Judge("yes"), _Judge("no")
+    assert identify(yes) == identify(_Judge("yes")) != identify(no)
+    assert identify(yes.ask) != identify(no.ask)
+
+
+def test_an_attribute_that_a_method_changes_is_ignored() -> None:
+    judge = _Judge("yes")
+    before = identify(judge)
+    judge("prompt")
+    assert identify(judge) == before
+
+
+def test_functions_written_in_c_have_an_identity() -> None:
+    assert identify(str.upper) != identify(operator.itemgetter(1))

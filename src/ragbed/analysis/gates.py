@@ -104,7 +104,7 @@ def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
     if not is_monitored(folder):
         return check_floors(floors, cells)
     among = sum(len(select_cells(floor, cells)) for floor in floors)
-    return check_floors(floors, read_report_cells([folder], ["robust"], ALPHA / among), is_monitored=True)
+    return check_floors(floors, read_report_cells([folder], ["robust"], ALPHA / max(1, among)), is_monitored=True)
 
 
 def check_floors(floors: Iterable[Floor], cells: Sequence[Cell], *, is_monitored: bool = False) -> list[GateResult]:

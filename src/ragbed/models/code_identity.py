@@ -62,13 +62,28 @@ def _describe_callable(value: Callable[..., object], seen: set[int]) -> Iterator
     # A function decorated in Python has the original in its closure; a functools.lru_cache object does not.
     function = value if isinstance(value, FunctionType) else inspect.unwrap(value)
     if not inspect.isroutine(function) and not inspect.isclass(function):
-        yield type(function).__qualname__
+        yield from _describe_state(function, seen)
         function = type(function).__call__
+    elif inspect.ismethod(function) and not inspect.isclass(function.__self__):
+        yield from _describe_state(function.__self__, seen)
     function = getattr(function, "__func__", function)
     if isinstance(function, FunctionType):
         yield from _describe_function(function, seen)
     else:  # a class, or a function written in C
-        yield f"{function.__module__}.{function.__qualname__}"
+        names = (getattr(function, name, None) for name in ("__module__", "__qualname__"))
+        yield f"{type(function).__qualname__} {'.'.join(map(str, names))}"
+
+
+def _describe_state(instance: object, seen: set[int]) -> Iterator[str]:
+    """Yield the type of an object and its immutable attributes, without those that its methods change."""
+    yield type(instance).__qualname__
+    methods = (value for name, value in vars(type(instance)).items() if name not in ("__init__", "__post_init__"))
+    codes = [method.__code__ for method in methods if isinstance(method, FunctionType)]
+    changed = {one.argval for code in codes for one in dis.get_instructions(code) if one.opname == "STORE_ATTR"}
+    for name, value in sorted(getattr(instance, "__dict__", {}).items()):
+        if name not in changed and isinstance(value, (*_VALUES, tuple, frozenset)):
+            yield name
+            yield from _describe(value, seen)
 
 
 def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
@@ -77,6 +92,8 @@ def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     yield from _describe(function.__defaults__, seen)
     yield from _describe(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
     names, changed = _global_names(code)
+    neighbours = [value for value in function.__globals__.values() if _is_neighbour(value, function)]
+    changed |= {name for neighbour in neighbours for name in _global_names(neighbour.__code__)[1]}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         if name not in changed:
             yield from _describe(_content(cell), seen)

@@ -184,7 +184,8 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
             if not store.has_result(number, case, repeat):
-                paid[model] = all(budget.pay(model, turn.completion) for turn in turns if not turn.cached)
+                priced = [budget.pay(model, turn.completion) for turn in turns if not turn.cached]
+                paid[model] = paid.get(model, True) and all(priced)
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(

@@ -58,12 +58,11 @@ def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 def _curves(builder: CellBuilder, answers: ConfidentAnswers, mask: Mask, shown: Mask) -> Iterator[Cell]:
     """Yield the risk by coverage, in per cent of the cases, and the mean confidence and accuracy of each bin."""
     k = (builder.place or {}).get("k")
-    by_percent = dict(zip(np.ceil(100 * answers.coverage(answers.points)).tolist(), answers.band, strict=True))
-    for percent, risk in by_percent.items():
-        here = builder.at(k=k, slot=int(percent))
-        yield here.cell(
-            "risk_by_coverage", builder.fixed(risk), round(percent / 100 * answers.cases), mask, scored=shown
-        )
+    counts = [int(point) + 1 for point in answers.points]
+    by_percent = {-(-100 * n // answers.cases): (n, risk) for n, risk in zip(counts, answers.band, strict=True)}
+    for percent, (n, risk) in by_percent.items():
+        here = builder.at(k=k, slot=percent)
+        yield here.cell("risk_by_coverage", builder.fixed(risk), n, mask, scored=shown)
     for number, mean, accuracy, n in answers.reliability(BINS):
         here = builder.at(k=k, slot=number)
         yield here.number("mean_confidence", mean, n, mask)

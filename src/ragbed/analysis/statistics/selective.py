@@ -146,11 +146,14 @@ class ConfidentAnswers:
         left_out = np.concatenate([statistic((self.cluster[None, :] != part).astype(float)) for part in parts])
         squares = (left_out - left_out.mean()) ** 2
         error = math.sqrt((clusters - 1) / clusters * float(squares.sum()))
+        if not error:  # e.g. all answers are right, which does not determine the error
+            return Interval(value, math.nan, math.nan)
         # If the value depends on a few questions, e.g. the only wrong answers, the degrees of freedom are limited to
         # twice their effective number.
-        deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum()) if error else math.inf
+        deciding = 2 * float(squares.sum() ** 2 / (squares**2).sum())
         freedom = max(1.0, min(clusters - 1.0, deciding))
         inner = min(max(value, _ALMOST_NONE), 1 - _ALMOST_NONE)
         reach = scipy.special.stdtrit(freedom, 0.5 + LEVEL / 2) * error / (inner * (1 - inner))
         odds = math.log(inner / (1 - inner))
-        return Interval(value, float(scipy.special.expit(odds - reach)), float(scipy.special.expit(odds + reach)))
+        low, high = float(scipy.special.expit(odds - reach)), float(scipy.special.expit(odds + reach))
+        return Interval(value, min(low, value), max(high, value))
