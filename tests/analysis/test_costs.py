@@ -14,7 +14,9 @@ from ragbed.analysis.costs import CostTally
 from ragbed.analysis.metrics.trial import to_scored
 from ragbed.models.base import Model
 from ragbed.runs.forecast import forecast
+from ragbed.runs.prices import cost_of, full_cost, need_price
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Step
 from ragbed.testbeds import right_score
 from tests.runs.harness import TalkingModel, make_case
 
@@ -81,3 +83,12 @@ def test_the_cost_per_correct_answer_counts_priced_cases_by_track() -> None:
         if cell.estimate.metric == "cost_per_correct"
     }
     assert found == {"robust": float(4 * _CALL / 2), "code": pytest.approx(float(4 * _CALL / 3))}
+
+
+def test_a_cached_turn_of_an_episode_counts_with_its_price() -> None:
+    cached = Step(messages=(), usage={"in": 100, "out": 10}, cached=True)
+    turns = (cached, Step(messages=(), usage={"in": 200, "out": 20}))
+    completion = ragbed.Completion(outcome="ok", reply="x", usage={"in": 300, "out": 30}, steps=turns)
+    price = need_price(_PRICED)
+    both = price({"in": 100, "out": 10}) + price({"in": 200, "out": 20})
+    assert (full_cost(completion, price), cost_of(completion, price)) == (both, price({"in": 200, "out": 20}))

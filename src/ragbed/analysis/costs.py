@@ -11,7 +11,7 @@ from functools import cache
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.runs.prices import Price, cost_of, find_price
+from ragbed.runs.prices import Price, cost_of, find_price, full_cost
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Estimate
 from ragbed.testbeds import right_score
@@ -65,9 +65,9 @@ class CostTally:
 
 
 def cost_of_result(stored: StoredResult) -> float | None:
-    """Return the cost of a result in dollars, or None if the cost is unknown or zero."""
-    cost = cost_of(stored.completion, _price(stored.model)) if stored.completion.usage else None
-    return float(cost) if cost else None
+    """Return the cost of all calls of a result in dollars, cached or not, or None if it is unknown."""
+    cost = full_cost(stored.completion, _price(stored.model)) if stored.completion.usage else None
+    return None if cost is None else float(cost)
 
 
 def _estimate(metric: str, value: Decimal | None, group: _GroupCost) -> Estimate:

@@ -8,7 +8,7 @@ call in a provider batch. All amounts are exact decimals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TypeAlias
@@ -109,7 +109,16 @@ def cost_of(completion: Completion, price: Price | None) -> Decimal | None:
 
     Each call is priced separately, because prices may depend on the prompt length.
     """
-    usages = usages_made(completion)
+    return _total(usages_made(completion), price)
+
+
+def full_cost(completion: Completion, price: Price | None) -> Decimal | None:
+    """Return the cost of all calls of a result, as if none had been cached, or None if it is unknown."""
+    usages = [step.usage for step in completion.steps if step.usage]
+    return _total(usages or [completion.usage or {}], price)
+
+
+def _total(usages: Sequence[TokenUsage], price: Price | None) -> Decimal | None:
     if price is None and not all("cost" in usage for usage in usages):
         return None
     return sum((_cost(usage, price) for usage in usages), Decimal(0))
