@@ -145,3 +145,10 @@ def test_both_languages_have_the_same_texts_and_the_schema_has_the_limits() -> N
     }  # fmt: skip
     assert tool_parameters("zh")["properties"]["k"]["maximum"] == 20
     assert "{K}" not in str(en) + str(zh)
+
+
+def test_the_next_prompt_has_no_empty_message_and_no_invalid_name() -> None:
+    response, _ = continue_tools(Parsed(kept=""), (), ["Call the tool or answer."])
+    assert response.content
+    called, _ = continue_tools(Parsed(), (ToolCall(id="1", name="search the web", arguments="{}"),), ["unknown tool"])
+    assert [call.name for call in called.calls] == ["search"]

@@ -25,6 +25,7 @@ TOOL = "search"
 _MARK = re.compile(r"^[ \t*_#>`]*(SEARCH|ANSWER)[*_]*[ \t]*[:：][*_]*[ \t]*", re.MULTILINE)
 # A tool call that the server did not parse, e.g. because it does not use the model's chat template.
 _UNPARSED = re.compile(r'<tool_call>|<\|tool_call|\[TOOL_CALLS\]|<function=|^\s*\{\s*"name"\s*:\s*"search"')
+_VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store of arguments that cannot be executed
 
 
@@ -159,20 +160,22 @@ def _numbered(passages: Sequence[Retrieved]) -> Iterator[str]:
 def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str]) -> tuple[Message, ...]:
     """Return the messages to add to the prompt after a response: the response itself, and one result per tool call."""
     if not calls:  # the response contained neither a call nor an answer
-        return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))
+        return continue_text(parsed, told)
     results = (Message(role="tool", content=text, call=call.id) for call, text in zip(calls, told, strict=True))
     return (Message(role="assistant", content=parsed.kept, calls=tuple(map(_resend, calls))), *results)
 
 
 def _resend(call: ToolCall) -> ToolCall:
-    """Return a call for the next prompt, with valid arguments, because servers require them to be a JSON object."""
+    """Return a call for the next prompt, with a valid name and a JSON object as arguments, as servers require."""
     try:
         is_object = isinstance(msgspec.json.decode(call.arguments), dict)
     except (*MALFORMED_JSON, UnicodeEncodeError):
         is_object = False
-    return call if is_object else msgspec.structs.replace(call, arguments="{}")
+    name = call.name if _VALID_NAME.fullmatch(call.name) else "search"
+    return msgspec.structs.replace(call, name=name, arguments=call.arguments if is_object else "{}")
 
 
 def continue_text(parsed: Parsed, told: Sequence[str]) -> tuple[Message, ...]:
     """Return the messages to add to the prompt after a response in the text protocol."""
-    return (Message(role="assistant", content=parsed.kept), Message(role="user", content="\n\n".join(told)))
+    kept = parsed.kept or "…"  # servers reject an empty message
+    return (Message(role="assistant", content=kept), Message(role="user", content="\n\n".join(told)))
