@@ -118,7 +118,7 @@ def test_episodes_at_a_limit_are_counted_and_the_run_is_complete(tmp_path: Path)
     done = type_command("run", "-m", "scripted/search-endless", *words, "--search", "turns=2")
     assert done.code == 0
     assert "4 episodes of search ended without an answer, at a limit or after invalid calls" in done.err + done.out
-    assert "Search as a tool: the searches and their errors" in done.out
+    assert "Search as a tool: searches and search errors" in done.out
 
 
 def test_infeasible_conditions_of_search_are_listed_with_their_reason(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
     if recipe.precision is not None and not 0 < recipe.precision < 1:
         raise DataError(path, f"{recipe.precision} is not a fraction between 0 and 1, e.g. 0.95", field="precision")
     if abs(recipe.seed) > _MAX_NUMBER:
-        raise DataError(path, f"the seed {recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
+        raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
         for field, value in structs.asdict(getattr(recipe, table)).items():
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
