@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,24 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys, ragbed.cli; print([name for name in {_HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_during_a_finalizer_still_ends_the_command(number: signal.Signals, code: int) -> None:
+    program = f"""
+import signal, time, ragbed.cli
+class Finalized:
+    def __del__(self):
+        signal.raise_signal({number})
+def work(**_):
+    Finalized()
+    time.sleep(20)
+ragbed.cli.app = work
+ragbed.cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=15)
+    assert done.returncode == code
+    assert "Exception ignored" not in done.stderr
 
 
 @pytest.mark.parametrize("files", [12, 13, 14, 15, 16])

@@ -9,8 +9,10 @@ import io
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +21,9 @@ from ragbed.cli import renames
 from ragbed.cli.console import say, with_options
 from ragbed.cli.help_groups import write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 GROUPS = {
     "Evaluate": ("run", "report", "status", "compare", "rank", "leaderboard"),
@@ -93,7 +98,7 @@ def app() -> None:
 
 def main() -> None:
     """Run the command-line interface; a user error is printed as a single line and sets the exit code."""
-    signal.signal(signal.SIGTERM, _end)
+    _handle_termination()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
@@ -130,6 +135,25 @@ def _suggest_current(error: click.ClickException) -> click.ClickException:
     return click.NoSuchOption(error.option_name, possibilities=current[:1], ctx=error.ctx)
 
 
+def _handle_termination() -> None:
+    """Exit on SIGTERM, and let no signal be lost."""
+    signal.signal(signal.SIGTERM, _end)
+    if os.name != "nt":
+        sys.unraisablehook = _repeat_ignored_signal
+
+
 def _end(*_: object) -> None:
     """Exit on SIGTERM, so that incomplete files are removed."""
     sys.exit(143)
+
+
+def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
+    """Send a signal again if Python ignored its exception, as it does in finalizers and weak-reference callbacks."""
+    if ignored.exc_type not in {KeyboardInterrupt, SystemExit}:
+        sys.__unraisablehook__(ignored)
+        return
+    number = signal.SIGINT if ignored.exc_type is KeyboardInterrupt else signal.SIGTERM
+    main = threading.main_thread().ident
+    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # by then, the callback has returned
+    again.daemon = True
+    again.start()
