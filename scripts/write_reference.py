@@ -45,8 +45,8 @@ def _write_cli() -> str:
         "# Command line",
         _NOTE,
         "This is the output of `ragbed COMMAND --help`. Option groups shared with `ragbed run` are printed only there. "
-        "Every command has `-h, --help`, and most have `--json` (a machine-readable summary as the last line on stdout) "
-        "and `--config FILE` (options from a TOML file).",
+        "Every command has `-h, --help`, and most have `--json` (a machine-readable summary as the last line on "
+        "stdout) and `--config FILE` (options from a TOML file).",
         *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
     ]
     return "\n\n".join(parts) + "\n"
