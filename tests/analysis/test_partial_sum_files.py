@@ -196,7 +196,7 @@ def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: lis
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
-    reason = "there are lines after the last line of the file; if files were concatenated, pass them separately"
+    reason = "the file continues after its end marker; if several files were concatenated, pass them separately"
     message = f"cat.jsonl:{len(lines) + 1}: is not a valid line of an aggregate file ({reason})"
     assert (done.code, message in done.err) == (1, True), done.err
 

@@ -129,7 +129,7 @@ def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> 
     done = type_command("compare", str(tmp_path / "r1"), str(tmp_path / "r2"))
     assert (done.code, "no questions in common" in done.err) == (2, True)
     done = type_command("report", str(tmp_path / "r1"), str(tmp_path / "r2"))
-    assert (done.code, "different data with the name 'en_base'" in done.err) == (2, True)
+    assert (done.code, "different datasets that are both named 'en_base'" in done.err) == (2, True)
 
 
 def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:

@@ -180,7 +180,7 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
             "ragbed: unknown dataset or model 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, "
             "smollm2, tiny.",
         ),
-        (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb. Download them with: ragbed data get rgb"),
+        (("get", "en_refine"), "ragbed: en_refine is one of the files in rgb. Download them with: ragbed data get rgb"),
         (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file. Check the path."),
         (("get", "tiny", "--mirror", "ftp://x"), "Known: hf-mirror, jsdelivr, or a URL (https://…)."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "--from and --mirror cannot be combined."),

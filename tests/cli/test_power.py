@@ -54,9 +54,9 @@ def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
     ("words", "told"),
     [
         (("--drop", "5"), "out of range"),
-        (("--drop", "0"), "use a fraction above 0"),
+        (("--drop", "0"), "Use a fraction greater than 0"),
         (("--drop", "five"), "is not a ratio"),
-        (("--base", "0"), "use a fraction above 0"),
+        (("--base", "0"), "Use a fraction greater than 0"),
         (("--items", "1"), "Use an integer of at least 2 and at most 100,000"),
         (("--power", "1"), "Use a number of at least 0.5 and at most 0.999"),
     ],

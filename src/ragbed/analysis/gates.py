@@ -75,7 +75,7 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
     least /= 100 if match["per_cent"] else 1
     if not 0 <= least <= 1:
-        raise UsageError(f"fail_under={text}: the share must be between 0 and 1, or between 0% and 100%.")
+        raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
     return Floor(**vars(selector), least=least)
 
 

@@ -73,7 +73,7 @@ def compare(
     from ragbed.reporting.comparison_summary import state, summarise
 
     if junit is not None and fail_if_worse is None:
-        raise UnusedOption("junit", "no gate is set. Add e.g. fail_if_worse=0.05")
+        raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
     margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
     least = read_share("least", least) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
@@ -391,7 +391,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{parameter}=0: use a fraction above 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
     return shares
 
 

@@ -145,7 +145,7 @@ def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
     for source in sources if spec.confidence == "logprobs" else ():
         if source.value is None and source.name.startswith(_WITHOUT_LOGPROBS):
             raise UsageError(
-                f"confidence=logprobs: {source.name} returns no log-probabilities. Use confidence=agreement or "
+                f"confidence=logprobs: {source.name} does not return log-probabilities. Use confidence=agreement or "
                 "confidence=stated."
             )
 
@@ -189,7 +189,9 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
     if not spec.until:
         return []
     if spec.shard is not None:
-        raise UsageError("`until` requires all questions, because each shard would stop independently; omit `shard`.")
+        raise UsageError(
+            "`until` cannot be combined with `shard`, because each shard would stop independently. Remove one of them."
+        )
     from ragbed.analysis.stopping_conditions import parse_conditions
 
     return parse_conditions(spec.conditions, floors)

@@ -86,7 +86,7 @@ def report(
             "csv, json or figures."
         )
     if format in PICTURES and target is None:
-        raise UsageError("Figures are written to a folder. Choose one, e.g. out=figures.")
+        raise UsageError("Figures require an output folder. Set it, e.g. out=figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format in PICTURES and target is not None:
         return ReportResult(made, paths=_draw(made, format, words or "en", target), has_cases=not files)

@@ -47,7 +47,7 @@ _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of 
 def diagnose(
     run: Path, show: str | None, intervene: bool, knock_out: bool, json: bool, **chosen: Unpack[CallKeywords]
 ) -> None:
-    """Classify the errors of a run, with evidence.
+    """Classify the errors in a run and show the evidence.
 
     Every wrong trial gets the error types that apply, with the sentence, cue or difference that shows it, and the
     source of the wrong answer. Errors that match no type are counted as unclassified. All diagnoses are written to

@@ -28,7 +28,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     default="text",
     help="Report format.",
 )
-@options.track_option("Scoring track of the tables (csv and json include all tracks)")
+@options.track_option("Scoring track shown in the tables (csv and json include all tracks)")
 @options.option(
     "--out",
     "-o",
@@ -44,7 +44,7 @@ _MOST_EVIDENCE = 2  # Maximum number of rows to print per claim.
     help="Language of the figures and the HTML page.",
 )
 def report(runs: tuple[str, ...], format_: ReportFormat, track: str, out: Path | None, words: Lang | None) -> None:
-    """Write tables, figures and a summary of runs.
+    """Write tables, figures and a summary for one or more runs.
 
     A folder stands for all runs in it.
 

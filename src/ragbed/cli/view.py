@@ -17,9 +17,7 @@ from ragbed.cli import options
     show_default="7717, or any free port",
     help="Port on 127.0.0.1.",
 )
-@options.option(
-    "--rater", metavar="NAME", show_default="your user name", help="Name to store with the labels that you give."
-)
+@options.option("--rater", metavar="NAME", show_default="your user name", help="Name to store with your labels.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
 def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
     """Browse every case of one or more runs in the browser.

@@ -50,7 +50,7 @@ class SearchTool:
             executed = sum(known.problem is None for known in self._searches)
             if search.problem is None and executed >= self._corpus.max_calls:
                 self._is_over = True
-                raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches is reached")
+                raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             if search.problem is None:
                 search = structs.replace(search, found=tuple(self._corpus.search(self._case, search.query, search.k)))
             if len(self._searches) < 2 * self._corpus.max_calls:  # a system may repeat an invalid call endlessly

@@ -173,7 +173,7 @@ class _Reader:
         part = self._next_record()
         while part is not None:
             if isinstance(part, CassetteResult):
-                raise self._error("is a result that does not belong to a run")
+                raise self._error("contains a result that does not belong to a run")
             part = self._restore_run(part) if isinstance(part, RunPart) else self._restore_file(part)
         return self._replayed
 

@@ -98,13 +98,13 @@ function drawPassage(shown, index, page, draw) {
 
 /** Draw a passage's source; URLs are not linked, because the pages are untrusted. */
 function drawSource({ passage, sha256 }) {
-  const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine's snippet") : null,
+  const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine snippet") : null,
     passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);
   return parts.length ? el("p", { class: "source small quiet" }, parts.join(" · ")) : null;
 }
 
 function named(spans) {
-  const words = { gold: "gold answer", fake: "false answer", cue: "contains the answer" };
+  const words = { gold: "gold answer", fake: "false answer", cue: "sentence with the answer" };
   return spans.map((span) => ({ ...span, title: say(words[span.kind]) }));
 }
 
