@@ -120,7 +120,7 @@ def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
     run = _run(tmp_path / "r", model, fail_under="noise.accuracy@0.4=0.6", until="decided")
     assert model.calls < 40
     assert run.gates[0]["state"] == "failed"
-    assert "below the minimum of 60 %" in run.conditions[0]["message"]
+    assert "below the minimum of 60%" in run.conditions[0]["message"]
 
 
 def test_what_the_questions_do_not_decide_is_inconclusive(tmp_path: Path) -> None:

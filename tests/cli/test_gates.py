@@ -20,7 +20,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5", "--fail-under", "noise.accuracy@0=0")
     assert done.code == 4
     assert (
-        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
+        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0%" in done.err
     )
     assert "gate passed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
     assert done.err.rstrip().endswith("ragbed: 1 of 2 gates failed.")

@@ -35,7 +35,7 @@ def test_a_base_gives_the_sizes_for_different_questions() -> None:
 def test_items_give_the_drop_that_they_show() -> None:
     plans = _plans("--items", "300")
     assert {plan["items"] for plan in plans} == {300}
-    unpaired = next(plan for plan in plans if plan["assumes"] == "accuracy before: 95 %")
+    unpaired = next(plan for plan in plans if plan["assumes"] == "accuracy before: 95%")
     assert unpaired["drop"] == pytest.approx(0.0623, abs=1e-4)
 
 

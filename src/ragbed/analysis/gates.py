@@ -178,7 +178,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "inconclusive", "no cases were evaluated")
     low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
     bounds = "" if estimate.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    message = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}, required {100 * floor.least:.1f} %"
+    message = f"{100 * estimate.value:.1f}%{bounds} of {estimate.n}, required {100 * floor.least:.1f}%"
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if low >= floor.least:

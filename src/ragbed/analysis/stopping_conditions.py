@@ -197,7 +197,7 @@ class Gates(Condition):
             for cell in _cells(floor, evidence, self._alpha):
                 interval = _interval(cell)
                 below, above = interval.high < floor.least, interval.low >= floor.least
-                minimum = f"the minimum of {100 * floor.least:g} %"
+                minimum = f"the minimum of {100 * floor.least:g}%"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
                 look = _look(floor, cell, conclusion, limit)
                 yield look._replace(key=(floor.text, look.key))

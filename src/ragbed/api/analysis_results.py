@@ -53,7 +53,7 @@ class ComparisonResult(TableResult):
         return all(gate.state != "failed" for gate in self.gates)
 
     def records(self) -> Records:
-        """Return one row per condition: rates for A and B, their difference with its 95 % interval, and p-values."""
+        """Return one row per condition: rates for A and B, their difference with its 95% interval, and p-values."""
         return Records(
             [
                 row.condition._asdict()

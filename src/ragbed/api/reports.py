@@ -44,7 +44,7 @@ class ReportResult(TableResult):
         return super().__str__() if self.text is None else self.text
 
     def records(self) -> Records:
-        """Return one row per table cell: table, condition, metric, value with its 95 % interval, n and errors."""
+        """Return one row per table cell: table, condition, metric, value with its 95% interval, n and errors."""
         return Records((cell.as_json() for cell in self.report.cells), "Cells")
 
 

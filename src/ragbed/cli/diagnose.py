@@ -58,7 +58,7 @@ def diagnose(
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
-      E7 E1 to E3 in integration     E8 not in mandated words    E9 over-trust of false documents
+      E7 noise-like error            E8 wrong format             E9 over-trust of false documents
       E10 over-refusal               E11 metric false negative   E12 data error
       E13 generation failure
 

@@ -89,7 +89,7 @@ def judge(
       refusal     declines to answer                   (Rej*; rejection)
       flag        says that the documents are wrong    (ED*; counterfactual)
       correct     gives the right answer, in any words
-      sufficient  the documents suffice to answer
+      sufficient  the documents are sufficient to answer
       supported   every claim is backed by a document; needs no gold answer
       code.rej_star, code.ed_star   the paper's own judges, with prompts and parsing of the original code
 

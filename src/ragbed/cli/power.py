@@ -65,7 +65,7 @@ def power(
     columns = ["design", "assumes", "drop, points", "questions", "power, %"]
     if items is None or drop is None:
         columns.append("questions, exact" if items is None else "drop, exact")
-    title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g} %)"
+    title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g}%)"
     print_table(title, columns, [_cells(plan)[: len(columns)] for plan in plans], to_stderr=json)
     if json:
         print_json({"power": power, "alpha": alpha, "plans": list(plans)})

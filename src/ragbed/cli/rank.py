@@ -25,7 +25,7 @@ _USES = {
 _LEGEND = """\
 Columns ({track} track):
   rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
-  score %: share of right responses (rejection: of refusals) with its 95 % interval; failed calls count as wrong
+  score %: share of right responses (rejection: of refusals) with its 95% interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
   n: questions that all models were evaluated on"""
 

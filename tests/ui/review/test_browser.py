@@ -221,7 +221,7 @@ def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> No
         row = page.locator(".tallies tbody tr").filter(has_text="en_base")
         expect(row.locator("td").nth(1)).to_have_text("3 / 3")
         expect(row.locator("td").nth(0)).to_have_text("1 / 1")
-        expect(row.locator(".bound")).to_have_text("0.0 %")
+        expect(row.locator(".bound")).to_have_text("0.0%")
         expect(page.locator(".heading")).to_contain_text("all done")
 
 
@@ -231,8 +231,10 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         for _ in range(2):
             accept_item(page)
         page.goto(f"{served.origin}/?item=en_base/en-base-0")
-        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all unflagged items")
-        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0 %")
+        expect(page.locator(".bound-line")).to_contain_text(
+            "0 of 1 wrong: at most 95.0% of all unflagged items are wrong"
+        )
+        expect(page.locator(".bound-line")).to_contain_text("review 2 more to reach ≤ 5.0%")
 
 
 def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:

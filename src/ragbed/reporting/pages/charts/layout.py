@@ -146,4 +146,4 @@ def percent(value: float | None, digits: int = 0) -> str:
 def format_share(value: float | None, low: float | None, high: float | None) -> str:
     """Return a share with its interval as percentages."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
-    return percent(value, 1) + interval
+    return f"{percent(value, 1)}%{interval}"

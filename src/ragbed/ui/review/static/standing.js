@@ -13,7 +13,7 @@ const COLUMNS = ["data", "flagged (done)", "sampled (done)", "wrong", "upper bou
 
 /** Format a share as a percentage. */
 export function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}%`;
 }
 
 /** Describe the sample of a dataset: the bound, and the items needed to reach the target. */
