@@ -223,7 +223,7 @@ def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:
         assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
         _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
     done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-    assert (done.code, "different data with the name 'same'" in done.err) == (2, True)
+    assert (done.code, "different datasets that are both named 'same'" in done.err) == (2, True)
 
 
 def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:

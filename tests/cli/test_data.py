@@ -114,7 +114,7 @@ def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, 
         f"one.json could not be downloaded from {server.url('one.json')}: "
         "the server returned HTTP 404 Not Found. The same problem affects: two.json."
     )
-    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be downloaded. Rerun the same command,")
+    assert verdict.startswith("ragbed: 2 of 2 files for tiny could not be downloaded. Rerun the same command,")
 
 
 def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
@@ -143,7 +143,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
     assert f"{tmp_path / 'two.json'} (2 bytes, sha256:" in done.err
-    assert "ragbed: 1 of 2 files of tiny could not be downloaded." in done.err
+    assert "ragbed: 1 of 2 files for tiny could not be downloaded." in done.err
     assert [path.name for path in root.rglob("*.json")] == ["one.json"]
 
 

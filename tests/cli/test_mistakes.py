@@ -526,7 +526,7 @@ OPTIONS = [
         "import text --from jsonl -d DATA -o new",
         "--from jsonl requires the name of the model that produced the answers. Add --model NAME.",
     ),
-    Mistake("cache prune", "Use either --older-than AGE or --all."),
+    Mistake("cache prune", "Set either --older-than AGE or --all, but not both."),
     Mistake(
         "cache prune --older-than month",
         "--older-than 'month' is not valid: use a number followed by h, d or w, e.g. 30d.",

@@ -47,7 +47,7 @@ def _read_all(path: Path) -> int:
         (b"null\n", ":1: expected `object`, got `null`"),
         (
             b"{}\n",
-            ":1: has an unknown format: a record needs the field 'question' (native) or 'query' (rgb)",
+            ":1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb)",
         ),
         (b'{"text": "a"}\n', "but this one has: text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),

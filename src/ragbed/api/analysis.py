@@ -110,7 +110,7 @@ def score(
         disagreements: Also list the responses that this track and the robust track score differently.
         sums: Instead of returning scores, write the runs' aggregates to this file or URL, for `report` and `merge`.
         progress: Show progress, or an object that receives it.
-        engine: Options that choose where the work runs.
+        engine: Options that determine where the work runs.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/scored")
@@ -171,7 +171,7 @@ def judge(
     progress: bool | Progress = True,
     **calls: Unpack[CallKeywords],
 ) -> JudgeResult:
-    """Have a model judge the responses of a run. Judgements are stored with the run, so a second call resumes.
+    """Have a model judge the responses of a run. Judgements are stored with the run; a second call resumes.
 
     Args:
         run: The run.
@@ -184,7 +184,7 @@ def judge(
         labels: File with human labels, used to validate the judge and to correct its rates.
         sample: Write this many responses per criterion to `out`, for people to label.
         out: File for `sample`.
-        unsure: Judge only responses whose verdict by rules is `unsure`.
+        unsure: Judge only responses whose rule-based verdict is `unsure`.
         progress: Show progress, or an object that receives it.
         calls: Options for model calls, as in `run`.
 
@@ -397,7 +397,7 @@ def _shares(values: Values, parameter: str) -> list[float]:
 
 @checked
 def paper_tables() -> PaperResult:
-    """Return the tables of the paper (arXiv 2309.01431) as printed, and findings about what they support.
+    """Return the tables of the paper (arXiv 2309.01431) as printed, and conclusions that follow from them.
 
     Example:
         >>> ragbed.paper_tables().records()[0]["value"]

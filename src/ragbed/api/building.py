@@ -252,7 +252,7 @@ class QualityResult(TableResult):
 
     @property
     def ok(self) -> bool:
-        """Whether no gate fails."""
+        """True if no gate fails."""
         return not self.quality.failed
 
     def records(self) -> Records:

@@ -139,7 +139,7 @@ class LintResult(TableResult):
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors."""
+        """True if there are no errors."""
         return not self.totals["error"]
 
     def findings(self) -> Iterator[LintFinding]:
@@ -178,7 +178,7 @@ def lint(
         skip: Do not run these rules.
         all_: Keep all findings, not just the first few for each rule.
         progress: Show progress, or an object that receives it.
-        mix: Options for the documents that the items must be able to supply, as in `cases`.
+        mix: Numbers and ratios of documents that each item must be able to supply, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -267,8 +267,8 @@ def synthesize(
         num_docs: Documents per base item; half of them contain the answer.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
-        perturbations: Causes of failure to add: "mix" (to two items in ten), "none", or names of perturbations, in
-            which case every item becomes a minimal pair.
+        perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,
+            which turns every item into a minimal pair.
         workers: Number of worker processes; by default, one per core.
         progress: Show progress, or an object that receives it.
 

@@ -30,7 +30,7 @@ class ReportResult(TableResult):
 
     Attributes:
         report: Tables, findings and cells.
-        text: The report in the chosen format; None for HTML and figures, which are files.
+        text: The report in the chosen format; None for HTML and figures, which are written to files.
         paths: Files that were written.
         has_cases: Whether the report covers runs; aggregate files contain no cases.
     """

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]) -> Run:
-    """Evaluate one or more models on data. If `out` contains a run that was stopped, it is resumed.
+    """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume that run.
 
     A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. In a notebook, or if an event loop is
     already running, the run uses a separate thread; `arun` uses the running loop.

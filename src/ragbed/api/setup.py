@@ -52,7 +52,7 @@ class DoctorResult(TableResult):
 
 @checked
 def doctor() -> DoctorResult:
-    """Check which models, extras and plug-ins work here. No model is called and nothing is downloaded.
+    """Check which models, extras and plug-ins work on this machine. No model is called and nothing is downloaded.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
