@@ -132,7 +132,7 @@ print(run.to_pandas().groupby("noise")["score.correct"].mean())
 ```
 
 The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
-`RAGBED_CACHE_DIR`) from the environment. Variables for options, e.g. `RAGBED_LIMIT`, are for the command line only.
+`RAGBED_CACHE_DIR`) from the environment. Option variables such as `RAGBED_LIMIT` affect only the command line.
 
 An invalid parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception:
 `Run.outcomes` counts failed cases, and `Run.errors` lists them.

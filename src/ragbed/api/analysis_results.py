@@ -33,7 +33,7 @@ class ComparisonResult(TableResult):
         a: The baseline.
         b: The run compared with the baseline.
         rows: One comparison per condition, with its tests.
-        flips: Questions whose result differs.
+        flips: Questions whose result differs between A and B.
         sentences: The result in plain sentences.
         unpaired: Questions that appear in only one of the runs.
         gates: Results of the `fail_if_worse` gate.
@@ -165,7 +165,7 @@ class DiagnosisResult(TableResult):
         path: File with all diagnoses.
         counts: Number of trials by outcome.
         diagnoses: One diagnosis for each trial with a wrong answer, with evidence.
-        cases: The cases behind these trials, by name.
+        cases: The cases of these trials, by name.
         failed: Number of additional model calls that failed. Call `diagnose` again to retry them.
         is_monitored: Whether the run had a stopping condition (`until`). If so, shares have no bounds.
     """
@@ -232,7 +232,7 @@ class PaperResult(TableResult):
     """Tables of the paper (arXiv 2309.01431), and conclusions that follow from them.
 
     Attributes:
-        tables: The printed figures.
+        tables: The figures as printed in the paper.
         findings: Conclusions that follow from these figures alone.
     """
 

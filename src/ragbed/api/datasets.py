@@ -61,7 +61,7 @@ def cases(
     progress: bool | Progress = True,
     **layout: Unpack[LayoutKeywords],
 ) -> CaseSet:
-    """Generate the test cases for datasets, and count the infeasible ones. No model is called.
+    """Generate the test cases of one or more datasets, and count the infeasible ones. No model is called.
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
@@ -170,7 +170,7 @@ def lint(
     progress: bool | Progress = True,
     **mix: Unpack[MixKeywords],
 ) -> LintResult:
-    """Check datasets, item by item.
+    """Check one or more datasets item by item.
 
     Args:
         data: Datasets, as in `run`: names, files, URLs, lists of item dictionaries or DataFrames.
@@ -259,12 +259,12 @@ def synthesize(
 
     Args:
         out: Folder for the files.
-        seed: Random seed; the same seed gives byte-identical files.
+        seed: Random seed; the same seed produces byte-identical files.
         items: Number of base items per language.
         integration: Number of integration items; by default, a third of `items`.
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
-        num_docs: Documents per base item; half of them contain the answer.
+        num_docs: Number of documents per base item; half of them contain the answer.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
         perturbations: Perturbations to add: "mix" (a mixture, applied to 20% of the items), "none", or a list of names,

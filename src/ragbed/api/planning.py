@@ -47,7 +47,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         message: Called with each message that the user should read, e.g. about testbeds without cases.
 
     Returns:
-        The job. `job.cases()` yields the test cases; call `job.close()` if it is not run.
+        The job. `job.cases()` yields the test cases; call `job.close()` if the job is not run.
 
     Raises:
         UsageError: A parameter is invalid, or parameters conflict.

@@ -32,7 +32,7 @@ class ReportResult(TableResult):
         report: Tables, findings and cells.
         text: The report in the chosen format; None for HTML and figures, which are written to files.
         paths: Files that were written.
-        has_cases: Whether the report covers runs; aggregate files contain no cases.
+        has_cases: Whether the report is based on runs; aggregate files contain no cases.
     """
 
     report: Report

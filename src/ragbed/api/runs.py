@@ -43,7 +43,8 @@ def run(model: ModelLike, data: DataLike, *, progress: bool | Progress = True, *
         data: Dataset name, file, list of item dictionaries, DataFrame, a list of these, or a dictionary with dataset
             names as keys.
         progress: Whether to show bars in terminals and notebooks, or a `Progress` object that receives updates.
-        options: The options of `ragbed run`, e.g. `testbeds="noise"`, `limit=50`, `out="runs/mine"`; see `RunSpec`.
+        options: The options of `ragbed run`, such as `testbeds="noise"`, `limit=50` or `out="runs/mine"`; see
+            `RunSpec`.
 
     Raises:
         UsageError: A parameter is invalid. Nothing was sent.

@@ -37,8 +37,8 @@ class PageServer:
         description: A description of what the page shows.
 
     Args:
-        open_page: Function that opens the page and returns its URL, application and description. It adds the resources
-            to close to an exit stack.
+        open_page: Function that opens the page and returns its URL, application and description. It registers the
+            resources to be closed in an exit stack.
     """
 
     def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:

@@ -75,7 +75,7 @@ def export(
         to: Export format. For items: native, rgb, parquet, corpus, withheld-corpus, records. For test cases: jsonl,
             inspect, lm-eval, hf, ragas, ragchecker. For runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb.
         out: File, new folder, URL or open binary file.
-        shards: Write a folder of this many parts with checksums. Formats: native, parquet, jsonl, records.
+        shards: Number of parts to split the output into, with checksums. Formats: native, parquet, jsonl, records.
         canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
             files.
         model: For runs, export only this model's trials.

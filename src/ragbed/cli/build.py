@@ -125,7 +125,7 @@ def init(documents: Path, brief: str, out: Path | None, model: str) -> None:
     "--precision",
     type=float,
     metavar="SHARE",
-    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches it."),
+    help=("Target share of correct items, e.g. 0.95. Items are dropped until the lower bound reaches this share."),
 )
 @options.option(
     "--locked", is_flag=True, help="Rebuild the benchmark offline, byte for byte, from the stored pages and responses."
