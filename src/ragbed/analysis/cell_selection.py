@@ -21,7 +21,8 @@ from ragbed.testbeds.prompts.strategies import MARK
 _SCORES: dict[str, ScoreValue] = dict.fromkeys(
     ("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0
 )
-_REPEATS = 2  # number of repeats needed to predict the cells: the first chooses the questions, the second is scored
+# Number of repeats needed to predict the cells: the first is used to select questions, and the second is scored.
+_REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""

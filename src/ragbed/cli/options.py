@@ -269,9 +269,9 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, if the dataset supports them",
         help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
-            "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
-            "which the model calls a search tool; or a testbed from a plug-in."
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, no-documents, "
+            "parts, search (the model calls a search tool), own-retrieval and own-rejection (for systems with their "
+            "own retriever), or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),

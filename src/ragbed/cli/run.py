@@ -104,7 +104,7 @@ _DEFAULT_MODEL = "bundled/smollm2"
     show_default="auto",
     group=help_groups.SAMPLING,
     help=(
-        "Maximum number of tokens per response. auto starts at 256 (4,096 for reasoning models) and retries "
+        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 for reasoning models) and retries "
         "truncated responses once with up to 16,384."
     ),
 )

@@ -58,7 +58,7 @@ class DocumentBank:
         return list(islice((document for document in found if document is not None), count))
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """Return up to one document per length in characters, each from a different question."""
+        """For each requested length in characters, return at most one document, each from a different question."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:

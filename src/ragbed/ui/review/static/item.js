@@ -2,7 +2,7 @@
 
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
-import { stateTag } from "./list.js";
+import { flagTag, stateTag } from "./list.js";
 import { drawPoint, isOpen } from "./points.js";
 import { ask, tell } from "./seat.js";
 import { drawProblem } from "./shell.js";
@@ -45,7 +45,7 @@ export async function drawItem(params, { go, signal, undo, notice }) {
 function drawFlags(flags) {
   if (!flags.length) return null;
   return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
-    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, flagTag(flag.rule), " ", whereOf(flag), " ", flag.message))));
 }
 
 /** Draw the location of a flag; passages are numbered from 1. */
@@ -85,7 +85,7 @@ function drawPassage(shown, index, page, draw) {
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
-      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map((rule) => tag(rule, "warn")),
+      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map(flagTag),
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
       passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
