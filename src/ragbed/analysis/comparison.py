@@ -9,13 +9,14 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.run_cells import is_monitored, read_trials
+from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
+from ragbed.runs.decided import COMPARISON, DecidedInterval, intersect
 from ragbed.runs.display_names import read_names
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
@@ -49,6 +50,7 @@ class Side:
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
     failed: dict[ComparedCondition, int] = field(default_factory=dict)
     is_monitored: bool = False
+    decided: Sequence[DecidedInterval] = ()  # intervals that decided comparisons with this run (`--until compare:…`)
 
 
 @dataclass(frozen=True, order=True)
@@ -146,7 +148,13 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     """
     monitored = first.is_monitored or second.is_monitored
     made = [
-        compare_questions(condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored)
+        _narrow(
+            compare_questions(
+                condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored
+            ),
+            first,
+            second,
+        )
         for condition in first.scores
         if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
     ]
@@ -156,6 +164,20 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
             "and noise ratios."
         )
     return adjust(made)
+
+
+def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
+    """Return a comparison that agrees with the decision that ended the second run (see `runs.decided`)."""
+    decided = [
+        interval
+        for interval in second.decided
+        if interval.base == str(first.run.resolve()) and interval.place == row.condition._asdict()
+    ]
+    if not decided:
+        return row
+    low, high = intersect(row.difference.low, row.difference.high, decided)
+    p = min([row.p, *(interval.alpha for interval in decided if interval.high < 0)])
+    return replace(row, difference=row.difference._replace(low=low, high=high), p=p)
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -229,12 +251,18 @@ def pair_scores(
 
 
 def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], track: str) -> Side:
+    model = trials[0][1].model if trials else ""
+    decided = [
+        interval
+        for interval in (decided_in(folder) if track == "robust" else ())
+        if (interval.table, interval.model) == (COMPARISON, model)
+    ]
     failed: dict[ComparedCondition, int] = {}
     for case, trial in trials:
         if _value(case, trial, track) is not None:
             condition = compared_condition(case)
             failed[condition] = failed.get(condition, 0) + (trial.scores is None)
-    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder))
+    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder), decided)
 
 
 def mean_scores(

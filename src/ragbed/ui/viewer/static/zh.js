@@ -10,8 +10,8 @@ export const ZH = {
   "Pages": "页面",
   "Search questions, responses, documents": "搜索问题、回答、文档",
   "in a document": "出现在文档中",
-  "Rates are percentages of n, including failures, with 95% Wilson intervals computed over trials. The report gives intervals clustered by question. Click a row to see its trials.":
-    "比例以 n 为分母（包括失败的调用），附按测试记录计算的 95% Wilson 区间；报告中的区间按问题聚类计算。点击一行可查看对应的记录。",
+  "Rates are percentages of n, including failures, with 95% intervals clustered by question or event. Click a row to see its trials.":
+    "比例以 n 为分母（包括失败的调用），附按问题或事件聚类计算的 95% 置信区间。点击一行可查看对应的记录。",
   "No results to show yet.": "尚无可显示的结果。",
   "Showing {0} of {1} rows. Filter the list to see the others.": "显示 {0} / {1} 行；筛选列表可查看其余行。",
   "testbed": "评测任务",
