@@ -143,7 +143,7 @@ def test_what_is_no_part_of_its_family_is_refused(site: Path) -> None:
     assert "odd:part is a str that does not define name and cases" in _plugins()["odd testbeds odd"]
     code = "class part: name, cases = 'noise', lambda *_: ()"
     _write_package(site, "double", "testbeds", "double", "double", code)
-    with pytest.raises(PluginFailed, match="testbed 'double' is named 'noise' in its own code"):
+    with pytest.raises(PluginFailed, match="the testbed registered as 'double' is named 'noise' in its code"):
         find_testbed("double")
     _write_package(site, "nothing", "encoders", "nothing", "nothing", "")
     with pytest.raises(PluginFailed, match="AttributeError: module 'nothing' has no attribute 'part'"):

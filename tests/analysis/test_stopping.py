@@ -163,7 +163,7 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.4 ± 0", "between 0 and 100"),
         ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),
         ("accurate enough", 'use "TESTBED.METRIC'),
-        ("decided", "set `fail_under`"),
+        ("decided", "Set `fail_under`"),
         ("compare:nowhere:drop 5%", "nowhere"),
         ("compare:runs/base:drop 0%", "greater than 0"),
     ],

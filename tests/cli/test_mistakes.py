@@ -265,8 +265,8 @@ DATASETS = [
     ),
     Mistake(
         "run -m scripted/oracle -d other.jsonl",
-        "other.jsonl:1: has an unknown format: a record needs the field 'question' (native) or 'query' (rgb); its "
-        "fields are: a",
+        "other.jsonl:1: has an unknown format: a record must have the field 'question' (native) or 'query' (rgb), but "
+        "this one has: a",
         code=1,
     ),
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),

@@ -326,7 +326,7 @@ def test_the_papers_values_stand_below_runs_on_rgb() -> None:
     report = _report(TrialGroup("m", "zh_refine", "zh", "robust"))
     for text in (FORMATS["md"](report), write_html(report, pack_cases([], []))):
         assert "BELLE-7B-2M (paper) ‡" in text
-        assert "failed calls were probably excluded from the denominator" in text
+        assert "the paper probably excluded failed calls from the denominator" in text
     table = next(table for table in report.tables if table.name == "noise")
     ours, *printed = table.rows
     assert not ours.printed

@@ -96,7 +96,7 @@ def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:
     if len(spots) > 1:
         yield el("path", class_=f"{hue(number)} line", d=_path(spots), stroke_dasharray=dash(number))
     for point, (x, y) in zip(known, spots, strict=True):
-        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high)}, n = {point.n}"
+        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high, '%')}, n = {point.n}"
         yield el("circle", el("title", title), class_=hue(number), cx=x, cy=y, r=3.2)
 
 
