@@ -150,7 +150,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: none of the files of tiny was found (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files for tiny were found (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:

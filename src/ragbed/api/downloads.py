@@ -94,7 +94,7 @@ def download(
         )
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise IncompleteDownload(f"none of the files of {name} was found ({wanted}).", result)
+        raise IncompleteDownload(f"none of the files for {name} were found ({wanted}).", result)
     return result
 
 
