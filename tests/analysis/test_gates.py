@@ -217,8 +217,8 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
         ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
-        ("noise.accuracy@0.6=0.5", "the run has no such value"),
-        ("rejection.refusal_recall=0.5", "the run has no such value"),
+        ("noise.accuracy@0.6=0.5", "the run has no value with this name"),
+        ("rejection.refusal_recall=0.5", "the run has no value with this name"),
     ],
 )
 def test_an_invalid_gate_is_refused(text: str, message: str) -> None:
