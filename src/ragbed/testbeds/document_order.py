@@ -128,9 +128,10 @@ class PositionTurns:
         """
         used = self._used.setdefault((lang, docs), [])
         if not used:
-            used += ([0] * docs for _ in range(docs + 1))
-        rows = [used[distracting] for distracting in mixes]
-        times = [sum(column) for column in zip(*rows, strict=True)] or [0] * docs
+            used += ([0] * docs for _ in range(docs + 2))
+        # The last row is for items whose own documents are too few, so that documents of other questions are used.
+        rows = [used[distracting] for distracting in mixes] or used[-1:]
+        times = [sum(column) for column in zip(*rows, strict=True)]
         best = min(((self._start + step) % docs for step in range(docs)), key=times.__getitem__)
         for row in rows:
             row[best] += 1
