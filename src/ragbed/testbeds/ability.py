@@ -45,7 +45,7 @@ class Ability:
     """A testbed that gives the model documents.
 
     `noise` contains the default noise ratios and `docs` the default numbers of documents; `draw` and `choose_original`
-    select the documents.
+    select the documents. See `PositionTurns` for `spreads_positions`.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Ability:
     headline: ScoreName
     secondary: tuple[ScoreName, ...] = ()
     docs: tuple[int, ...] = (DEFAULT_DOCS,)
+    spreads_positions: bool = False
 
     def allows(self, noise: Fraction, original: bool) -> bool:
         """Return whether the testbed accepts a noise ratio: only 1 for rejection, and below 1 for the other testbeds.
@@ -130,7 +131,8 @@ class Ability:
         items = (
             with_neighbours(dataset.items()) if needs_others else ((item, NearbyItems()) for item in dataset.items())
         )
-        turns, sizes = PositionTurns(settings.seed), sorted({condition.docs for condition in conditions})
+        turns = PositionTurns(settings.seed, is_spread=self.spreads_positions)
+        sizes = sorted({condition.docs for condition in conditions})
         before: tuple[str, NearbyItems, dict[int, int]] = ("", NearbyItems(), {})
         for item, near in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:

@@ -42,4 +42,4 @@ class Length(Ability):
 
 
 _SAME = {field.name: getattr(NOISE, field.name) for field in fields(NOISE)}
-LENGTH = Length(**_SAME | {"name": "length", "docs": (1, 5, 10, 20, 50, 100)})
+LENGTH = Length(**_SAME | {"name": "length", "docs": (1, 5, 10, 20, 50, 100), "spreads_positions": True})
