@@ -183,9 +183,11 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     }
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
-            if not store.has_result(number, case, repeat):
-                priced = [budget.pay(model, turn.completion) for turn in turns if not turn.cached]
-                paid[model] = paid.get(model, True) and all(priced)
+            failed = store.error_of(number, case, repeat)
+            # The result of a failed episode includes the turns before the failed call, but not those of a later retry.
+            included = 0 if failed is None else max(0, len(failed.steps) - 1)
+            priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
+            paid[model] = paid.get(model, True) and all(priced)
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(

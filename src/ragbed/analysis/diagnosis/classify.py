@@ -122,6 +122,7 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
+        event=stored.case.event,
         wrong=wrong,
         types=tuple(name for name in rules if any(piece.type == name for piece in evidence)),
         evidence=evidence,

@@ -60,6 +60,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     model: str
     repeat: int
     lang: Lang
+    event: str | None = None  # the item's event; items on the same event are not independent
     wrong: bool  # False if only the paper's scoring counts the trial as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
