@@ -16,6 +16,7 @@ from ragbed.analysis.statistics.unpaired import combine_rates
 
 PARTS = 5  # number of equal parts of the prompt into which positions are grouped
 _FIRST, _MIDDLE, _LAST = 0, 2, 4
+MIDDLE_WEIGHTS = (0.5, 0.5, -1.0)  # of the first, last and middle part
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -72,14 +73,18 @@ def _measure_trend(builder: CellBuilder, mask: Mask, points: dict[int, Mask], co
 
     def statistic(totals: Floats) -> Floats:
         hits, sizes = np.split(totals, 2, axis=-1)
-        curve = hits / sizes
-        lost = np.exp2(ratio_of_loss(np.log2(numbers), curve))
-        return np.stack([curve[..., -1] / curve[..., 0], lost], axis=-1)
+        return length_shape(numbers, hits / sizes)
 
     parts = [(point, correct) for point in points.values()]
     retention, lost = builder.resampled(["retention", "docs10"], parts, statistic)
     yield retention
     yield within(lost, numbers[0], numbers[-1])
+
+
+def length_shape(numbers: Floats, curve: Floats) -> Floats:
+    """Return the retention of a curve, and the number of documents at which a tenth of the accuracy is lost."""
+    lost = np.exp2(ratio_of_loss(np.log2(numbers), curve))
+    return np.stack([curve[..., -1] / curve[..., 0], lost], axis=-1)
 
 
 def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Iterator[Cell]:
@@ -96,7 +101,7 @@ def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
         compared = [cells[number].estimate for number in (_FIRST, _LAST, _MIDDLE) if number in cells]
         if len(compared) == 3 and all(one.value is not None for one in compared):
             intervals = [Interval(*(_number(bound) for bound in (one.value, one.low, one.high))) for one in compared]
-            loss = combine_rates(intervals, (0.5, 0.5, -1.0))
+            loss = combine_rates(intervals, MIDDLE_WEIGHTS)
             used = point & np.isin(part, (_FIRST, _MIDDLE, _LAST))
             here = builder.at(k=k, arm=arm)
             yield here.cell("middle_loss", here.fixed(loss), sum(one.n for one in compared), used)
