@@ -10,11 +10,12 @@ from msgspec import structs
 
 from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.cells import Cell, narrow
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
@@ -40,13 +41,20 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     monitored, costs = any(map(is_monitored, folders)), CostTally()
     largest = max(map(_largest_cluster, folders)) if monitored else 0
     cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None, largest))
-    return [*cells, *costs.cells(tracks)]
+    decided = [interval for folder in folders for interval in decided_in(folder)] if monitored else []
+    return [*narrow(cells, decided), *costs.cells(tracks)]
 
 
 def is_monitored(folder: Path) -> bool:
     """Return whether a run was monitored, i.e. started with `--until`."""
     with open_scored(folder) as store:
         return store.is_monitored()
+
+
+def decided_in(folder: Path) -> list[DecidedInterval]:
+    """Return the intervals that decided the conditions of a run."""
+    with open_scored(folder) as store:
+        return read_decided(store)
 
 
 def _largest_cluster(folder: Path) -> int:

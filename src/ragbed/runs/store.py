@@ -530,10 +530,13 @@ class RunStore:
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
         return bool(list(self.read(query, (model, number, repeat))))
 
-    def has_result(self, model: int, number: int, repeat: int) -> bool:
-        """Return whether a call has a result, which may be an error."""
-        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ?"
-        return bool(list(self.read(query, (model, number, repeat))))
+    def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
+        """Return the result of a call if it is an error."""
+        for row in self.rows_between(model, number, number + 1):
+            if row[2] == repeat and row[5] == "error":
+                self.rows.check(row)
+                return self.rows.stored("", row).completion
+        return None
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
