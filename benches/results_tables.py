@@ -24,19 +24,19 @@ MEASURED = ROOT / "docs/project/measured"
 def coverage_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the table of interval coverage and test errors."""
     figures = found["figures"]
-    yield "| Interval | Scenarios | Runs each | Mean coverage | Least coverage, and where |"
+    yield "| Interval | Scenarios | Runs each | Mean coverage | Lowest coverage, with its scenario |"
     yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "least" in figure:
-            worst = f"{100 * figure['least']:.1f} % ({figure['worst']})"
+            worst = f"{100 * figure['least']:.1f}% ({figure['worst']})"
             runs = f"{figure['runs']:,}" if figure["runs"] else "exact"
-            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f} % | {worst} |"
+            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f}% | {worst} |"
     yield ""
     yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
     yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "largest" in figure:
-            shares = f"{100 * figure['mean']:.1f} % | {100 * figure['largest']:.1f} %"
+            shares = f"{100 * figure['mean']:.1f}% | {100 * figure['largest']:.1f}%"
             yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
 
 

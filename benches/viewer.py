@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import quote, urlencode
@@ -26,7 +27,7 @@ from playwright.sync_api import CDPSession, sync_playwright
 from benches.score import write_run
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.schema import Case
-from ragbed.scoring import score
+from ragbed.scoring import score, score_outcome
 from ragbed.scoring.value import Value
 from ragbed.ui.viewer.index import index_path
 from ragbed.ui.viewer.indexing import Indexer
@@ -68,7 +69,7 @@ def prepare(run: Path, trials: int) -> Path:
     index.parent.mkdir(parents=True, exist_ok=True)
     indexer = Indexer(run, index)
     pieces = 0
-    with patch("ragbed.ui.viewer.cells.score", _cached(score)):
+    with patch("ragbed.ui.viewer.cells.score_outcome", partial(score_outcome, track=_cached(score))):
         while indexer.step():
             pieces += 1
     indexer.close()

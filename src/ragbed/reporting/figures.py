@@ -67,7 +67,7 @@ def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
         groups = [
             (
                 text if name == NONE else f"{name} {text}",
-                [Bar(model, *type_share(own, name), len(own)) for model, own in wrong.items()],
+                [_error_bar(model, own, name) for model, own in wrong.items()],
             )
             for name, text in names.items()
             if any(name in own for own in counts.values())
@@ -75,6 +75,11 @@ def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
         title = words("figures.errors.title", data=data)
         texts = ChartTexts(title, words("figures.errors.desc"), words("figures.errors.type"))
         yield bars(f"errors-{safe_name(data)}", texts, groups)
+
+
+def _error_bar(model: str, causes: Sequence[Cause], name: str) -> Bar:
+    share = type_share(causes, name)
+    return Bar(model, share.value, *share.bounds, len(causes))
 
 
 def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:

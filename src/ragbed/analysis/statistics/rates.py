@@ -19,6 +19,12 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The two bounds, with None for undefined ones."""
+        low, high = (bound if math.isfinite(bound) else None for bound in (self.low, self.high))
+        return low, high
+
 
 UNDEFINED = Interval(math.nan, math.nan, math.nan)
 
