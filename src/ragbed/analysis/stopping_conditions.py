@@ -27,7 +27,7 @@ from ragbed.analysis.cell_selection import (
 from ragbed.analysis.comparison import Side, compared_condition, describe, mean_scores, open_side, pair_scores
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
-from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.cells import Cell, full_place
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialColumns
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
@@ -35,6 +35,7 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_side
 from ragbed.analysis.statistics.sequential import difference_sequence, least_size, rate_sequence
 from ragbed.errors import UsageError
 from ragbed.runs.condition import ClusterSizes
+from ragbed.runs.decided import COMPARISON, DecidedInterval
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
@@ -60,6 +61,7 @@ class Look(NamedTuple):
     interval: Interval
     conclusion: str  # empty if undecided
     limit: float  # number of questions after which the condition is inconclusive
+    decided: DecidedInterval  # what to store if the condition is decided
 
     def describe(self) -> str:
         """Return the interval and the number of questions."""
@@ -169,7 +171,8 @@ class Width(Condition):
         for cell in _cells(self.selector, evidence, ALPHA):
             interval = _interval(cell)
             is_decided = (interval.high - interval.low) / 2 <= self.width
-            yield _look(self.selector, cell, f"within ± {100 * self.width:g} points" if is_decided else "", limit)
+            conclusion = f"within ± {100 * self.width:g} points" if is_decided else ""
+            yield _look(self.selector, cell, conclusion, limit, ALPHA)
 
 
 @dataclass
@@ -199,7 +202,7 @@ class Gates(Condition):
                 below, above = interval.high < floor.least, interval.low >= floor.least
                 minimum = f"the minimum of {100 * floor.least:g} %"
                 conclusion = f"below {minimum}" if below else f"not below {minimum}" if above else ""
-                look = _look(floor, cell, conclusion, limit)
+                look = _look(floor, cell, conclusion, limit, self._alpha)
                 yield look._replace(key=(floor.text, look.key))
 
 
@@ -251,7 +254,11 @@ class Drop(Condition):
             limit = EXCESS * paired_size(min(self.least, discordance), discordance)
             data, testbed, lang, noise, _ = describe(condition)
             name = f"difference in {testbed} on {data}, {lang}, noise {noise}"
-            yield Look(condition, name, len(moved), interval, conclusion, limit)
+            decided = DecidedInterval(
+                COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
+                base=str(self.base.run.resolve()),
+            )  # fmt: skip
+            yield Look(condition, name, len(moved), interval, conclusion, limit, decided)
 
 
 def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Condition]:
@@ -332,9 +339,11 @@ def _cells(selector: CellSelector, evidence: Evidence, alpha: float) -> Sequence
         return []
 
 
-def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float) -> Look:
-    name = f"{selector.table}.{selector.metric} of {describe_cell(cell)}"
-    return Look(_key(cell), name, cell.estimate.questions, _interval(cell), conclusion, limit)
+def _look(selector: CellSelector, cell: Cell, conclusion: str, limit: float, alpha: float) -> Look:
+    name, interval = f"{selector.table}.{selector.metric} of {describe_cell(cell)}", _interval(cell)
+    metric, place = cell.estimate.metric, full_place(cell)
+    decided = DecidedInterval(cell.table, metric, place, interval.low, interval.high, alpha)
+    return Look(_key(cell), name, cell.estimate.questions, interval, conclusion, limit, decided)
 
 
 def _key(cell: Cell) -> object:
