@@ -241,10 +241,17 @@ def track_option(about: str) -> Decorator:
 
 num_docs_option: Decorator = option(
     "--num-docs",
-    type=int,
+    metavar="NUMBERS",
     show_default="5, or fewer if DATA has too few",
     group=help_groups.CONTEXT,
-    help="Number of documents per question.",
+    help="Numbers of documents per question, e.g. 5,20,100.",
+)
+supporting_option: Decorator = option(
+    "--supporting",
+    type=int,
+    metavar="N",
+    group=help_groups.CONTEXT,
+    help="Number of supporting documents per question, instead of --noise; the others are distractors.",
 )
 noise_option: Decorator = option(
     "--noise",
@@ -260,7 +267,7 @@ true_ratio_option: Decorator = option(
     group=help_groups.CONTEXT,
     help="Fractions of the documents that contain the true answer, in the counterfactual and conflict testbeds.",
 )
-mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
+mix_options: Decorator = together(noise_option, num_docs_option, supporting_option, true_ratio_option)
 
 _selection_options: Decorator = together(
     option(
@@ -269,9 +276,9 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, if the dataset supports them",
         help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, no-documents, "
-            "parts, search (the model calls a search tool), own-retrieval and own-rejection (for systems with their "
-            "own retriever), or a testbed from a plug-in."
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
+            "no-documents, parts, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
+            "with their own retriever), or a testbed from a plug-in."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to evaluate."),
@@ -292,6 +299,7 @@ _selection_options: Decorator = together(
 
 _context_options: Decorator = together(
     num_docs_option,
+    supporting_option,
     noise_option,
     option(
         "--distractors",

@@ -28,8 +28,13 @@ from ragbed.cli import options
     help="Number of counterfactual items per language.",
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
+@options.option("--num-docs", type=int, default=20, help="Number of documents per base item: 2 to 200.")
 @options.option(
-    "--num-docs", type=int, default=20, help="Number of documents per base item; half of them contain the answer."
+    "--supporting",
+    type=int,
+    metavar="N",
+    show_default="half",
+    help="Number of documents per base item that contain the answer; the others are similar distractors.",
 )
 @options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(
