@@ -195,7 +195,7 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     ("spoilt", "said"),
     [
         ("def request(self, case): raise LookupError('lost')", f"request() on {DATA}/"),
-        ("def request(self, case): return 'a text'", "TypeError: returned a str, not bytes"),
+        ("def request(self, case): return 'a text'", "TypeError: expected bytes, but the plug-in returned str"),
         ("async def identity(self): raise LookupError('lost')", "identity(): LookupError: lost"),
         ("def identity(self): return 'a text'", "identity(): TypeError"),
     ],
