@@ -186,7 +186,7 @@ def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: 
         _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match="requires at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
-    with pytest.raises(UsageError, match="omit `shard`"):
+    with pytest.raises(UsageError, match="cannot be combined with `shard`"):
         _run(tmp_path / "e", model, shard="1/2", until="noise.accuracy ± 20")
     assert model.calls == 0
 
