@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.,;:@=+/\-]*")
 
 def _texts(recording: Recording) -> Iterator[str]:
     """Yield all texts of a recording apart from the responses."""
-    yield from recording.run.settings
+    yield from (name.removeprefix("data ") for name in recording.run.settings)
     yield from recording.run.settings.values()
     for condition in recording.conditions:
         yield from (value for value in msgspec.structs.astuple(condition) if isinstance(value, str))
