@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,9 @@ from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
 
+# The testbed and noise ratio that correspond to a condition of the testbed `search`. The default is `noise` at 0.
+_GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
+
 
 class ComparedCondition(NamedTuple):
     """A condition that both sides share. It excludes profile, prompt and seed, so that these can be compared."""
@@ -35,6 +39,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
+    against: str = ""  # for the testbed `search`, the testbed with given documents that it is compared with, if any
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,39 @@ def _split(named: str) -> tuple[Path, str]:
         if character == ":" and (Path(named[:at]) / NAME).is_file():
             return Path(named[:at]), named[at + 1 :]
     return Path(named), ""
+
+
+def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
+    """Pair the conditions of the testbed `search` in the second run with given documents in the first run.
+
+    A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
+    `counterfactual` with the same share of true documents.
+    """
+    pairs = {
+        condition: given
+        for condition in second.scores
+        if condition.testbed == "search" and condition not in first.scores
+        for given in [next((one for one in first.scores if _is_given_for(one, condition)), None)]
+        if given is not None
+    }
+    scores = [dict(first.scores), dict(second.scores)]
+    for condition, given in pairs.items():
+        key = condition._replace(against=given.testbed)
+        scores[0][key], scores[1][key] = first.scores[given], scores[1].pop(condition)
+    return replace(first, scores=scores[0]), replace(second, scores=scores[1])
+
+
+def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
+    """Return whether a condition with given documents corresponds to a condition of the testbed `search`."""
+    name = search.arm.partition("=")[0]
+    testbed, noise = _GIVEN.get(name, ("noise", 0.0))
+    shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
+    return (
+        (given.data, given.lang, given.testbed, given.arm, given.remedy)
+        == (search.data, search.lang, testbed, "related", search.remedy)
+        and given.noise == noise
+        and math.isclose(*shares, abs_tol=1e-9)
+    )
 
 
 def compare(first: Side, second: Side, least: float) -> list[Comparison]:
@@ -301,6 +339,7 @@ def describe(condition: ComparedCondition) -> Sequence[str]:
     """Return a condition as cells of a table row: data, testbed, language, noise ratio and share of true documents."""
     ways = [condition.arm] if condition.arm != "related" else []
     ways += [condition.remedy] if condition.remedy else []
+    ways += [f"against {condition.against}"] if condition.against else []
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -99,7 +98,7 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
         found = dict(zip([stored.repeat for stored in answered], shares, strict=False))
         for stored in same_case:
             confidence = found.get(stored.repeat, "one-response")
-            yield replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
+            yield structs.replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
