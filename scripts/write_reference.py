@@ -258,11 +258,13 @@ def _prose(documented: object) -> str:
         if line in ("Args:", "Attributes:", "Raises:", "Returns:"):
             lines += [f"**{line}**", ""]
         elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
-            if documented is not ragbed.RunSpec or match[1] not in _RUN_OPTIONS:  # cli.md describes these options
+            described = (*_RUN_OPTIONS, "model", "data")  # in cli.md and under `ragbed.run`
+            if documented is not ragbed.RunSpec or match[1] not in described:
                 lines.append(f"* `{match[1]}`: {match[2]}")
             elif match[1] == _RUN_OPTIONS[-1]:
                 lines.append(
-                    "* All other attributes are options of [`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
+                    "* `model` and `data` are the parameters of `ragbed.run`. All other attributes are options of "
+                    "[`ragbed run`](cli.md#ragbed-run), with `_` for `-`."
                 )
         else:
             lines.append(line.strip())
