@@ -115,7 +115,7 @@ def test_every_comparison_ranking_and_gate_has_finite_numbers(name: str, is_moni
     *scores, event = _PAIRS[name]
     first, second = (
         replace(_side(model, found, event), is_monitored=is_monitored)
-        for model, found in zip("ab", scores, strict=True)  # type: ignore[arg-type]
+        for model, found in zip("ab", scores, strict=True)
     )
     (row,) = compare(first, second, 0.03)
     assert -1 <= row.difference.low <= row.difference.value <= row.difference.high <= 1

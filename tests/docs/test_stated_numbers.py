@@ -9,9 +9,10 @@ import pytest
 
 from benches import ROOT
 from ragbed.analysis.paper.findings import find
-from ragbed.analysis.statistics.binomial import clopper_pearson
+from ragbed.analysis.statistics.binomial import clopper_pearson, probabilities
+from ragbed.analysis.statistics.paired import decline_test, paired_difference
 from ragbed.analysis.statistics.power import exact_size, paired_power, paired_size
-from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
 from ragbed.data.catalog import CATALOG
 
 _READMES = ("README.md", "README.zh.md")
@@ -78,3 +79,25 @@ def test_examples_on_the_statistics_page_are_computed() -> None:
     formula = paired_size(0.05, 0.1)
     exact = exact_size(lambda n: paired_power(n, 0.05, 0.1), formula)
     assert f"{exact} instead of {formula} questions for 80% power" in text
+
+
+def _result_of(won: int, lost: int, n: int, margin: float, comparisons: int) -> str:
+    """Return the result of `--fail-if-worse`, with Holm's adjustment of the smallest p value."""
+    moved, counts = [1.0, -1.0, 0.0], [won, lost, n - won - lost]
+    if comparisons * decline_test(moved, margin, counts) < ALPHA:
+        return "fails"
+    return "passes" if paired_difference(moved, counts=counts).low >= -margin else "inconclusive"
+
+
+@pytest.mark.parametrize(("drop", "changed"), [(0.0, 0.05), (0.0, 0.1), (0.05, 0.1), (0.12, 0.2), (0.15, 0.2)])
+def test_the_probabilities_of_gate_results_are_exact(drop: float, changed: float) -> None:
+    n, margin, comparisons = 400, 0.05, 2
+    up, down = (changed - drop) / 2, (changed + drop) / 2
+    found = dict.fromkeys(("passes", "fails", "inconclusive"), 0.0)
+    for moved, chance in enumerate(probabilities(n, changed).tolist()):
+        for lost, share in enumerate(probabilities(moved, down / (up + down)).tolist()):
+            if chance * share > 1e-9:
+                found[_result_of(moved - lost, lost, n, margin, comparisons)] += chance * share
+    label = f"−{100 * drop:.0f} points" if drop else "none"
+    cells = " | ".join(f"{100 * share:.1f}%" for share in found.values())
+    assert f"| {label} | {100 * changed:.0f}% | {cells} |" in _read("docs/how-to/ci.md")
