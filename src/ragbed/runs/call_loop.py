@@ -20,6 +20,7 @@ from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import (
@@ -95,6 +96,9 @@ class StoppingRule(Protocol):
 
     def is_over(self, model: str) -> bool:
         """Return whether a model needs no more calls."""
+
+    def decided(self) -> list[DecidedInterval]:
+        """Return the intervals of the conditions that have been decided."""
 
 
 @dataclass(frozen=True)

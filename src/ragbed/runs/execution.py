@@ -28,6 +28,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
+from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
 from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
@@ -237,6 +238,8 @@ async def _run_models(
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
+    if job.rule is not None:
+        keep_decided(store, job.rule.decided())
     if opened:
         raise opened[0]
     if job.budget is not None:

@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
@@ -154,8 +153,7 @@ class StoredTurn(msgspec.Struct, frozen=True):
     cached: bool
 
 
-@dataclass(frozen=True)
-class CallKey:
+class CallKey(msgspec.Struct, frozen=True):
     """Identifies a call by the numbers of the model, the case (in plan order) and the repeat."""
 
     model: int
@@ -172,8 +170,7 @@ class CallKey:
         return prefix, f"{prefix}~"
 
 
-@dataclass(frozen=True)
-class CallRequest(CallKey):
+class CallRequest(CallKey, frozen=True):
     """A call to make; `size` is the length of the input, in the same unit for all of the model's cases."""
 
     case: Case

@@ -161,7 +161,10 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
     """Return the messages to add to the prompt after a response: the response itself, and one result per tool call."""
     if not calls:  # the response contained neither a call nor an answer
         return continue_text(parsed, told)
-    results = (Message(role="tool", content=text, call=call.id) for call, text in zip(calls, told, strict=True))
+    results = (
+        Message(role="tool", content=text, call=call.id, is_error=search.problem is not None)
+        for call, text, search in zip(calls, told, parsed.searches, strict=True)
+    )
     return (Message(role="assistant", content=parsed.kept, calls=tuple(map(_resend, calls))), *results)
 
 
