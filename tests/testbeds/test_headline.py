@@ -52,7 +52,7 @@ def _cases() -> Iterator[Case]:
     """A few cases of every built-in testbed, with one condition each."""
     datasets = _datasets()
     for testbed in TESTBEDS.values():
-        cases = (case for data in datasets for case in testbed.cases(data, Settings(num_docs=2)))
+        cases = (case for data in datasets for case in testbed.cases(data, Settings(num_docs=(2,))))
         first = next(case for case in cases if case.feasible)
         yield from islice(
             (

@@ -7,7 +7,6 @@ the question itself is about, that someone else made, or that the response only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ragbed.scoring.robust.assertion import sentence_around
 from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
@@ -20,13 +19,12 @@ from ragbed.scoring.robust.patterns import (
     NOT_RIGHT,
     SAYING,
     SOURCES,
-    Terms,
     any_of,
     is_quoted,
     lazy,
     words,
 )
-from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
+from ragbed.scoring.robust.phrase_rules import PhraseRule
 from ragbed.scoring.robust.question import STEM, Asked
 
 _TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
@@ -85,7 +83,7 @@ _CONTRADICTIONS = words(
     "another is_wrong is_false is_mistaken is_incorrect be_wrong be_false be_mistaken be_incorrect in_error"
 )
 
-_RULES: tuple[PhraseRule, ...] = (
+RULES: tuple[PhraseRule, ...] = (
     (
         "flag.errors",
         words(
@@ -293,12 +291,12 @@ _RULES: tuple[PhraseRule, ...] = (
 
 _DENIED = lazy(
     r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b"
-    r"|n't\b)(?: [\w']+){0,4} $"
-    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$"
+    r"|n't\b)(?: [\w']+){0,4} $",
+    r"(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$",
 )
 _CONDITIONAL = lazy(
-    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
-    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$"
+    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$",
+    r"(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$",
 )
 _SOURCE = lazy(rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above)\b|\[[0-9]\]")
 _STRICT = lazy(
@@ -320,25 +318,17 @@ _USER = lazy(
 )
 
 
-def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
-    """Return the flags of a folded response."""
-    return _FLAGS.find(text, terms, _validator(asked))
+def is_flag(text: str, match: re.Match[str], asked: Asked) -> bool:
+    """Return whether a match is a statement of the response itself that the documents are wrong."""
+    before = text[max(0, match.start() - 70) : match.start()]
+    if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
+        return False
+    return _is_own(text, Mention(*match.span(), ""), asked)
 
 
-def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
-    is_strict = asked.about_errors or asked.about_documents
-
-    def is_valid(text: str, match: re.Match[str]) -> bool:
-        before = text[max(0, match.start() - 70) : match.start()]
-        if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
-            return False
-        return _is_own(text, Mention(*match.span(), ""), asked, is_strict=is_strict)
-
-    return is_valid
-
-
-def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
+def _is_own(text: str, flag: Mention, asked: Asked) -> bool:
     """Return whether the response itself criticises the documents."""
+    is_strict = asked.about_errors or asked.about_documents
     before, after = sentence_around(text, flag)
     matched = text[flag.start : flag.end]
     sentence = before + matched + after
@@ -361,6 +351,3 @@ def _is_strict_flag(sentence: str) -> bool:
     if given is None or _REPORTED.search(sentence[: given.start()]):
         return False
     return _SAYS.search(sentence[given.end() :]) is None
-
-
-_FLAGS = PhraseRules(_RULES)

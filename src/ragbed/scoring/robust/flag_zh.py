@@ -29,7 +29,7 @@ _VERBS = "[写印记弄搞说算打抄标译登填录传排引认刊载报拼换
 _SLIP = f"(?:{_VERBS}|换算|计算|翻译|表述|标注|记录|统计)得?(?:错|混|反|颠倒|岔|差|拧|重)了?|(?:写|记|印|弄|搞|排)颠倒"
 _SLIP_WORDS = words("错 混 反 岔 拧")
 _ERROR = (
-    any_of(" ".join(_ERROR_WORDS))
+    any_of(" ".join(sorted(_ERROR_WORDS, key=lambda word: (-len(word), word))))
     + "|不可能(?:是?(?:正确|真|对|准确|属实|成立)|有|的)|需要?(?:更正|纠正|修正|订正)|应(?:予|当)?(?:更正|订正|改为|作)"
     + "|[多少][打写印]了?[一个两]+[零0位]"
 )
@@ -39,7 +39,7 @@ _CONFLICT_WORDS = words(
     "相悖 出入 不符 不统一 不吻合 不匹配 相互否定 "
     "互相否定 针锋相对 彼此不同 莫衷一是 众说纷纭 没有一致 没有统一 各说各话 说法各异 各有说法"
 )
-_CONFLICT = any_of(" ".join(_CONFLICT_WORDS)) + "|不一(?=[:,。;，]|$)"
+_CONFLICT = any_of(" ".join(sorted(_CONFLICT_WORDS))) + "|不一(?=[:,。;，]|$)"
 RULES_ZH: tuple[PhraseRule, ...] = (
     (
         "flag.矛盾",

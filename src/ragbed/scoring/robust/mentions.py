@@ -72,6 +72,7 @@ class MentionReader:
         self.is_plain = is_plain(response.terms)
         self.is_copy = is_copy
         self.roles: dict[Mention, Role] = {}
+        self._rival_roles: dict[Mention, Role] = {}
         self.evidence: list[Mention] = []
         self.recorded: list[Mention] = []  # mentions of the values that the documents give
 
@@ -91,21 +92,25 @@ class MentionReader:
         can_decide = answer == "answer" and self.response.terms.isdisjoint(FINAL_TERMS)
         is_decided = False  # further mentions of the true answer change nothing
         for mention in mentions:
-            status = "asserted" if self.is_plain or is_decided else judge_mention(self.text, mention, mentions, rivals)
+            status = (
+                "asserted"
+                if self.is_plain or is_decided
+                else judge_mention(self.text, self.response.terms, mention, mentions, rivals)
+            )
             if not is_decided and (status == "asserted" or (status == "wrong" and self.asked.about_errors)):
                 status = self._status(mention, mentions)
                 is_strong = len(kept) >= MAX_READ or (status == "asserted" and self.roles[mention].strength >= 2)
                 is_decided = can_decide and is_strong
             if self.refusals and status == "asserted" and self._is_reported(mention, answer):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
-            self.evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
+            self.evidence.append(Mention(mention.start, mention.end, f"{answer}.{mention.rule}.{status}"))
             if status == "asserted":
                 self.roles.setdefault(mention, _UNREAD)
                 kept.append(mention)
             elif answer == "fake" and (
                 status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))
             ):
-                self.evidence.append(mention._replace(rule="flag.fake"))
+                self.evidence.append(Mention(mention.start, mention.end, "flag.fake"))
         return kept
 
     def _is_reported(self, mention: Mention, answer: str) -> bool:

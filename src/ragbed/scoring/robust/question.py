@@ -49,6 +49,7 @@ class Asked(NamedTuple):
         years: The years that it names.
         unit: The unit of the counted noun, or nothing.
         pairs: The pairs of neighbouring characters of a Chinese question.
+        repeated: What an answer in a full sentence repeats: these pairs, or the words of an English question.
         about_errors: Whether it is about errors, so that an error in the answer does not criticise the documents.
         about_documents: Whether it is about texts.
         asks_limit: Whether it asks for a limit, so that 'up to 500' is an answer.
@@ -64,6 +65,7 @@ class Asked(NamedTuple):
     asks_who: bool
     unit: str
     pairs: frozenset[str]
+    repeated: frozenset[str]
     asks_where: bool
     about_errors: bool
     about_documents: bool
@@ -77,6 +79,7 @@ def read_question(question: str, lang: Lang) -> Asked:
     text = fold(question, lang)
     weights = _chinese_weights(text) if lang == "zh" else _english_weights(question, text)
     words = frozenset(WORD.findall(text)) if lang == "en" else frozenset[str]()
+    pairs = frozenset(text[at : at + 2] for at in range(len(text) - 1)) if lang == "zh" else frozenset[str]()
     return Asked(
         text=text,
         stems=frozenset(word[:STEM] for word in words if len(word) > 3 and word not in english().skipped)
@@ -90,7 +93,8 @@ def read_question(question: str, lang: Lang) -> Asked:
         years=frozenset(_YEAR.findall(text)),
         asks_who=_WHO.search(text) is not None,
         unit=asked_unit(text),
-        pairs=frozenset(text[at : at + 2] for at in range(len(text) - 1)) if lang == "zh" else frozenset(),
+        pairs=pairs,
+        repeated=pairs or frozenset(word for word in words - english().skipped if word[0].isalnum()),
         asks_where=_WHERE.search(text) is not None,
         about_errors=_ERRORS.search(text) is not None,
         about_documents=_DOCUMENTS.search(text) is not None,

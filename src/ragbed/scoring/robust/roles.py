@@ -111,7 +111,7 @@ def read_role(text: str, mention: Mention, asked: Asked, lang: Lang) -> Role:
 
 def _is_disputed(before: str, after: str) -> bool:
     """Return whether a sentence reports that one source names the mention and another one does not."""
-    if not any(sign in before or sign in after for sign in _DISPUTE_SIGNS):
+    if not _DISPUTES.search(before) and not _DISPUTES.search(after):
         return False
     if second := _ANOTHER.search(before):
         return _ONE.search(before, 0, second.start()) is not None
@@ -124,7 +124,7 @@ _ONE = lazy(
     r"|文档[0-9一二三四五])[^。]{0,20}$"
 )
 # A sentence without one of these has no match of the next pattern.
-_DISPUTE_SIGNS = ("other", "second", "document", "passage", "[", "另一", "有的", "其他", "文档")
+_DISPUTES = lazy(r"other|second|document|passage|\[|另一|有的|其他|文档")
 _ANOTHER = lazy(
     r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report"
     r"|suggest|credit)"
