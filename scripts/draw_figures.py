@@ -84,7 +84,7 @@ def _draw_abilities(lang: Lang) -> Chart:
 
 
 def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
-    settings = Settings(noise=(_NOISE.get(name, Fraction(0)),), num_docs=2, langs=(lang,))
+    settings = Settings(noise=(_NOISE.get(name, Fraction(0)),), num_docs=(2,), langs=(lang,))
     return TESTBEDS[name].cases(dataset, settings)  # type: ignore[arg-type]
 
 

@@ -215,6 +215,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def estimate_tokens(text: str) -> int:
+    """Return an upper estimate of the number of tokens in a text, for models whose tokenizer is not available.
+
+    It is one token per 3 ASCII characters and 2.5 per other character. English news has about 4 characters per token,
+    and a Chinese character has about 2 tokens in vocabularies that are mostly English.
+    """
+    other = len(text) - len(text.encode("ascii", "ignore"))
+    return (2 * (len(text) - other) + 15 * other + 5) // 6
+
+
 def in_words(number: int) -> str:
     """Return an integer in English words, e.g. forty-four billion, three hundred and five."""
     for size, name in _SCALES:

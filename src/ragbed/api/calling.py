@@ -76,6 +76,7 @@ def open_model(
         trusts_code,
         corpora=corpora or {},
         headers=read_headers(spec.header),
+        context_length=spec.context_length,
     )
     return engine.open_model(name, config)
 

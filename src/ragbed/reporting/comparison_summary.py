@@ -23,6 +23,7 @@ ABILITIES = {
     "integration": "information integration",
     "counterfactual": "counterfactual robustness",
     "conflict": "knowledge conflicts",
+    "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
     "parts": "sub-questions",

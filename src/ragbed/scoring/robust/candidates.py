@@ -20,7 +20,6 @@ _NAME = re.compile(
     rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*"
     rf"|\"[A-Z][^\"\n]{{1,60}}\""
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n*\"“(]\s*)$")
 # Capitalised words that are not names.
 COMMON = words(
     "the a an it its he she they we i you this that these those in on at by for from to of with as and or "

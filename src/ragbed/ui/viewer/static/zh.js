@@ -32,6 +32,7 @@ export const ZH = {
   "Language": "语言",
   "Testbed": "评测任务",
   "Noise": "噪声",
+  "Number of documents": "文档数",
   "Distractors": "干扰文档",
   "True documents": "真实文档占比",
   "Confidence": "置信度",
