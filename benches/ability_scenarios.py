@@ -1,4 +1,4 @@
-"""Scenarios for `python -m benches stats_coverage --parts abilities`: flip points and selective prediction.
+"""Scenarios for `python -m benches stats_coverage --parts abilities`: flip points, long contexts, selective prediction.
 
 Every scenario gives the share of simulated runs in which the interval contains the true value.
 """
@@ -13,13 +13,17 @@ from scipy.special import expit, logit
 
 from benches.coverage_scenarios import Scenario
 from ragbed.analysis.metrics.conflict import flip_point
+from ragbed.analysis.metrics.length import MIDDLE_WEIGHTS, length_shape
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.bootstrap import bootstrap
-from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.analysis.statistics.selective import ConfidentAnswers
+from ragbed.analysis.statistics.trend import clustered_slope
+from ragbed.analysis.statistics.unpaired import combine_rates
 
 _SIZES = (100, 300)
 _RATIOS = np.linspace(0, 1, 6)
+_NUMBERS = np.array([1, 5, 10, 20, 50])
 _MANY = 200_000  # answers from which the true values are computed
 _LIMIT = 0.05
 
@@ -66,6 +70,50 @@ def selective_answers(rng: np.random.Generator, runs: int) -> Iterator[Scenario]
             found = [measure(answers) for answers in drawn]
             covered = sum(one.low <= truth[name] <= one.high for one in found) / runs
             yield Scenario(f"{name}, accuracy {accuracy}, {each} per question", n, covered)
+
+
+def long_contexts(rng: np.random.Generator, runs: int) -> Iterator[Scenario]:
+    """Yield the trend over the number of documents and the loss in the middle of the prompt.
+
+    Questions differ in difficulty. Accuracy falls with the logarithm of the number of documents, and it is lower if the
+    supporting document is in the middle of the prompt.
+    """
+    for n, decline, dip in product(_SIZES, (0.0, 0.3, 0.6), (0.0, 1.5)):
+
+        def draw(count: int, chosen: tuple[float, float] = (decline, dip)) -> Floats:
+            part = (np.arange(count)[:, None] + rng.integers(5, size=(1, len(_NUMBERS)))) % 5
+            inside = 1 - np.abs(part - 2) / 2
+            level = 1.5 - chosen[0] * np.log2(_NUMBERS) - chosen[1] * inside + rng.standard_normal((count, 1))
+            hits = (rng.random((count, len(_NUMBERS))) < expit(level)).astype(np.float64)
+            return np.stack([hits, part.astype(np.float64)])
+
+        truth = {name: one.value for name, one in _measure_lengths(draw(_MANY), replicates=1).items()}
+        covered = dict.fromkeys(truth, 0)
+        for _ in range(runs):
+            for name, one in _measure_lengths(draw(n)).items():
+                covered[name] += one.low <= truth[name] <= one.high
+        for name, count in covered.items():
+            if name != "docs10" or decline:  # without a decline, there is no such number of documents
+                yield Scenario(f"{name}, decline {decline}, dip {dip}", n, count / runs)
+
+
+def _measure_lengths(drawn: Floats, replicates: int = 2_000) -> dict[str, Interval]:
+    """Return the estimates of `ragbed.analysis.metrics.length` for verdicts by question and number of documents."""
+    hits, parts = drawn
+    doublings = np.log2(_NUMBERS)
+
+    def statistic(totals: Floats) -> Floats:
+        return length_shape(_NUMBERS, totals[..., : len(_NUMBERS)] / totals[..., len(_NUMBERS) :])
+
+    retention, docs10 = bootstrap(np.column_stack([hits, np.ones_like(hits)]), statistic, replicates=replicates)
+    questions = np.repeat(np.arange(len(hits)), len(_NUMBERS))
+    slope = clustered_slope(np.tile(doublings, len(hits)), hits.ravel(), questions).slope
+    rates = []
+    for part in (0, 4, 2):
+        found = hits[parts[:, -1] == part, -1]
+        rates.append(clustered_wilson(found.tolist(), [1.0] * len(found)))
+    loss = combine_rates(rates, MIDDLE_WEIGHTS)
+    return {"slope": slope, "retention": retention, "docs10": docs10, "middle loss": loss}
 
 
 def _draw(rng: np.random.Generator, n: int, each: int, accuracy: float, sharpness: float) -> ConfidentAnswers:

@@ -28,9 +28,9 @@ import numpy as np
 from benches import RGB_DIR
 from ragbed.data import Dataset
 from ragbed.retrieval.base import Encoded, Encoder, Matrix, Role, TokenEncoder, to_unit
-from ragbed.retrieval.bm25 import bm25, shortlist
 from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
 from ragbed.retrieval.ranking import max_similarity
+from tests.retrieval.bm25 import bm25, shortlist
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -230,21 +230,21 @@ def _token_costs(encoder: TokenEncoder, texts: Sequence[str], question: str) -> 
 
 def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
     lines = [
-        "| File | Encoder | Recall at 30 | Recall at 10 | 1 / first rank | Own pool |",
-        "|---|---|---|---|---|---|",
+        "| File | Encoder | Recall at 30 | Recall at 10 | Own pool |",
+        "|---|---|---|---|---|",
     ]
     for file, pool in pools.items():
         found = [row for row in rows if row.file == file]
         size = f"{len(pool.sought)} questions, {len(pool.passages):,} passages"
         for row, label in zip(found, [f"{file}: {size}", *[""] * len(found)], strict=False):
-            cells = (row.recall.at_30, row.recall.at_10, row.recall.first, row.recall.own)
+            cells = (row.recall.at_30, row.recall.at_10, row.recall.own)
             lines.append(f"| {label} | {row.encoder} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
-        lines.append(f"| | *random order* | | | | *{found[0].recall.own_chance:.3f}* |")
+        lines.append(f"| | *random order* | | | *{found[0].recall.own_chance:.3f}* |")
     return "\n".join(lines)
 
 
 def _cost_table(costs: Sequence[Cost]) -> str:
-    lines = ["| Encoder | Texts/s | Bytes per passage | One question, ms |", "|---|---|---|---|"]
+    lines = ["| Encoder | Passages per second | Bytes per passage | Milliseconds per question |", "|---|---|---|---|"]
     for cost in costs:
         size = f"{cost.bytes_per_passage:,.0f}" if cost.bytes_per_passage else "the text"
         lines.append(f"| {cost.encoder} | {_brief(cost.texts_per_s)} | {size} | {_brief(cost.question_ms)} |")
@@ -261,8 +261,7 @@ def _conditions() -> str:
     listed = ", ".join(f"{name} {number}" for name, number in installed.items() if number)
     return (
         f"Conditions: CPU time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
-        f"speed on {TIMED_TEXTS} English passages of about 260 tokens; "
-        "a question is encoded and compared with these."
+        f"{TIMED_TEXTS} English passages of about 260 tokens."
     )
 
 

@@ -3,7 +3,7 @@
     python -m benches http_clients [--calls 1000] [--latency 0.05] [--slots 64]
 
 Each library runs in a separate process, three times, against the same mock server with prompts
-as long as RGB's. A library that is not installed is skipped. Prints the table of docs/project/benchmarks.md.
+as long as RGB's. A library that is not installed is skipped. Prints the table of docs/project/design/dependencies.md.
 """
 
 from __future__ import annotations

@@ -24,19 +24,19 @@ MEASURED = ROOT / "docs/project/measured"
 def coverage_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the table of interval coverage and test errors."""
     figures = found["figures"]
-    yield "| Interval | Scenarios | Runs each | Mean coverage | Least coverage, and where |"
+    yield "| Interval | Scenarios | Runs each | Mean coverage | Lowest coverage, with its scenario |"
     yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "least" in figure:
-            worst = f"{100 * figure['least']:.1f} % ({figure['worst']})"
+            worst = f"{100 * figure['least']:.1f}% ({figure['worst']})"
             runs = f"{figure['runs']:,}" if figure["runs"] else "exact"
-            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f} % | {worst} |"
+            yield f"| {name} | {figure['scenarios']} | {runs} | {100 * figure['mean']:.1f}% | {worst} |"
     yield ""
     yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
     yield "|---|---|---|---|---|"
     for name, figure in figures.items():
         if "largest" in figure:
-            shares = f"{100 * figure['mean']:.1f} % | {100 * figure['largest']:.1f} %"
+            shares = f"{100 * figure['mean']:.1f}% | {100 * figure['largest']:.1f}%"
             yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
 
 
@@ -44,13 +44,13 @@ def perturbation_table(found: dict[str, Any]) -> Iterator[str]:
     """Yield the table of each perturbation's effect, with one-sided McNemar tests and Holm's adjustment."""
     rows = found["perturbations"]
     tests = [decline_p(row["only_off"], row["only_on"], is_easier=row.get("easier", False)) for row in rows]
-    yield "| Perturbation | Pairs | Correct, off → on | Only off, only on | p | p, Holm | Planted value, off → on |"
+    yield "|Perturbation|Pairs|Correct, off → on|Only off, only on|p|p, Holm|Planted value, off → on|"
     yield "|---|---|---|---|---|---|---|"
     for row, p, adjusted in zip(rows, tests, holm(tests).tolist(), strict=True):
         name = f"`{row['name']}`" + (" (makes questions easier)" if row.get("easier") else "")
         planted = "–" if row["planted"] is None else "{} → {}".format(*row["planted"])
-        moved = f"{row['off']} → {row['on']} | {row['only_off']}, {row['only_on']}"
-        yield f"| {name} | {row['pairs']} | {moved} | {p:.2g} | {adjusted:.2g} | {planted} |"
+        moved = f"{row['off']} → {row['on']}|{row['only_off']}, {row['only_on']}"
+        yield f"|{name}|{row['pairs']}|{moved}|{p:.2g}|{adjusted:.2g}|{planted}|"
 
 
 def decline_p(only_off: int, only_on: int, *, is_easier: bool) -> float:

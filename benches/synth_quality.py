@@ -87,7 +87,7 @@ def measure_lexical(spec: SynthSpec) -> bool:
     lang, correct, total = spec.lang, 0, 0
     settings = Settings(
         noise=(Fraction(4, 5),),
-        num_docs=5,
+        num_docs=(5,),
         correct=(Fraction(0),),
         distractors=("related",),
         all_positions=False,

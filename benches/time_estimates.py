@@ -92,9 +92,9 @@ def main() -> None:
 
 def _measure(plan: Plan, name: str, items: int) -> tuple[Watch, float]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in plan.kinds])
-    settings = {bed: Settings(limit=items, num_docs=plan.docs, noise=plan.noise) for bed in plan.testbeds}
+    settings = {bed: Settings(limit=items, num_docs=(plan.docs,), noise=plan.noise) for bed in plan.testbeds}
     settings |= {
-        bed: Settings(limit=items, num_docs=plan.docs) for bed in {"rejection", "counterfactual"} & settings.keys()
+        bed: Settings(limit=items, num_docs=(plan.docs,)) for bed in {"rejection", "counterfactual"} & settings.keys()
     }
     model = open_model(name, lambda rest: ModelConfig(rest, os.environ, Sampling(max_tokens=plan.max_tokens)))
     watch = Watch()

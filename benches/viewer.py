@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import quote, urlencode
@@ -26,7 +27,7 @@ from playwright.sync_api import CDPSession, sync_playwright
 from benches.score import write_run
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.schema import Case
-from ragbed.scoring import score
+from ragbed.scoring import score, score_outcome
 from ragbed.scoring.value import Value
 from ragbed.ui.viewer.index import index_path
 from ragbed.ui.viewer.indexing import Indexer
@@ -68,7 +69,7 @@ def prepare(run: Path, trials: int) -> Path:
     index.parent.mkdir(parents=True, exist_ok=True)
     indexer = Indexer(run, index)
     pieces = 0
-    with patch("ragbed.ui.viewer.cells.score", _cached(score)):
+    with patch("ragbed.ui.viewer.cells.score_outcome", partial(score_outcome, track=_cached(score))):
         while indexer.step():
             pieces += 1
     indexer.close()
@@ -147,12 +148,12 @@ def _measure(served: Served, name: str, path: str, queries: Sequence[Mapping[str
 
 
 def _cpu_ms(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     return 1e3 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak(process: int) -> float:
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 

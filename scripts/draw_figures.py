@@ -30,13 +30,7 @@ def draw_figures() -> dict[str, str]:
 
 def write_figures(note: str) -> str:
     """Return the page that shows the drawings."""
-    parts = ["# The paper's figures, from our own parts", note, _ABILITIES, _PIPELINE]
-    rows = [
-        f"| `{name}` | {', '.join(f'`{file}`' for file in step.reads) or '–'} | {_prompts(name)} |"
-        for name, step in STEPS.items()
-    ]
-    parts.append("\n".join(["| Step | Reads | Prompts of the generator |", "|---|---|---|", *rows]))
-    parts.append(_INSTRUCTIONS)
+    parts = ["# The paper's figures, redrawn", note, _ABILITIES, _PIPELINE, _INSTRUCTIONS]
     for lang, title in (("en", "English"), ("zh", "Chinese")):
         for name in ("system", "user"):
             parts += [f"**{title}, {name}**", f"```text\n{_read('paper', lang, name)}\n```"]
@@ -54,22 +48,18 @@ The bundled dataset `figure1` contains four examples in our own words. `ragbed d
 ![四种能力：问题、两篇文档、期望的回答](../images/figure1-zh.svg)
 """.strip()
 _PIPELINE = """
-## Figure 2: how data is made
+## Figure 2: how data is built
 
-The figure shows the steps of [`ragbed build`](../how-to/build.md) in order. Steps that call a model are marked.
+The figure shows the [steps of `ragbed build`](../reference/build.md#steps). Steps that call a model are marked.
 
 ![The steps of a build](../images/figure2.svg)
 """.strip()
 _INSTRUCTIONS = """
 ## Figure 3: the instructions
 
-`--profile paper` sends the paper's exact text, including its typos (`’…‘`, “提供文档的文档”). `{DOCS}` stands for the
-documents, one per line, and `{QUERY}` for the question.
+`--profile paper` sends the paper's exact text, including its typos (`’…‘`, “提供文档的文档”). `{DOCS}` is replaced
+by the documents, one per line, and `{QUERY}` by the question.
 """.strip()
-
-
-def _prompts(name: str) -> str:
-    return ", ".join(f"`{prompt}.md`" for prompt in STEPS[name].prompts) or "–"
 
 
 def _read(kind: str, lang: str, name: str) -> str:
@@ -94,7 +84,7 @@ def _draw_abilities(lang: Lang) -> Chart:
 
 
 def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
-    settings = Settings(noise=(_NOISE.get(name, Fraction(0)),), num_docs=2, langs=(lang,))
+    settings = Settings(noise=(_NOISE.get(name, Fraction(0)),), num_docs=(2,), langs=(lang,))
     return TESTBEDS[name].cases(dataset, settings)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 import ragbed
-from ragbed.api.spec import RunOptions
+from ragbed.api.spec import CallKeywords, LayoutKeywords, RunOptions
 from ragbed.cli import app, help_groups
 from scripts.draw_figures import draw_figures, write_figures
 
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 _WIDTH = 88
 _FEW = 4  # maximum number of shared parameters that are still printed
 _RUN_OPTIONS = tuple(name for name in RunOptions.__annotations__ if name != "out")
+_KEYWORDS = {"**layout": tuple(LayoutKeywords.__annotations__), "**calls": tuple(CallKeywords.__annotations__)}
 _CALL_GROUPS = (help_groups.SAMPLING, help_groups.REQUESTS, help_groups.DISTRIBUTED)
 _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and type `make reference`. -->"
 
@@ -43,10 +44,9 @@ def _write_cli() -> str:
     parts = [
         "# Command line",
         _NOTE,
-        "This is the output of `ragbed COMMAND --help`. Groups of options that a command shares with `ragbed run` are "
-        "printed there only. Every command has `-h, --help`, and most have `--json` (a machine-readable summary as "
-        "the last "
-        "line on stdout) and `--config FILE` (options from a TOML file).",
+        "This is the output of `ragbed COMMAND --help`. Option groups shared with `ragbed run` are printed only there. "
+        "Every command has `-h, --help`, and most have `--json` (a machine-readable summary as the last line on "
+        "stdout) and `--config FILE` (options from a TOML file).",
         *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
     ]
     return "\n\n".join(parts) + "\n"
@@ -80,7 +80,7 @@ def _without_shared(command: click.Command, context: click.Context) -> str:
 def _write_api() -> str:
     listed = [*(name for names in _GROUPS.values() for name in names), "RunOptions"]
     groups = _GROUPS | {"More": tuple(name for name in ragbed.__all__ if name not in listed)}
-    parts = ["# Python API", _NOTE, _INTRODUCTION]
+    parts = ["# Python API", _NOTE, _INTRODUCTION, _list_keywords()]
     described: set[str] = set()
     for group, names in groups.items():
         known = [name for name in names if name in ragbed.__all__]
@@ -112,11 +112,10 @@ _GROUPS = {
     "Errors": ("RagbedError", "UsageError"),
 }
 _INTRODUCTION = """
-Everything that the command line does is a function of `ragbed`, and parameters have the names of the options, with `_`
-for `-`. Functions return objects with numbers: `records()` returns rows, `to_pandas()` makes DataFrames (`pip install
-'ragbed[pandas]'`), and a notebook shows tables and figures. Nothing is printed except a progress bar in terminals and
-notebooks; turn it off with `progress=False`, or pass a `ragbed.Progress` that receives it. Messages go to the logger
-`ragbed`.
+Every command has a function in `ragbed`, and parameters have the names of the options, with `_` for `-`. Functions
+return result objects: `records()` returns rows, `to_pandas()` returns a DataFrame (`pip install 'ragbed[pandas]'`), and
+notebooks display tables and figures. Only a progress bar is printed, in terminals and notebooks. To turn it off, use
+`progress=False`; to receive the updates yourself, pass a `ragbed.Progress`. Messages go to the logger `ragbed`.
 
 ```python
 import ragbed
@@ -135,11 +134,11 @@ print(run.to_pandas().groupby("noise")["score.correct"].mean())
 The functions read API keys, base URLs, proxies and the folders for data and cached responses (`RAGBED_DATA_DIR`,
 `RAGBED_CACHE_DIR`) from the environment. Variables for options, e.g. `RAGBED_LIMIT`, are for the command line only.
 
-In signatures, `Values` is one value, a list of values, or a string with commas. `ModelLike` and `DataLike` are
-described at `ragbed.run`.
+An invalid parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception:
+`Run.outcomes` counts failed cases, and `Run.errors` lists them.
 
-A wrong parameter raises `ragbed.UsageError` before anything is sent. A failed case raises no exception: `Run.outcomes`
-counts failed cases and `Run.errors` lists them.
+In signatures, `Values` is a single value, a list of values, or a comma-separated string. `ModelLike` and `DataLike` are
+described under `ragbed.run`.
 """.strip()
 
 
@@ -153,7 +152,7 @@ def _describe(name: str, documented: object, described: set[str]) -> Iterator[st
             yield f"#### {name}.{method}"
             if inspect.isfunction(member):
                 yield _code(method, member)
-            yield _prose(member)
+            yield _prose(member).partition("\n\n```pycon")[0]  # the example of the class also shows its methods
     else:
         yield _code(f"ragbed.{name}", documented)
         yield _prose(documented)
@@ -229,7 +228,17 @@ def _run_options(signature: inspect.Signature) -> set[str]:
 
 
 def _list_shared(shared: set[str]) -> str:
+    """Return the shared parameters, with `**layout` or `**calls` for a complete group that the introduction lists."""
+    for group, names in _KEYWORDS.items():
+        if shared.issuperset(names):
+            others = [name for name in _RUN_OPTIONS if name in shared.difference(names)]
+            return f"{', '.join([*others, group])}: as in ragbed.run"
     return f"{', '.join(name for name in _RUN_OPTIONS if name in shared)}: as in ragbed.run"
+
+
+def _list_keywords() -> str:
+    layout, calls = (", ".join(f"`{name}`" for name in names) for names in _KEYWORDS.values())
+    return f"`**layout` stands for {layout}, and `**calls` for {calls}."
 
 
 def _parameter(parameter: inspect.Parameter, plain: Callable[[object], str]) -> str:

@@ -183,6 +183,7 @@ class Message(Record, frozen=True, kw_only=True):
     content: str
     calls: tuple[ToolCall, ...] = ()  # assistant: the tool calls in the message
     call: str | None = None  # tool: ID of the call that the message answers
+    is_error: bool = False  # tool: whether the call could not be executed
 
 
 class Case(Record, frozen=True, kw_only=True):

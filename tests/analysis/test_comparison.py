@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import ragbed
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare
 from ragbed.analysis.statistics.paired import paired_difference
 
@@ -48,3 +50,28 @@ def test_an_event_that_only_one_side_names_still_clusters() -> None:
     new = [ComparedQuestion(one.item, one.text, one.answer, "cup") for one in old]
     first, second = (Side(Path(), "m", {here: dict.fromkeys(asked, 1.0)}) for asked in (old, new))
     assert compare(first, second, 0.03)[0].n == 1
+
+
+def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Path) -> None:
+    data = ["ragbed-mini-en_base", "ragbed-mini-en_int", "ragbed-mini-en_fact"]
+    options: dict[str, Any] = {"limit": 3, "no_cache": True, "progress": False}
+    given = ragbed.run(
+        "scripted/oracle",
+        data,
+        out=tmp_path / "given",
+        testbeds="noise,rejection,integration,counterfactual",
+        **options,
+    )
+    found = ragbed.run(
+        "scripted/search-malformed", data, out=tmp_path / "search", testbeds="search", search="false=0+0.5", **options
+    )
+    rows = ragbed.compare(given, found).records()
+    pairs = {row["arm"]: row["against"] for row in rows}
+    assert pairs["complete"] == "noise"
+    assert pairs["withheld"] == "rejection"
+    assert pairs["spread"] == "integration"
+    assert {pairs[arm] for arm in pairs if arm.startswith("false=")} <= {"counterfactual"}
+    assert all(row["testbed"] == "search" and row["n"] == 3 for row in rows)
+    assert all(row["difference"] == -1 for row in rows if row["arm"] in ("complete", "withheld", "spread"))
+    text = " ".join(ragbed.compare(given, found).sentences)
+    assert "complete, against noise" in text

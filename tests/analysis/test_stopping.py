@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.errors import UsageError
+from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.analysis.stopping_plan import PlannedClusters
+from ragbed.errors import DataError, UsageError
+from ragbed.models.scripted import ScriptedModel
+from ragbed.runs.decided import DecidedInterval, intersect
 from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 
@@ -279,3 +284,69 @@ def test_a_comparison_of_several_models_shares_the_error_probability(tmp_path: P
         _run(tmp_path / str(count), models, until=f"compare:{base.folder}:drop 40%")
         calls.append(models[0].calls)
     assert calls[0] < calls[1]
+
+
+class Improving(Slow):
+    """A model whose calls are all in flight at once. It refuses at first, and later knows every answer."""
+
+    concurrency = 60
+
+    async def complete(self, case: ragbed.Case, repeat: int = 0) -> ragbed.Completion:
+        refuses = self.calls < 35
+        done = await super().complete(case, repeat)
+        return done if refuses else await ScriptedModel("oracle").complete(case, repeat)
+
+
+@pytest.mark.parametrize(
+    ("until", "gate"), [("noise.accuracy@0.4 ± 15", None), ("decided", "noise.accuracy@0.4=0.5"), ("compare", None)]
+)
+def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
+    until: str, gate: str | None, tmp_path: Path
+) -> None:
+    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+    options: dict[str, Any] = {"until": f"compare:{base.folder}:drop 20%" if until == "compare" else until}
+    options |= {} if gate is None else {"fail_under": gate}
+    run = _run(tmp_path / "r", Improving(), **options)
+    assert run.outcomes == {"ok": 60}
+    (condition,) = run.conditions
+    assert condition["state"] == "decided"
+    low, high = (float(bound) / 100 for bound in condition["message"].partition("[")[2].partition("]")[0].split(", "))
+    sums = tmp_path / "sums.jsonl"
+    ragbed.score(run, sums=sums, progress=False)
+    if until == "compare":
+        rows = [*ragbed.compare(base, run).records()]
+        assert rows[0]["p"] < 0.05
+    else:
+        metrics = [*run.metrics(), *ragbed.report(run).records(), *ragbed.report(sums).records()]
+        rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("track", "robust") == "robust"]
+        (table,) = tabulate_run(run.folder)
+        assert rows[0]["low"] == table.rates["correct"].low
+        assert rows[0]["high"] == table.rates["correct"].high
+    assert rows
+    assert all(low - 0.001 <= row["low"] <= row["high"] <= high + 0.001 for row in rows)
+    assert [one["state"] for one in run.gates] == ([] if gate is None else ["failed"])
+    again = _run(tmp_path / "r", Slow(), **options)
+    assert again.conditions == run.conditions
+
+
+def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:
+    run = _run(tmp_path / "r", until="noise.accuracy ± 20")
+    with open_store(run.folder, create=True) as store, store.transaction() as connection:
+        connection.execute("UPDATE meta SET value = '{' WHERE key GLOB 'decided.*'")
+    with pytest.raises(DataError, match=r"the decision decided\.\w+ is damaged"):
+        run.metrics()
+
+
+def test_an_empty_intersection_is_the_interval_of_the_decision() -> None:
+    decided = DecidedInterval("noise", "accuracy", {}, 0.2, 0.4, 0.05)
+    assert intersect(0.1, 0.3, [decided]) == (0.2, 0.3)
+    assert intersect(0.5, 0.6, [decided]) == (0.2, 0.4)
+
+
+def test_the_check_before_a_run_uses_the_planned_numbers_of_trials() -> None:
+    even = PlannedClusters(Counter({3: 60}), 3)
+    assert even.rate(1, 60, 0.05) == PlannedClusters(Counter({1: 60}), 1).rate(1, 60, 0.05)
+    uneven = PlannedClusters(Counter({1: 59, 40: 1}), 40)  # bets on small questions are small
+    low, high = uneven.rate(1, 60, 0.05)[1:]
+    assert (low, high) == rate_sequence([1, 40], [1, 40], [59, 1], largest=40)[1:]
+    assert high - low > 2 * (even.rate(1, 60, 0.05).high - even.rate(1, 60, 0.05).low)

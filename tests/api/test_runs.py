@@ -204,7 +204,7 @@ def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(t
 def test_gates_are_in_the_run_and_in_a_file(tmp_path: Path) -> None:
     run = _run(tmp_path, fail_under=["noise.accuracy@0.8=0.5", "noise.accuracy@0=0.5"], junit=tmp_path / "gates.xml")
     assert [gate["state"] for gate in run.gates] == ["passed", "passed"]
-    assert (tmp_path / "gates.xml").read_text().count("<testcase") == 2
+    assert (tmp_path / "gates.xml").read_text("utf-8").count("<testcase") == 2
 
 
 def test_a_gate_file_needs_a_gate(tmp_path: Path) -> None:
@@ -249,9 +249,15 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
         ({"lang": ["en", "cn"]}, "unknown language 'cn'"),
         ({"engine": "rey"}, "Did you mean 'ray'"),
         ({"positions": 3}, "positions=3 is not a string"),
-        ({"num_docs": "five"}, "num_docs='five' is not an integer"),
+        ({"num_docs": "five"}, "num_docs=five is not an integer"),
         ({"num_docs": 2.5}, "num_docs=2.5 is not an integer"),
-        ({"num_docs": 0}, "num_docs=0 is not between 1 and 10,000"),
+        ({"num_docs": 0}, "num_docs=0 is not an integer between 1 and 10,000"),
+        ({"num_docs": [5, True]}, r"num_docs=\[5, True\] is not a string, a number or a list of these"),
+        ({"num_docs": "5,10001"}, "num_docs=10001 is not an integer between 1 and 10,000"),
+        ({"supporting": 6, "noise": None}, "supporting=6 is more than num_docs=5. Increase `num_docs`"),
+        ({"supporting": 1, "noise": 0.2}, "`noise` and supporting=1 both set"),
+        ({"supporting": 0}, "supporting=0 is out of range: use an integer of at least 1"),
+        ({"testbeds": "length", "noise": 0.2}, "length accepts no ratio; use `supporting`"),
         ({"repeats": 0}, "repeats=0 is out of range: use an integer of at least 1"),
         ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
         ({"top_p": 2}, "top_p=2 is out of range: use a number of at least 0 and at most 1"),
@@ -316,6 +322,6 @@ run = ragbed.run(model="scripted/oracle", data="figure1", testbeds=["noise"], li
 rows: list[str] = [str(row["model"]) for row in run.table("noise")]
 again: ragbed.Run = ragbed.open_run(run.folder)
 ragbed.run(model="scripted/oracle", data="figure1", testbed="noise")
-ragbed.run(model="scripted/oracle", data="figure1", num_docs="five")
+ragbed.run(model="scripted/oracle", data="figure1", repeats="five")
 ragbed.runn
 """.lstrip("\n")

@@ -57,7 +57,7 @@ def test_the_rebuilt_split_gives_the_original_prompts(file: str, rgb_dir: Path, 
         wanted = (line["profile"], line["file"], line["k"], line["correct"], line["noise"])
         if wanted == ("code-2024", file, 5, 0.0, 0.4):
             golden[str(line["id"])] = line["user"]
-    settings = Settings(noise=(Fraction("0.4"),), num_docs=5, correct=(Fraction(0),), profile="code-2024")
+    settings = Settings(noise=(Fraction("0.4"),), num_docs=(5,), correct=(Fraction(0),), profile="code-2024")
     said = {
         case.item: case.messages[-1].content for case in TESTBEDS[TESTBED[file]].cases(Dataset(file, path), settings)
     }

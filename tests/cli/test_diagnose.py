@@ -75,7 +75,7 @@ def run(tmp_path: Path, data: Path, reader: Reader) -> Path:
 
 
 def _lines(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "diagnose" / "diagnosis.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (run / "diagnose" / "diagnosis.jsonl").read_text("utf-8").splitlines()]
 
 
 def _summary(done: Done) -> dict[str, Any]:
@@ -141,8 +141,8 @@ def test_calls_that_fail_are_counted_and_asked_again(run: Path, reader: Reader) 
 
 
 def test_what_cannot_be_diagnosed_is_named(tmp_path: Path, data: Path, run: Path) -> None:
-    unknown = type_command("diagnose", str(run), "--show", "E14")
-    assert (unknown.code, "unknown error type 'E14'" in unknown.err) == (2, True)
+    unknown = type_command("diagnose", str(run), "--show", "E99")
+    assert (unknown.code, "unknown error type 'E99'" in unknown.err) == (2, True)
     alone = tmp_path / "alone"
     type_command("run", "-m", "scripted/memory", "-d", str(data), "--testbeds", "closed-book", "--out", str(alone))
     done = type_command("diagnose", str(alone))

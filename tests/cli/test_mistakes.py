@@ -360,15 +360,20 @@ OPTIONS = [
     Mistake(
         "RUN --testbeds nois",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, rejection, integration, counterfactual, "
-        "conflict, closed-book, <any>.",
+        "conflict, length, closed-book, <any>.",
     ),
     Mistake("RUN --noise many", "--noise 'many' is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."),
     Mistake("RUN --noise 2", "--noise 2 is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5."),
     Mistake("RUN --noise 0,,0.2", "--noise '0,,0.2' contains an empty value; separate values with single commas."),
-    Mistake("RUN --num-docs five", "Error: Invalid value for '--num-docs': 'five' is not allowed. Use an integer."),
+    Mistake(
+        "RUN --num-docs five",
+        "--num-docs five is not an integer between 1 and 10,000; to evaluate without documents, use "
+        "--testbeds closed-book.",
+    ),
     Mistake(
         "RUN --num-docs 0",
-        "--num-docs 0 is not between 1 and 10,000; to evaluate without documents, use --testbeds closed-book.",
+        "--num-docs 0 is not an integer between 1 and 10,000; to evaluate without documents, use "
+        "--testbeds closed-book.",
     ),
     Mistake(
         "run -m scripted/oracle -d DATA --limit 0",
@@ -429,7 +434,7 @@ OPTIONS = [
     Mistake(
         "RUN --fail-under nois.accuracy=0.5",
         "unknown testbed 'nois'. Did you mean 'noise'? Known: noise, position, rejection, integration, "
-        "counterfactual, conflict, closed-book, <any>",
+        "counterfactual, conflict, length, closed-book, <any>",
     ),
     Mistake(
         "RUN --fail-under noise.accuracy=2",
@@ -478,7 +483,7 @@ OPTIONS = [
     Mistake(
         "diagnose good --show E99",
         "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, "
-        "E13, unclassified.",
+        "E13, E14, E15, E16, E17, unclassified.",
     ),
     Mistake("judge good", "Error: Missing option '--model' / '-m'."),
     Mistake(

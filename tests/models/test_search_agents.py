@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.search_agents import AGENTS
-from tests.runs.harness import canonical
+from ragbed.models.search_tool import SearchTool
+from ragbed.schema import Completion, Retrieved
+from ragbed.testbeds.search.corpora import Index, SearchCorpus
+from tests.runs.harness import canonical, make_case
 
 _DATA = ("ragbed-mini-en_base", "ragbed-mini-zh_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")
 _OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "no_cache": True, "progress": False}
@@ -141,6 +145,46 @@ def test_a_system_that_searches_without_end_is_stopped_at_the_limit(tmp_path: Pa
     assert _rates(run, "searches") == {"complete": 3, "withheld": 3}
 
 
+def test_building_the_index_does_not_count_towards_the_time_limit_of_a_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @ragbed.system
+    def agent(case: ragbed.SystemCase) -> str:
+        assert index_built.is_set()
+        return case.search(case.question)[0]["text"]  # type: ignore[misc]
+
+    index_built, build = threading.Event(), SearchCorpus.prepare
+
+    def prepare(corpus: SearchCorpus) -> Index:
+        assert threading.current_thread() is not threading.main_thread()  # the event loop is not blocked
+        index_built.set()
+        return build(corpus)
+
+    monkeypatch.setattr(SearchCorpus, "prepare", prepare)
+    assert ragbed.run(agent, _DATA[0], out=tmp_path, **_OPTIONS).outcomes == {"ok": 4}
+
+
+def test_the_result_of_a_system_does_not_wait_for_a_search_in_progress() -> None:
+    searching, goes_on = threading.Event(), threading.Event()
+
+    class SlowCorpus:
+        max_calls = 2
+
+        def search(self, *_: object) -> list[Retrieved]:
+            searching.set()
+            assert goes_on.wait(60)
+            return []
+
+    tool = SearchTool(make_case(0), cast("SearchCorpus", SlowCorpus()))
+    thread = threading.Thread(target=tool, args=("news",))
+    thread.start()
+    assert searching.wait(60)
+    done = tool.add_to(Completion(outcome="error", error="timeout: no answer within 1 s"))
+    goes_on.set()
+    thread.join()
+    assert (done.outcome, done.steps[0].searches) == ("error", ())
+
+
 def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sea_agent.py").write_text(
         "def answer(question, search, lang):\n    return search(question)[0]['text']\n"
@@ -151,6 +195,10 @@ def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: p
     assert (run.outcomes, _rates(run, "never_searched")["complete"]) == ({"ok": 4}, 0)
     with pytest.raises(UsageError, match="question=…, search=…, lang=…"):
         ragbed.run("python/sea_agent:other", _DATA[0], out=tmp_path / "other", **_OPTIONS)
+    with pytest.raises(UsageError, match="question=…, documents=…, lang=…"):
+        ragbed.run(
+            "python/sea_agent:answer", _DATA[0], out=tmp_path / "both", **_OPTIONS | {"testbeds": "noise,search"}
+        )
 
 
 @pytest.mark.parametrize(

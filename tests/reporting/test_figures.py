@@ -126,6 +126,16 @@ def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path
     assert chart.grid.rows[0][1].startswith("50.0 [")
 
 
+def test_shares_of_a_monitored_run_are_drawn_without_intervals(tmp_path: Path) -> None:
+    line = f'{{"case": "{_CASE}", "model": "m", "types": ["E2"], "event": "e"}}'
+    _diagnose(tmp_path, line, line)
+    causes = [cause._replace(is_monitored=True) for cause in read_causes([tmp_path])]
+    assert {cause.event for cause in causes} == {"e"}
+    (chart,) = draw_causes(causes, read_words("en"))
+    assert chart.grid.rows[0][1] == "100.0 (n = 2)"
+    assert "nan" not in chart.as_file(follows_theme=False)
+
+
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
 def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)

@@ -15,7 +15,8 @@ import pytest
 
 import ragbed
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.models.failures import Failure
+from ragbed.models.providers.batches import AnthropicBatches, OpenAIBatches, RemoteBatch
 from ragbed.runs import batch_loop
 from ragbed.runs.execution import Job
 from ragbed.runs.prices import cost_of, find_price
@@ -37,6 +38,8 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0123456789")
     monkeypatch.setattr(batch_loop, "_FIRST_POLL_S", 0.01)
+    monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 0.0)
+    monkeypatch.setattr(batch_loop, "_LISTING_PAUSE_S", 0.05)
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
@@ -381,3 +384,49 @@ def test_calls_to_send_again_survive_the_end_of_a_session(
     assert run.outcomes == direct.outcomes == {"ok": CASES}
     assert canonical(tmp_path / "run") == canonical(tmp_path / "direct")
     assert (stats["keys"], max(stats["lines"].values())) == (1, 1), "nothing is sent twice"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 120.0)
+    with mock_batches(BatchBehaviour(unlisted_s=1, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        with monkeypatch.context() as patched:
+            patched.setattr(Writer, "put", _put_until(1))  # only the intent is stored
+            with pytest.raises(ExceptionGroup):
+                _run(model, tmp_path / "run", batch=True)
+        assert _stats(url)["batches"] == 1
+        assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
+        assert _stats(url)["batches"] == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_calls_that_wait_to_be_sent_again_survive_the_loss_of_their_first_batch(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service: Any = AnthropicBatches if model.startswith("anthropic") else OpenAIBatches
+    look = service.look
+
+    async def look_or_miss(self: object, batch: str) -> RemoteBatch:
+        if batch == "batch-0":
+            raise Failure("missing", "HTTP 404")
+        found: RemoteBatch = await look(self, batch)
+        return found
+
+    with mock_batches(BatchBehaviour(truncated=0.5, delay_s=0)) as url:
+        _serve(monkeypatch, url)
+        with monkeypatch.context() as patched:
+            patched.setattr(Writer, "put", _put_until(20))
+            with pytest.raises(ExceptionGroup):
+                _run(model, tmp_path / "run", batch=True)
+        with open_store(tmp_path / "run", create=False) as store:
+            waiting, done = store.follow_ups(), store.done(1)
+        assert waiting
+        monkeypatch.setattr(service, "look", look_or_miss)
+        run = _run(model, tmp_path / "run", batch=True)
+    assert run.outcomes == {"ok": len(waiting) + done, "error": CASES - len(waiting) - done}
+    with open_store(tmp_path / "run", create=False) as store:
+        assert not store.follow_ups()
+        assert all(store.has_response(1, *call) for call in waiting)

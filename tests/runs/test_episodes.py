@@ -31,10 +31,12 @@ class _Agent(SearchAgent):
 
     concurrency = 1
 
-    def __init__(self, ends_at: int | None = None, fails_at: int | None = None) -> None:
+    def __init__(
+        self, ends_at: int | None = None, fails_at: int | None = None, error: str = "server: HTTP 500"
+    ) -> None:
         super().__init__("search-endless")
         self.sent: list[tuple[str, int]] = []
-        self._ends_at, self._fails_at = ends_at, fails_at
+        self._ends_at, self._fails_at, self._error = ends_at, fails_at, error
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         if len(self.sent) == self._ends_at:
@@ -42,7 +44,7 @@ class _Agent(SearchAgent):
             await asyncio.sleep(60)
         if len(self.sent) == self._fails_at:
             self._fails_at = None
-            return Completion(outcome="error", error="server: HTTP 500")
+            return Completion(outcome="error", error=self._error)
         self.sent.append((case.case, len(case.messages)))
         return await super().complete(case, repeat)
 
@@ -110,6 +112,27 @@ def test_the_budget_ends_an_episode_between_turns_and_counts_stored_turns(whole:
     assert second.sent == []
     run(_job(tmp_path, third := _Agent(), budget=Budget(100.0, price)), ask_nobody)
     assert len(third.sent) == 4 * _TURNS - 11
+    assert canonical(tmp_path) == canonical(whole)
+
+
+def test_the_turns_of_an_interrupted_retry_count_in_the_budget(tmp_path: Path) -> None:
+    price = {"scripted/search-endless": lambda _: Decimal(1)}
+    run(_job(tmp_path, first := _Agent(fails_at=3)), ask_nobody)
+    with pytest.raises(KeyboardInterrupt):  # the retry makes two more calls
+        run(_job(tmp_path, _Agent(ends_at=2)), ask_nobody)
+    spent = len(first.sent) + 1 + 2 + 1  # with the failed call, and the call in flight at the average cost
+    with pytest.raises(BudgetSpent, match=rf"\(\${spent + 1}\.0000 spent\)"):
+        run(_job(tmp_path, last := _Agent(), budget=Budget(spent + 1.0, price)), ask_nobody)
+    assert len(last.sent) == 1
+
+
+@pytest.mark.parametrize("error", ["request: HTTP 400", "too-long: HTTP 400"])
+def test_an_episode_whose_conversation_was_rejected_starts_over(error: str, whole: Path, tmp_path: Path) -> None:
+    run(_job(tmp_path, first := _Agent(fails_at=3, error=error)), ask_nobody)
+    run(_job(tmp_path, second := _Agent()), ask_nobody)
+    assert len(second.sent) == _TURNS
+    assert second.sent[:3] == first.sent[:3]
+    assert read_status(tmp_path).maybe_paid_twice == 3  # the discarded turns were billed
     assert canonical(tmp_path) == canonical(whole)
 
 

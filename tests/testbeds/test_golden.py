@@ -47,7 +47,7 @@ def test_every_golden_prompt_is_repeated_byte_for_byte(rgb_dir: Path) -> None:
     for (profile, file, docs, correct, testbed), noises in ratios.items():
         settings = Settings(
             noise=tuple(Fraction(str(noise)) for noise in sorted(noises)),
-            num_docs=docs,
+            num_docs=(docs,),
             correct=(Fraction(str(correct)),),
             profile=profile,
         )

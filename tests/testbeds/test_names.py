@@ -40,7 +40,7 @@ def test_all_names_of_cases_differ(tmp_path: Path) -> None:
     for prompt in (None, own.parent):
         settings = Settings(
             noise=(Fraction(1, 3), Fraction(333, 1000), Fraction(0)),
-            num_docs=3,
+            num_docs=(3,),
             correct=(Fraction(0), Fraction(1, 3)),
             distractors=("related", "random", "fixed"),
             all_positions=True,

@@ -26,7 +26,7 @@ _ITEMS = [
     ("testbed", "settings", "pinned"),
     [
         ("noise", {}, "c3ceba087487"),
-        ("noise", {"seed": 7, "num_docs": 3, "noise": (Fraction(1, 3),)}, "d19e23e2666f"),
+        ("noise", {"seed": 7, "num_docs": (3,), "noise": (Fraction(1, 3),)}, "d19e23e2666f"),
         ("noise", {"distractors": ("random",)}, "c4a783176205"),
         ("noise", {"distractors": ("fixed",)}, "6bae38f4ca6c"),
         ("noise", {"all_positions": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),

@@ -76,7 +76,7 @@ def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir:
     for file, testbed, docs, off in (("en_fact", "counterfactual", 5, 3), ("zh_refine", "noise", 10, 3)):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
         for noise in _RATIOS:
-            cases = _cases(dataset, testbed, num_docs=docs, noise=(noise,))
+            cases = _cases(dataset, testbed, num_docs=(docs,), noise=(noise,))
             counts = Counter(case.slots[0] for case in cases if case.feasible)
             assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= off
 
@@ -145,7 +145,7 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
     for file, testbed in (("zh_refine", "noise"), ("zh_int", "integration"), ("en_fact", "counterfactual")):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
         for docs in (1, 3, 5, 10, 20):
-            for case in _cases(dataset, testbed, num_docs=docs, noise=_RATIOS):
+            for case in _cases(dataset, testbed, num_docs=(docs,), noise=_RATIOS):
                 if case.feasible:
                     feasible += 1
                     distracting = sum(document.stance == "distracts" for document in case.documents)
@@ -175,7 +175,7 @@ def test_an_infeasible_case_says_why_and_what_could_be_had(
     tmp_path: Path, supports: int, distracts: int, noise: str, docs: int, reason: str, real: float | None
 ) -> None:
     dataset = _write(tmp_path, [base_item(supports=supports, distracts=distracts)])
-    (case,) = _cases(dataset, noise=(Fraction(noise),), num_docs=docs)
+    (case,) = _cases(dataset, noise=(Fraction(noise),), num_docs=(docs,))
     assert (case.feasible, case.reason, case.noise_real) == (False, reason, real)
 
 
@@ -183,7 +183,7 @@ def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path)
     texts = ("a", "a", "a", "b", "c", "d", "e")
     item = base_item(passages=tuple(Passage(text=text, stance="distracts") for text in texts))
     for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
-        (case,) = _cases(_write(tmp_path, [item]), "rejection", num_docs=docs)
+        (case,) = _cases(_write(tmp_path, [item]), "rejection", num_docs=(docs,))
         assert Counter(document.text for document in case.documents) == expected
 
 

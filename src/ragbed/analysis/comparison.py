@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,18 +10,22 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.run_cells import is_monitored, read_trials
+from ragbed.analysis.run_cells import decided_in, is_monitored, read_trials
 from ragbed.analysis.statistics.multiple import holm
 from ragbed.analysis.statistics.paired import decline_test, flip_odds, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.database import NAME
+from ragbed.runs.decided import COMPARISON, DecidedInterval, intersect
 from ragbed.runs.display_names import read_names
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
 from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
+
+# The testbed and noise ratio that correspond to a condition of the testbed `search`. The default is `noise` at 0.
+_GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
 
 
 class ComparedCondition(NamedTuple):
@@ -34,6 +39,7 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
+    against: str = ""  # for the testbed `search`, the testbed with given documents that it is compared with, if any
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class Side:
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
     failed: dict[ComparedCondition, int] = field(default_factory=dict)
     is_monitored: bool = False
+    decided: Sequence[DecidedInterval] = ()  # intervals that decided comparisons with this run (`--until compare:…`)
 
 
 @dataclass(frozen=True, order=True)
@@ -133,6 +140,39 @@ def _split(named: str) -> tuple[Path, str]:
     return Path(named), ""
 
 
+def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
+    """Pair the conditions of the testbed `search` in the second run with given documents in the first run.
+
+    A condition that both runs have is compared with itself. `noise` and `integration` are used without noise, and
+    `counterfactual` with the same share of true documents.
+    """
+    pairs = {
+        condition: given
+        for condition in second.scores
+        if condition.testbed == "search" and condition not in first.scores
+        for given in [next((one for one in first.scores if _is_given_for(one, condition)), None)]
+        if given is not None
+    }
+    scores = [dict(first.scores), dict(second.scores)]
+    for condition, given in pairs.items():
+        key = condition._replace(against=given.testbed)
+        scores[0][key], scores[1][key] = first.scores[given], scores[1].pop(condition)
+    return replace(first, scores=scores[0]), replace(second, scores=scores[1])
+
+
+def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
+    """Return whether a condition with given documents corresponds to a condition of the testbed `search`."""
+    name = search.arm.partition("=")[0]
+    testbed, noise = _GIVEN.get(name, ("noise", 0.0))
+    shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
+    return (
+        (given.data, given.lang, given.testbed, given.arm, given.remedy)
+        == (search.data, search.lang, testbed, "related", search.remedy)
+        and given.noise == noise
+        and math.isclose(*shares, abs_tol=1e-9)
+    )
+
+
 def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     """Compare two sides under every condition that both have.
 
@@ -146,7 +186,13 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     """
     monitored = first.is_monitored or second.is_monitored
     made = [
-        compare_questions(condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored)
+        _narrow(
+            compare_questions(
+                condition, first.scores[condition], second.scores[condition], least, is_monitored=monitored
+            ),
+            first,
+            second,
+        )
         for condition in first.scores
         if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
     ]
@@ -156,6 +202,20 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
             "and noise ratios."
         )
     return adjust(made)
+
+
+def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
+    """Return a comparison that agrees with the decision that ended the second run (see `runs.decided`)."""
+    decided = [
+        interval
+        for interval in second.decided
+        if interval.base == str(first.run.resolve()) and interval.place == row.condition._asdict()
+    ]
+    if not decided:
+        return row
+    low, high = intersect(row.difference.low, row.difference.high, decided)
+    p = min([row.p, *(interval.alpha for interval in decided if interval.high < 0)])
+    return replace(row, difference=row.difference._replace(low=low, high=high), p=p)
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -229,12 +289,18 @@ def pair_scores(
 
 
 def _make_side(folder: Path, name: str, trials: Sequence[tuple[Case, Scored]], track: str) -> Side:
+    model = trials[0][1].model if trials else ""
+    decided = [
+        interval
+        for interval in (decided_in(folder) if track == "robust" else ())
+        if (interval.table, interval.model) == (COMPARISON, model)
+    ]
     failed: dict[ComparedCondition, int] = {}
     for case, trial in trials:
         if _value(case, trial, track) is not None:
             condition = compared_condition(case)
             failed[condition] = failed.get(condition, 0) + (trial.scores is None)
-    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder))
+    return Side(folder, name, mean_scores(trials, track), failed, is_monitored(folder), decided)
 
 
 def mean_scores(
@@ -273,6 +339,7 @@ def describe(condition: ComparedCondition) -> Sequence[str]:
     """Return a condition as cells of a table row: data, testbed, language, noise ratio and share of true documents."""
     ways = [condition.arm] if condition.arm != "related" else []
     ways += [condition.remedy] if condition.remedy else []
+    ways += [f"against {condition.against}"] if condition.against else []
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]

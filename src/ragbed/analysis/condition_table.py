@@ -18,17 +18,19 @@ from msgspec import structs
 
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.runs.condition import Condition, condition_of, largest_cluster
+from ragbed.runs.decided import DecidedInterval, intersect, read_decided
 from ragbed.runs.display_names import changed_models, split_by_served
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Outcome
-from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
 _NAMES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+# The scores whose rates are metrics of a report.
+_SCORE_OF = {"accuracy": "correct", "rejection": "refused", "refusal": "refused", "error_detection": "flagged"}
 _MAX_QUEUED = 1_000  # Maximum number of results waiting to be scored, which take 15 MB with RGB's documents.
 _EARLY = 20_000  # Maximum number of results scored during the run; an engine scores the rest in parallel.
 _READ = 64  # Number of results from earlier sessions to read at a time.
@@ -180,6 +182,8 @@ class _Tally:
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
         """Score a result and add it; for models in `split`, count it under the model that the server reports."""
+        from ragbed.scoring import score_outcome  # noqa: PLC0415 - slow to import, and the first calls need not wait
+
         case, completion, sums = result.case, result.completion, _FAILED
         values = score_outcome(case, completion)
         if values is not None:
@@ -274,6 +278,8 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
     if store.is_monitored():
         interval = partial(_sequence, largest_cluster(store.cases(), repeats))
     rows = {row.condition: row for row in tally.rows(interval)}
+    for decided in read_decided(store) if store.is_monitored() else ():
+        _narrow(rows.values(), decided)
     is_complete = sum(row.asked for row in rows.values()) >= len(store.models()) * store.size(repeats)
     for row in rows.values():
         row.planned = row.asked if is_complete else 0
@@ -288,6 +294,18 @@ def _add_planned(tally: _Tally, store: RunStore) -> list[ConditionCounts]:
             row.planned = row.asked
             rows[whole].planned -= row.asked
     return sorted(rows.values(), key=_order)
+
+
+def _narrow(rows: Iterable[ConditionCounts], decided: DecidedInterval) -> None:
+    """Make the intervals agree with a decision of a monitored run (see `runs.decided`)."""
+    name = _SCORE_OF.get(decided.metric)
+    place = {"testbed": decided.table, "model": decided.model, "arm": "related", **decided.place}
+    for row in rows:
+        rate = row.rates.get(name or "")
+        at = structs.asdict(row.condition)
+        if rate is not None and rate.low is not None and rate.high is not None and place.items() <= at.items():
+            low, high = intersect(rate.low, rate.high, [decided])
+            row.rates[name or ""] = rate._replace(low=low, high=high)
 
 
 def _base_model(model: str, models: Sequence[str]) -> str:

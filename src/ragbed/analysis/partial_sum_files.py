@@ -24,7 +24,7 @@ from msgspec import Meta, Struct, ValidationError
 
 from ragbed import __version__
 from ragbed.analysis.metrics import measure_groups
-from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.cells import Cell, narrow
 from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCounts, TrialPattern, pack, unpack
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
@@ -34,6 +34,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import Place, local_copy
 from ragbed.runs.condition import largest_cluster
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -52,6 +53,7 @@ class Summed(Struct, frozen=True, omit_defaults=True):
     trials: int
     is_monitored: bool = False  # whether the run was monitored (`--until`)
     largest: int = 0  # for a monitored run, the maximum number of planned trials per question or event in a condition
+    decided: tuple[DecidedInterval, ...] = ()  # the intervals that decided its conditions
 
 
 class _Head(Struct, tag="sums", tag_field="is"):
@@ -124,7 +126,8 @@ class Sums:
             replace(counts.in_order().to_columns(key), largest=largest) for key, counts in sorted(self.groups.items())
         ]
         alpha = ALPHA if self.is_monitored else None
-        return measure_groups(groups, tracks, by_name=False, alpha=alpha)
+        decided = [interval for run in self.runs for interval in run.decided]
+        return narrow(measure_groups(groups, tracks, by_name=False, alpha=alpha), decided)
 
     @property
     def is_monitored(self) -> bool:
@@ -251,7 +254,13 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
             raise RagbedError(f"{folder} is in use by another process, or damaged. Rerun the command later.")
         groups = builder.finish()
         largest = largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
-        return Sums(list(_summed(settings, trials, groups, largest)), groups)
+        summed = _summed(settings, trials, groups, largest)
+        decided = read_decided(store)
+        return Sums([_with_decided(run, decided) for run in summed], groups)
+
+
+def _with_decided(run: Summed, decided: Sequence[DecidedInterval]) -> Summed:
+    return msgspec.structs.replace(run, decided=tuple(interval for interval in decided if interval.model == run.model))
 
 
 def _score(results: Iterable[StoredResult]) -> list[Scored]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -11,11 +10,12 @@ from msgspec import structs
 
 from ragbed.analysis.costs import CostTally, cost_of_result
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.cells import Cell, narrow
 from ragbed.analysis.metrics.trial import Scored, to_scored
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
+from ragbed.runs.decided import DecidedInterval, read_decided
 from ragbed.runs.display_names import changed_models, served_name, split_by_served
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
@@ -41,13 +41,20 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str], alpha: flo
     monitored, costs = any(map(is_monitored, folders)), CostTally()
     largest = max(map(_largest_cluster, folders)) if monitored else 0
     cells = list(measure(_distinct_trials(folders, score, costs), tracks, alpha if monitored else None, largest))
-    return [*cells, *costs.cells(tracks)]
+    decided = [interval for folder in folders for interval in decided_in(folder)] if monitored else []
+    return [*narrow(cells, decided), *costs.cells(tracks)]
 
 
 def is_monitored(folder: Path) -> bool:
     """Return whether a run was monitored, i.e. started with `--until`."""
     with open_scored(folder) as store:
         return store.is_monitored()
+
+
+def decided_in(folder: Path) -> list[DecidedInterval]:
+    """Return the intervals that decided the conditions of a run."""
+    with open_scored(folder) as store:
+        return read_decided(store)
 
 
 def _largest_cluster(folder: Path) -> int:
@@ -91,7 +98,7 @@ def _with_agreement(results: Iterable[StoredResult]) -> Iterator[StoredResult]:
         found = dict(zip([stored.repeat for stored in answered], shares, strict=False))
         for stored in same_case:
             confidence = found.get(stored.repeat, "one-response")
-            yield replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
+            yield structs.replace(stored, completion=structs.replace(stored.completion, confidence=confidence))
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialGroups
 from ragbed.analysis.run_cells import to_trial
-from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look, Plan
+from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look
+from ragbed.analysis.stopping_plan import Plan
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import open_tracks
@@ -71,7 +75,6 @@ class MonitoringRule:
         for result in store.results():
             if result.model == name:
                 self._add(result)
-        monitor.look()
 
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
@@ -84,6 +87,11 @@ class MonitoringRule:
     def is_over(self, model: str) -> bool:
         """Return whether every condition is either decided for a model or inconclusive (see `StoppingRule`)."""
         return self._models[model].is_over()
+
+    def decided(self) -> list[DecidedInterval]:
+        """Return the intervals of the conditions that have been decided (see `StoppingRule`)."""
+        self.decisions()
+        return [interval for monitor in self._models.values() for interval in monitor.decided()]
 
     def decisions(self) -> list[Decision]:
         """Return the outcomes of all conditions. Open conditions are inconclusive, because there are no cases left."""
@@ -155,6 +163,12 @@ class _ModelMonitor:
     def is_over(self) -> bool:
         """Return whether every condition is decided or inconclusive."""
         return not any(map(self._is_open, range(len(self.conditions))))
+
+    def decided(self) -> Iterator[DecidedInterval]:
+        """Yield the intervals of the conditions that have been decided."""
+        for key, decision in self._ended.items():
+            if decision.state == "decided":
+                yield structs.replace(self._open[key].decided, model=self.model)
 
     def decisions(self) -> Iterator[Decision]:
         """Yield the outcome of every condition."""

@@ -77,7 +77,7 @@ def compare(
     margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
     least = read_share("least", least) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
-    first, second = (comparison.open_side(name, track) for name in names)
+    first, second = comparison.pair_with_given(*(comparison.open_side(name, track) for name in names))
     rows = comparison.compare(first, second, least)
     gates = [] if margin is None else check_declines(rows, margin)
     if junit is not None:

@@ -76,6 +76,7 @@ def open_model(
         trusts_code,
         corpora=corpora or {},
         headers=read_headers(spec.header),
+        context_length=spec.context_length,
     )
     return engine.open_model(name, config)
 
@@ -87,16 +88,17 @@ def open_object(source: ModelSource, spec: RunSpec, corpora: Mapping[str, Corpus
     return function_models.open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
-def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) -> None:
+def check_models(models: Sequence[Model], *, searching: bool, reading: bool, prompted: bool) -> None:
     """Check that the models support what a run needs, before any request is sent.
 
     Args:
         models: The models of a run.
         searching: Whether the testbeds require models that retrieve documents themselves.
+        reading: Whether the testbeds give documents to the models.
         prompted: Whether prompting strategies are used, which require models that accept ragbed's prompts.
 
     Raises:
-        UsageError: A model is given twice, cannot search, or does not accept prompts.
+        UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
     from ragbed.models.base import AnsweringAfresh
 
@@ -112,6 +114,8 @@ def check_models(models: Sequence[Model], *, searching: bool, prompted: bool) ->
                 f"{model.name} does not search documents; own-retrieval and own-rejection are for RAG systems "
                 "(python/…, http/…, ragbed.system)."
             )
+        if reading and is_system and hasattr(model, "check_documents"):
+            model.check_documents()
         if prompted and is_system:
             raise UsageError(
                 f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "

@@ -249,6 +249,7 @@ def synthesize(
     counterfactual: int | None = None,
     lang: Values = "en,zh",
     num_docs: int = 20,
+    supporting: int | None = None,
     parts: int = 3,
     tokens: int = 85,
     perturbations: Values = "mix",
@@ -264,7 +265,9 @@ def synthesize(
         integration: Number of integration items; by default, a third of `items`.
         counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
         lang: Languages to write.
-        num_docs: Documents per base item; half of them contain the answer.
+        num_docs: Documents per base item, from 2 to 200.
+        supporting: Documents of a base item that contain the answer, by default half of them; the others are similar
+            distractors.
         parts: Maximum number of sub-answers per integration item, from 2 to 5.
         tokens: Approximate length of a document: 60, or 80 to 1500.
         perturbations: Causes of failure to add: "mix" (to two items in ten), "none", or names of perturbations, in
@@ -288,6 +291,7 @@ def synthesize(
         counterfactual,
         read_langs(lang),
         num_docs,
+        supporting,
         parts,
         tokens,
         split(perturbations, "perturbations"),

@@ -119,7 +119,7 @@ def _plan(lang: Lang, models: list[str], folder: Path, message: Callable[[str], 
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     settings = {
-        name: Settings(limit=_ITEMS, num_docs=_DOCS, noise=_RATIOS.get(name, Settings().noise))
+        name: Settings(limit=_ITEMS, num_docs=(_DOCS,), noise=_RATIOS.get(name, Settings().noise))
         for name in DEFAULT_TESTBEDS
     }
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}

@@ -135,7 +135,7 @@ class _SystemModel(_FunctionModel):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call the system, which may search, and record its searches."""
-        tool = open_tool(case, self._corpora)
+        tool = await open_tool(case, self._corpora)
         if tool is None:
             return await super().complete(case, repeat)
         searching = copy.copy(self)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
-from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
+from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
@@ -27,15 +27,19 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 def read_mix(spec: RunSpec) -> Settings:
     """Return settings with the given document options and defaults for the rest."""
-    docs = Settings.num_docs if spec.num_docs is None else spec.num_docs
-    if not 1 <= docs <= _MOST_DOCS:
+    docs = None if spec.num_docs is None else _numbers(spec.num_docs)
+    if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
-            f"num_docs={docs} is not between 1 and {_MOST_DOCS:,}; to evaluate without documents, use "
-            "testbeds=closed-book."
+            f"`noise` and supporting={spec.supporting} both set the number of supporting documents. Remove one of them."
+        )
+    if spec.supporting is not None and spec.supporting > min(docs or (DEFAULT_DOCS,)):
+        raise UsageError(
+            f"supporting={spec.supporting} is more than num_docs={min(docs or (DEFAULT_DOCS,))}. Increase `num_docs`."
         )
     return Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
         num_docs=docs,
+        supporting=spec.supporting,
         correct=_ratios(spec.true_ratio, "true_ratio"),
     )
 
@@ -66,11 +70,14 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
             "order and a fixed random generator. To use `distractors`, `positions` or `seed`, choose "
             "profile=robust."
         )
-    if settings.distractors == ("fixed",) and (spec.noise is not None or settings.num_docs != Settings.num_docs):
+    if settings.distractors == ("fixed",) and any(
+        value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
+    ):
         raise UsageError(
-            "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise` or `num_docs`."
+            "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
+            "`supporting`."
         )
-    if spec.noise is None and spec.num_docs is None and settings.correct == Settings.correct:
+    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
             settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
@@ -129,6 +136,17 @@ def _one_of(what: str, name: str, known: tuple[NameT, ...]) -> NameT:
 
 def _ratios(values: Values, parameter: str) -> tuple[Fraction, ...]:
     return tuple(dict.fromkeys(parse_ratio(part, parameter) for part in split(values, parameter)))
+
+
+def _numbers(values: Values) -> tuple[int, ...]:
+    """Return the numbers of documents given by `num_docs`."""
+    for text in (texts := split(values, "num_docs")):
+        if not _WHOLE.fullmatch(text) or int(text) > _MOST_DOCS:
+            raise UsageError(
+                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}; to evaluate without documents, use "
+                "testbeds=closed-book."
+            )
+    return tuple(dict.fromkeys(map(int, texts)))
 
 
 def _limit(value: str | float | None) -> int | Fraction | None:

@@ -60,7 +60,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.episodes import EpisodeFactory
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import parse_shard
-    from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
@@ -86,7 +86,8 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     engine = open_engine(spec, message)
     try:
         models = _open_models(sources, spec, sampling, engine, {**corpora, **own_corpora(spec, searched)})
-        check_models(models, searching=bool(corpora), prompted=bool(strategies))
+        reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
+        check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
             check_search_models(models, spec, settings)

@@ -27,7 +27,8 @@ class MixKeywords(TypedDict, total=False):
     """Options that select the documents of a case."""
 
     noise: Values | None
-    num_docs: int | None
+    num_docs: Values | None
+    supporting: int | None
     true_ratio: Values
 
 
@@ -86,6 +87,7 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     extra_body: str | Mapping[str, Any] | None
     header: str | Sequence[str]
     seed_model: int | None
+    context_length: int | None
     preset: str | None
     trust_remote_code: bool
     shard: str | None
@@ -110,7 +112,9 @@ class RunSpec:
         out: Folder of the run; an existing run is resumed. Default: a new folder in `runs/`.
         testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
         noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
-        num_docs: Number of documents per question; default: 5, or fewer if the data has too few.
+        num_docs: Numbers of documents per question, e.g. `[5, 20, 100]`; default: 5, or fewer if the data has too few,
+            and 1, 5, 10, 20, 50 and 100 in the testbed length.
+        supporting: Number of supporting documents per question, instead of `noise`; the others are distractors.
         true_ratio: Fractions of documents with the true answer in the testbeds counterfactual and conflict.
         distractors: Distractor conditions: related, random, fixed.
         positions: Positions of the supporting documents: balanced across the items, or every position for every item.
@@ -134,6 +138,8 @@ class RunSpec:
         extra_body: Additional request fields, as a dictionary or as JSON.
         header: Additional request headers, each as `Name: value`.
         seed_model: Random seed passed to the model.
+        context_length: Context length of the models in tokens; a longer case is not sent and ends as `error: too-long`.
+            Default: what the server or the weights report.
         preset: Name of a system in the paper whose prompt format and sampling to use.
         trust_remote_code: Allow running the code in a pinned `hf/` revision.
         max_connections: Maximum number of concurrent requests; default: adaptive, up to 64.
@@ -170,7 +176,8 @@ class RunSpec:
     out: LocalFile = None
     testbeds: Values | None = None
     noise: Values | None = None
-    num_docs: int | None = None
+    num_docs: Values | None = None
+    supporting: int | None = None
     true_ratio: Values = "0"
     distractors: Values = "related"
     positions: str = "balanced"
@@ -191,6 +198,7 @@ class RunSpec:
     extra_body: str | Mapping[str, Any] | None = None
     header: str | Sequence[str] = ()
     seed_model: int | None = None
+    context_length: int | None = None
     preset: str | None = None
     trust_remote_code: bool = False
     max_connections: int | None = None
@@ -213,8 +221,8 @@ class RunSpec:
     def __post_init__(self) -> None:
         for name in ("out", "prompt", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
-        for name in ("testbeds", "noise", "true_ratio", "distractors", "lang", "strategies", "fail_under", "until"):
-            _check_values(name, getattr(self, name), optional=name in ("testbeds", "noise", "strategies"))
+        for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
+            _check_values(name, getattr(self, name), optional=name in _OPTIONAL)
         for name in ("positions", "profile", "engine"):
             _check_text(name, getattr(self, name))
         for name in ("preset", "cluster", "shard", "confidence", "search"):
@@ -259,12 +267,14 @@ class _Bounds:
     above_low: bool = False
 
 
+_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters with several values that may be None
 _NUMBERS = {
-    "num_docs": _Bounds(),  # The range depends on the testbed, so it is checked there.
+    "supporting": _Bounds(low=1),
     "seed": _Bounds(optional=False),
     "repeats": _Bounds(optional=False, low=1),
     "top_p": _Bounds(whole=False, low=0, high=1),
     "seed_model": _Bounds(),
+    "context_length": _Bounds(low=1),
     "max_connections": _Bounds(low=1, high=4_096),
     "rpm": _Bounds(low=1),
     "tpm": _Bounds(low=1),

@@ -26,7 +26,7 @@ _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of 
 @help_groups.command()
 @run_argument
 @options.option(
-    "--show", metavar="TYPE", help="Print the errors of one type (E1 to E13, or unclassified) with their evidence."
+    "--show", metavar="TYPE", help="Print the errors of one type (E1 to E17, or unclassified) with their evidence."
 )
 @options.option(
     "--intervene",
@@ -60,7 +60,8 @@ def diagnose(
       E4 merging                     E5 ignoring                 E6 misalignment
       E7 E1 to E3 in integration     E8 not in mandated words    E9 over-trust of false documents
       E10 over-refusal               E11 metric false negative   E12 data error
-      E13 generation failure
+      E13 generation failure         E14 poor query              E15 found but ignored
+      E16 stopped early              E17 trusted a false passage
 
     \b
     Examples:

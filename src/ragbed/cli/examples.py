@@ -54,7 +54,7 @@ def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
     for lang in langs:
         for name in TITLES[lang]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
-            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), num_docs=2, langs=(lang,)))
+            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), num_docs=(2,), langs=(lang,)))
 
 
 def _table(case: Case) -> Table:

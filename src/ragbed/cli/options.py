@@ -239,10 +239,17 @@ def track_option(about: str) -> Decorator:
 
 num_docs_option: Decorator = option(
     "--num-docs",
-    type=int,
+    metavar="NUMBERS",
     show_default="5, or fewer if DATA has too few",
     group=help_groups.CONTEXT,
-    help="Number of documents per question.",
+    help="Numbers of documents per question, e.g. 5,20,100.",
+)
+supporting_option: Decorator = option(
+    "--supporting",
+    type=int,
+    metavar="N",
+    group=help_groups.CONTEXT,
+    help="Number of supporting documents per question, instead of --noise; the others are distractors.",
 )
 noise_option: Decorator = option(
     "--noise",
@@ -258,7 +265,7 @@ true_ratio_option: Decorator = option(
     group=help_groups.CONTEXT,
     help="Fractions of the documents that contain the true answer, in the counterfactual and conflict testbeds.",
 )
-mix_options: Decorator = together(noise_option, num_docs_option, true_ratio_option)
+mix_options: Decorator = together(noise_option, num_docs_option, supporting_option, true_ratio_option)
 
 _selection_options: Decorator = together(
     option(
@@ -267,7 +274,8 @@ _selection_options: Decorator = together(
         group=help_groups.WHAT,
         show_default="the first five, if the dataset supports them",
         help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, no-documents, "
+            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book; conflict, length, "
+            "no-documents, "
             "parts; own-retrieval and own-rejection for systems with their own retriever; search, in "
             "which the model calls a search tool; or a testbed from a plug-in."
         ),
@@ -290,6 +298,7 @@ _selection_options: Decorator = together(
 
 _context_options: Decorator = together(
     num_docs_option,
+    supporting_option,
     noise_option,
     option(
         "--distractors",

@@ -113,14 +113,14 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
 def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
     """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the counts do not cover."""
     testbeds = settings["testbeds"]
-    is_covered = not any(name in testbeds for name in ("own-", "conflict"))
+    is_covered = not any(name in testbeds for name in ("own-", "conflict", "length"))
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables
 
     tables = read_report([folder], [str(folder)], "robust").tables
-    shown = ("remedies", "own-retrieval", "search", "conflict", "citations", "selective")
+    shown = ("remedies", "own-retrieval", "search", "conflict", "length", "citations", "selective")
     print_tables([table for table in tables if table.name.startswith(shown)], to_stderr=to_stderr)
 
 

@@ -58,6 +58,14 @@ _DEFAULT_MODEL = "bundled/smollm2"
 )
 @options.layout_options
 @options.option(
+    "--context-length",
+    type=int,
+    metavar="N",
+    group=help_groups.REQUESTS,
+    show_default="what the server or the weights report",
+    help="Context length of the models in tokens. Longer cases are not sent and end as error: too-long.",
+)
+@options.option(
     "--strategies",
     metavar="NAMES",
     group=help_groups.SAMPLING,
@@ -180,6 +188,7 @@ def run(
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
+      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d long/en_base.jsonl --testbeds length --num-docs 5,20,100
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 5"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1

@@ -26,7 +26,14 @@ from ragbed.cli import options
     help="Counterfactual items per language.",
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to generate.")
-@options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
+@options.option("--num-docs", type=int, default=20, help="Documents per base item: 2 to 200.")
+@options.option(
+    "--supporting",
+    type=int,
+    metavar="N",
+    show_default="half",
+    help="Documents of a base item that contain the answer; the others are similar distractors.",
+)
 @options.option("--parts", type=int, default=3, help="Maximum number of sub-answers per integration item: 2 to 5.")
 @options.option(
     "--tokens",

@@ -57,6 +57,7 @@ class ModelConfig:
         loads: Whether to load weights; False if only the requests are needed.
         corpora: The corpora that a RAG system may have to search, by id.
         headers: Additional request headers set by the user.
+        context_length: The context length of the model, if the user set it.
     """
 
     model: str
@@ -72,6 +73,7 @@ class ModelConfig:
     loads: bool = True
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    context_length: int | None = None
 
     def __post_init__(self) -> None:
         if self.connections is not None and not 1 <= self.connections <= _MAX_CONNECTIONS:
@@ -112,8 +114,9 @@ class ModelConfig:
         )
         to_check = f"the key ({variable})"
         return ServiceConfig(
-            name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers
-        )
+            name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers,
+            self.context_length,
+        )  # fmt: skip
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
@@ -174,7 +177,8 @@ def _hf(config: ModelConfig) -> Model:
         raise UsageError(f"hf/{config.model} requires {' and '.join(missing)}: pip install 'ragbed[hf]'")
     from ragbed.models.local.hf.model import HFModel
 
-    return HFModel(source, config.environ, config.sampling, config.preset, config.connections)
+    given = config.context_length
+    return HFModel(source, config.environ, config.sampling, config.preset, config.connections, given)
 
 
 def _scripted(config: ModelConfig) -> Model:
@@ -325,6 +329,8 @@ def _check_options(provider: str, config: ModelConfig) -> None:
     for name, option in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
             raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove it.")
+    if config.context_length is not None and _SUPPORTED.get(provider) == ():
+        raise UsageError(f"`context_length` has no effect on {provider}/{config.model}. Remove it.")
     if config.headers and provider in _SUPPORTED and provider != "http":
         raise UsageError(f"`header` has no effect on {provider}/{config.model}. Remove it.")
 

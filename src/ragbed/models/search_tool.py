@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TypedDict
 
@@ -36,7 +37,7 @@ class SearchTool:
     def __init__(self, case: Case, corpus: SearchCorpus) -> None:
         self._case, self._corpus, self._lock = case, corpus, threading.Lock()
         self._searches: list[Search] = []
-        self._is_over = False
+        self._executed, self._invalid, self._is_over = 0, 0, False
 
     def __call__(self, query: str, k: int = DEFAULT_K) -> list[FoundPassage]:
         """Return the passages that best match a query, best first.
@@ -46,18 +47,25 @@ class SearchTool:
             SearchLimitReached: The maximum number of searches is reached; the outcome of the case is `truncated`.
         """
         search = check_search(query, k)
+        if search.problem is not None:
+            self._record_invalid(search)
+            raise ValueError(read_texts("en")["problems"][search.problem].removeprefix("Error: "))
         with self._lock:
-            executed = sum(known.problem is None for known in self._searches)
-            if search.problem is None and executed >= self._corpus.max_calls:
+            if self._executed >= self._corpus.max_calls:
                 self._is_over = True
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches is reached")
-            if search.problem is None:
-                search = structs.replace(search, found=tuple(self._corpus.search(self._case, search.query, search.k)))
-            if len(self._searches) < 2 * self._corpus.max_calls:  # a system may repeat an invalid call endlessly
+            self._executed += 1
+        # The search is not part of the locked section, because `add_to` takes the lock in the event loop.
+        found = tuple(self._corpus.search(self._case, search.query, search.k))
+        with self._lock:
+            self._searches.append(structs.replace(search, found=found))
+        return [FoundPassage(id=passage.id, text=passage.text) for passage in found]
+
+    def _record_invalid(self, search: Search) -> None:
+        with self._lock:
+            self._invalid += 1
+            if self._invalid <= self._corpus.max_calls:  # a system may repeat an invalid call endlessly
                 self._searches.append(search)
-        if search.problem is not None:
-            raise ValueError(read_texts("en")["problems"][search.problem].removeprefix("Error: "))
-        return [FoundPassage(id=passage.id, text=passage.text) for passage in search.found]
 
     def add_to(self, completion: Completion) -> Completion:
         """Return a case's completion with the recorded searches added."""
@@ -69,8 +77,10 @@ class SearchTool:
             return structs.replace(completion, outcome="truncated", finish="call-limit", error=None)
 
 
-def open_tool(case: Case, corpora: object) -> SearchTool | None:
+async def open_tool(case: Case, corpora: object) -> SearchTool | None:
     """Return the search tool for a case of the testbed `search`, or None for other cases.
+
+    The index is built first, so that the time this takes does not count towards the system's time limit.
 
     Raises:
         Failure: The corpus is not available.
@@ -80,4 +90,5 @@ def open_tool(case: Case, corpora: object) -> SearchTool | None:
     corpus = corpora.get(case.corpus) if isinstance(corpora, dict) else None
     if not isinstance(corpus, SearchCorpus):
         raise Failure("request", f"the corpus {case.corpus} of this case is not available")
+    await asyncio.to_thread(corpus.prepare)
     return SearchTool(case, corpus)

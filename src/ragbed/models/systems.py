@@ -151,12 +151,24 @@ class PythonSystem(StatelessModel):
         self._corpora = corpora
         self.advice = f"Try calling {spec} in Python with a question and a list of documents."
         self._function = _load(spec)
-        has_tool = any(isinstance(corpus, SearchCorpus) for corpus in corpora.values())
-        _check_signature(spec, self._function, _WITH_TOOL if has_tool else _SEARCHING if corpora else _READING)
+        has_tool = [isinstance(corpus, SearchCorpus) for corpus in corpora.values()]
+        used = {_WITH_TOOL: any(has_tool), _SEARCHING: not all(has_tool), _READING: not has_tool}
+        for names, is_used in used.items():
+            if is_used:
+                _check_signature(spec, self._function, names)
+
+    def check_documents(self) -> None:
+        """Check that the function accepts documents, for a run with both given documents and searches.
+
+        Raises:
+            UsageError: The function has other parameters.
+        """
+        _check_signature(self.name.removeprefix("python/"), self._function, _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; if it raises an exception, only this case gets an error."""
-        started, tool = time.monotonic(), open_tool(case, self._corpora)
+        tool = await open_tool(case, self._corpora)
+        started = time.monotonic()
         arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
         completion = await self._answer(case, arguments)
         if tool is not None:

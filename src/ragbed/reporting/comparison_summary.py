@@ -23,6 +23,7 @@ ABILITIES = {
     "integration": "information integration",
     "counterfactual": "counterfactual robustness",
     "conflict": "knowledge conflicts",
+    "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
     "parts": "sub-questions",
@@ -145,6 +146,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
     if len({other.k for other in others if other.testbed == condition.testbed}) > 1:
         name += f" with {condition.k} documents"
     name += f", {show_arm(condition)}" if condition.arm != "related" else ""
+    name += f", against {condition.against}" if condition.against else ""
     return name + (f", {condition.remedy} prompt" if condition.remedy else "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ragbed.analysis.diagnosis.examples import ErrorRow
 from ragbed.analysis.locale import Locale
+from ragbed.reporting.pages.charts.layout import format_share
 
 _LONGEST = 160  # Maximum number of characters shown of a question or response; the case browser shows everything.
 
@@ -21,10 +22,10 @@ def tell_errors(rows: Iterable[ErrorRow], words: Locale) -> list[tuple[str, ...]
     names = words.section("errors")
     shown: list[tuple[str, ...]] = []
     for row in rows:
-        value, low, high = (f"{100 * bound:.1f}" for bound in row.share)
+        share = format_share(row.share.value, *row.share.bounds)
         kind = names[row.type] if row.type == "none" else f"{row.type} {names[row.type]}"
         example = (_clip(row.question), _clip(row.answer), _clip(row.reply), _clip(row.why[words.lang] or "–"))
-        shown.append((str(row.table), row.model, row.data, kind, f"{value} [{low}, {high}]", str(row.wrong), *example))
+        shown.append((str(row.table), row.model, row.data, kind, share, str(row.wrong), *example))
     return shown
 
 

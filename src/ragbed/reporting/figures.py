@@ -10,6 +10,7 @@ from ragbed.analysis.diagnosis.causes import NONE, Cause, share_types, type_shar
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.conflict import PRIORS
+from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
@@ -32,7 +33,10 @@ _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 
 
 class Panel(NamedTuple):
-    """The setting for one figure, whose series are models. Titles name the language if the data has both languages."""
+    """The setting for one figure, whose series are models. Titles name the language if the data has both languages.
+
+    `k` is 0 if the figure combines several numbers of documents.
+    """
 
     data: str
     lang: str
@@ -50,6 +54,7 @@ def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart
         *_curves(shown, "integration", words),
         *_counterfactual(shown, words),
         *_dose_response(shown, words),
+        *_length(shown, words),
         *_position(shown, words),
         *_selective(shown, words),
         *_transitions(shown, words),
@@ -67,7 +72,7 @@ def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
         groups = [
             (
                 text if name == NONE else f"{name} {text}",
-                [Bar(model, *type_share(own, name), len(own)) for model, own in wrong.items()],
+                [_error_bar(model, own, name) for model, own in wrong.items()],
             )
             for name, text in names.items()
             if any(name in own for own in counts.values())
@@ -75,6 +80,11 @@ def draw_causes(causes: Sequence[Cause], words: Locale) -> Iterator[Chart]:
         title = words("figures.errors.title", data=data)
         texts = ChartTexts(title, words("figures.errors.desc"), words("figures.errors.type"))
         yield bars(f"errors-{safe_name(data)}", texts, groups)
+
+
+def _error_bar(model: str, causes: Sequence[Cause], name: str) -> Bar:
+    share = type_share(causes, name)
+    return Bar(model, share.value, *share.bounds, len(causes))
 
 
 def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:
@@ -170,6 +180,34 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             yield curves(_name("conflict", panel), _texts(words, "conflict", panel, **axes), series)
 
 
+def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
+    """Plot accuracy against the number of documents on a logarithmic scale, and by the position among them."""
+    panels: dict[Panel, dict[str, list[Cell]]] = {}
+    for cell in cells:
+        if cell.table == "length" and cell.place.get("k") is not None:
+            panel, arm = Panel(cell.key.data, cell.key.lang, cell.key.profile, 0, True), cell.place.get("arm")
+            name = cell.key.model if arm is None else words("figures.length.condition", model=cell.key.model, arm=arm)
+            panels.setdefault(panel, {}).setdefault(name, []).append(cell)
+    for panel, conditions in panels.items():
+        series, rows = [], []
+        for name, own in conditions.items():
+            bands = [cell for cell in _of(own, "accuracy_band") if cell.estimate.value is not None]
+            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in bands))
+            series += [Series(name, points)] if points else []
+            by_part = {(cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
+                       for cell in _of(own, "accuracy_by_part")}  # fmt: skip
+            for k in dict.fromkeys(k for k, _ in by_part):
+                note = words("figures.length.docs", k=k)
+                rows.append(HeatRow(name, note, [by_part.get((k, part)) for part in range(PARTS)]))
+        if series:
+            axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
+            yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
+        if rows:
+            columns = [words(f"figures.depth.part{part + 1}") for part in range(PARTS)]
+            texts = _texts(words, "depth", panel, across=words("figures.depth.across"))
+            yield heat(_name("depth", panel), texts, columns, rows)
+
+
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "position").items():
         rows = []
@@ -249,7 +287,8 @@ def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:
     data = panel.data
     if panel.is_one_of_two:
         data = words("figures.data_lang", data=data, lang=words(f"summary.lang.{panel.lang}"))
-    setting = words("figures.of", data=data, k=panel.k, profile=panel.profile)
+    of = "figures.of" if panel.k else "figures.of_all"
+    setting = words(of, data=data, k=panel.k, profile=panel.profile)
     title = words(f"figures.{figure}.title", of=setting)
     return ChartTexts(title, words(f"figures.{figure}.desc"), words("figures.model"), **axes)
 

@@ -14,6 +14,7 @@ from ragbed.analysis.diagnosis.examples import ErrorRow, read_error_rows
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, Cell
+from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.runs.display_names import short_names
@@ -199,6 +200,10 @@ _CONFLICT = (
     *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
     *_columns("flip_point", is_share=False),
 )
+_LENGTH_CURVE = (
+    *_columns("retention"),
+    *_columns("slope_per_doubling docs10", is_share=False),
+)
 _CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (
     *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
@@ -241,6 +246,17 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "conflict common", _CONFLICT
     shares = sorted({cell.place.get("correct") or 0.0 for cell in cells if cell.table == "conflict"})
     yield "conflict prior", tuple(TableColumn(f"{share:.3g}", "accuracy", share) for share in shares)
+    counts = {cell.place.get("k") for cell in cells if cell.table == "length"}
+    yield "length", tuple(TableColumn(str(k), "accuracy", float(k)) for k in sorted(k for k in counts if k))
+    yield "length curve", _LENGTH_CURVE
+    yield (
+        "length parts",
+        (
+            *_columns("prompt_tokens", is_share=False),
+            *(TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS)),
+            *_columns("middle_loss"),
+        ),
+    )
     yield "closed-book", _CLOSED
     yield "remedies", _STRATEGIES
     yield "own-retrieval", _RETRIEVAL
@@ -371,8 +387,10 @@ def _judged_condition(cell: Cell) -> str:
 
 def _column_of(cell: Cell, table: str) -> float | None:
     """Return a cell's column: a number of documents, a share of true documents or, in most tables, a noise ratio."""
-    if table == "noise length":
+    if table in ("noise length", "length"):
         return float(cell.place.get("k") or 0)
+    if table == "length parts":
+        return cell.place.get("slot")
     return cell.place.get("correct") if table == "conflict prior" else cell.place.get("noise")
 
 
@@ -382,6 +400,10 @@ def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     if table in ("noise arms", "noise length"):
         is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
         return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+    if table in ("length", "length curve", "length parts"):
+        is_curve = cell.place.get("k") is None
+        shown = None if table == "length" else cell.place.get("k")
+        return (shown, arm or "") if is_curve == (table == "length curve") else None
     if table in ("search", "search turns"):
         return cell.place.get("k"), arm or ""
     if table == "conflict prior":

@@ -117,7 +117,7 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
     condition = replace(
         settings,
         noise=(parse_ratio(found["noise"], "noise"),),
-        num_docs=max(docs, 1),
+        num_docs=(max(docs, 1),),
         correct=(parse_ratio(found["correct"], "correct"),),
     )
     return RgbFile([path], f"rgb/{model}", f"temp {found['temp']}", lambda: _generate(dataset, condition, docs))

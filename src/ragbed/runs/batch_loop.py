@@ -34,6 +34,8 @@ _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before 
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch that is not found at the provider
 # Pauses between lookups of a batch after an ambiguous failure, because new batches may be listed with a delay.
 _FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+# Age up to which a batch of an earlier session may not be listed yet, and the pause between lookups during this time.
+_LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # First and longest pause before the next batch, if the provider's queue is full and no batch of the run is in progress.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
@@ -247,10 +249,10 @@ class BatchLoop(CallLoop):
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
         """Record an error for all open cases of a batch, which are retried on a rerun, and close the batch."""
         done = failed(failure)
-        for request in batch.requests:
-            call = (request.number, request.repeat)
-            if call not in self._ended:
-                await self._end(request, self._follow_ups.finish(call, done), done)
+        for place, request in enumerate(batch.requests):
+            sent = self._sent(batch, place)
+            if sent.call not in self._ended and not self._follow_ups.is_read(sent):
+                await self._end(request, self._follow_ups.finish(sent.call, done), done)
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
@@ -269,9 +271,13 @@ class BatchLoop(CallLoop):
             self._open.append(batch)
             return
         self.tell(
-            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed."
+            f"{self.model.name}: looking for a batch of {stored.count:,} requests whose submission was not confirmed. "
+            "A new batch may be listed up to two minutes late."
         )
         remote = await self._find(stored)
+        while remote is None and time.time() - stored.created < _LISTED_AFTER_S:
+            await asyncio.sleep(_LISTING_PAUSE_S)
+            remote = await self._find(stored)
         if remote is None:
             await self._create(batch)
         else:

@@ -7,7 +7,7 @@ import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
-from ragbed.models.failures import Failure, failed
+from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of, keys_of
 from ragbed.runs.call_log import CallLog
 from ragbed.runs.circuit_breaker import CircuitBreaker
+from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.episodes import EpisodeFactory, run_episode
 from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import (
@@ -95,6 +96,9 @@ class StoppingRule(Protocol):
 
     def is_over(self, model: str) -> bool:
         """Return whether a model needs no more calls."""
+
+    def decided(self) -> list[DecidedInterval]:
+        """Return the intervals of the conditions that have been decided."""
 
 
 @dataclass(frozen=True)
@@ -205,9 +209,25 @@ class CallLoop:
         """Make all calls for a case with a prompting strategy or an episode."""
         if not isinstance(several, Episode):
             return await make_calls(several, request.case, self._calls_of(request))
-        stored = self._turns.pop((request.number, request.repeat), ())
+        stored = self._turns.pop((request.number, request.repeat), [])
+        if stored and self._was_rejected(request):
+            stored = await self._discard_turns(request, stored)
         earlier = [Called(turn.completion, turn.request, turn.cached) for turn in stored]
         return await run_episode(several, lambda case: self._call(request, case), earlier, partial(self._keep, request))
+
+    def _was_rejected(self, request: CallRequest) -> bool:
+        """Return whether the server rejected the last request of an episode, so that resending it is pointless."""
+        failed = self.session.store.error_of(request.model, request.number, request.repeat)
+        kind = "" if failed is None else (failed.error or "").partition(":")[0]
+        return kind == "too-long" or kind in REJECTED
+
+    async def _discard_turns(self, request: CallRequest, turns: Sequence[StoredTurn]) -> list[StoredTurn]:
+        """Delete the turns of an episode that starts over. They were billed, so they are recorded as lost calls."""
+        for turn in turns:
+            if not turn.cached:
+                self.session.writer.put(LOSE, self._intent(request))
+        await self.session.writer.put(FORGET_TURNS, request.turn_range())
+        return []
 
     async def _keep(self, request: CallRequest, turn: int, called: Called) -> None:
         """Store an episode's turn, so that it is not sent again if the run is interrupted."""
@@ -311,7 +331,7 @@ class CallLoop:
             completion = _without_surrogates(completion)
             row = store.row(request, number, called.key, completion, called.cached)
         result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
-        if self.session.episodes is not None and completion.outcome != "error":  # a retry continues after these turns
+        if self.session.episodes is not None and completion.outcome != "error":  # a retry needs these turns
             self.session.writer.put(FORGET_TURNS, request.turn_range())
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 

@@ -28,6 +28,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
+from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
 from ragbed.runs.episodes import EpisodeFactory
 from ragbed.runs.lock import RunLock, hold
@@ -183,9 +184,11 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     }
     for number, (model, _) in store.models().items():
         for (case, repeat), turns in store.turns(number).items():
-            if not store.has_result(number, case, repeat):
-                priced = [budget.pay(model, turn.completion) for turn in turns if not turn.cached]
-                paid[model] = paid.get(model, True) and all(priced)
+            failed = store.error_of(number, case, repeat)
+            # The result of a failed episode includes the turns before the failed call, but not those of a later retry.
+            included = 0 if failed is None else max(0, len(failed.steps) - 1)
+            priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
+            paid[model] = paid.get(model, True) and all(priced)
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
@@ -235,6 +238,8 @@ async def _run_models(
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
+    if job.rule is not None:
+        keep_decided(store, job.rule.decided())
     if opened:
         raise opened[0]
     if job.budget is not None:

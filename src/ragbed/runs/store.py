@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
@@ -154,8 +153,7 @@ class StoredTurn(msgspec.Struct, frozen=True):
     cached: bool
 
 
-@dataclass(frozen=True)
-class CallKey:
+class CallKey(msgspec.Struct, frozen=True):
     """Identifies a call by the numbers of the model, the case (in plan order) and the repeat."""
 
     model: int
@@ -172,8 +170,7 @@ class CallKey:
         return prefix, f"{prefix}~"
 
 
-@dataclass(frozen=True)
-class CallRequest(CallKey):
+class CallRequest(CallKey, frozen=True):
     """A call to make; `size` is the length of the input, in the same unit for all of the model's cases."""
 
     case: Case
@@ -533,10 +530,13 @@ class RunStore:
         query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
         return bool(list(self.read(query, (model, number, repeat))))
 
-    def has_result(self, model: int, number: int, repeat: int) -> bool:
-        """Return whether a call has a result, which may be an error."""
-        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ?"
-        return bool(list(self.read(query, (model, number, repeat))))
+    def error_of(self, model: int, number: int, repeat: int) -> Completion | None:
+        """Return the result of a call if it is an error."""
+        for row in self.rows_between(model, number, number + 1):
+            if row[2] == repeat and row[5] == "error":
+                self.rows.check(row)
+                return self.rows.stored("", row).completion
+        return None
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""

@@ -34,6 +34,7 @@ class GenerationPlan:
     counterfactual: int | None
     langs: Sequence[Lang]
     num_docs: int
+    supporting: int | None
     parts: int
     tokens: int
     perturbations: Sequence[str]
@@ -42,6 +43,11 @@ class GenerationPlan:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
                 raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
+        if self.supporting is not None and not 1 <= self.supporting < self.num_docs:
+            raise UsageError(
+                f"supporting={self.supporting} is out of range. Use a number from 1 to {self.num_docs - 1}, which is "
+                "less than `num_docs`."
+            )
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
                 raise UsageError(
@@ -53,13 +59,14 @@ class GenerationPlan:
     @property
     def specs(self) -> tuple[SynthSpec, ...]:
         """The specification for each language."""
+        supports = self.num_docs - self.num_docs // 2 if self.supporting is None else self.supporting
         kind = self.perturbations[0] if len(self.perturbations) == 1 else ""
         return tuple(
             SynthSpec(
                 seed=self.seed,
                 lang=lang,
-                supports=self.num_docs - self.num_docs // 2,
-                distractors=self.num_docs // 2,
+                supports=supports,
+                distractors=self.num_docs - supports,
                 most_parts=self.parts,
                 tokens=self.tokens,
                 perturbations=() if kind == NONE else PERTURBATIONS if kind == MIX else tuple(self.perturbations),

@@ -19,6 +19,7 @@ from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.integration import INTEGRATION, PARTS
+from ragbed.testbeds.length import LENGTH
 from ragbed.testbeds.noise import NOISE, REJECTION
 from ragbed.testbeds.search.testbed import SEARCH
 from ragbed.testbeds.settings import Settings
@@ -53,6 +54,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "integration": INTEGRATION,
     "counterfactual": COUNTERFACTUAL,
     "conflict": CONFLICT,
+    "length": LENGTH,
     "closed-book": CLOSED_BOOK,
     "no-documents": NO_DOCUMENTS,
     "parts": PARTS,

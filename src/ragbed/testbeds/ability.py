@@ -16,7 +16,7 @@ from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighb
 from ragbed.testbeds.document_order import PositionTurns, order_item
 from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvidence, plan_original, plan_ours
 from ragbed.testbeds.names import name_case
-from ragbed.testbeds.settings import Arm, CaseCondition, Settings
+from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
 _FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document in `fixed`
 _MAX_SAMPLED = 1_000  # maximum number of items used to choose a dataset's default conditions
@@ -44,7 +44,8 @@ class Supply(NamedTuple):
 class Ability:
     """A testbed that gives the model documents.
 
-    `noise` contains the default noise ratios; `draw` and `choose_original` select the documents.
+    `noise` contains the default noise ratios and `docs` the default numbers of documents; `draw` and `choose_original`
+    select the documents. See `PositionTurns` for `spreads_positions`.
     """
 
     name: str
@@ -55,6 +56,8 @@ class Ability:
     choose_original: ChooseOriginal
     headline: ScoreName
     secondary: tuple[ScoreName, ...] = ()
+    docs: tuple[int, ...] = (DEFAULT_DOCS,)
+    spreads_positions: bool = False
 
     def allows(self, noise: Fraction, original: bool) -> bool:
         """Return whether the testbed accepts a noise ratio: only 1 for rejection, and below 1 for the other testbeds.
@@ -81,18 +84,22 @@ class Ability:
 
     def requested(self, settings: Settings) -> list[CaseCondition]:
         """Return the conditions given by the settings, with a single position for the supporting documents."""
-        ratios = self.noise if settings.noise is None else settings.noise
-        ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
+        mixes = [(noise, docs) for docs in settings.num_docs or self.docs for noise in self._ratios(settings, docs)]
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
         conditions: list[CaseCondition] = []
         for arm in settings.distractors:
             if arm != "fixed":
-                conditions += [
-                    CaseCondition(noise, settings.num_docs, correct, arm) for correct in shares for noise in ratios
-                ]
+                conditions += [CaseCondition(noise, docs, correct, arm) for correct in shares for noise, docs in mixes]
             elif self.name == "noise":
                 conditions += _fixed_conditions()
         return conditions
+
+    def _ratios(self, settings: Settings, docs: int) -> list[Fraction]:
+        """Return the noise ratios that the settings give for a number of documents and the testbed accepts."""
+        ratios = self.noise if settings.noise is None else settings.noise
+        if settings.supporting is not None:
+            ratios = (Fraction(docs - settings.supporting, docs),) if settings.supporting <= docs else ()
+        return [noise for noise in ratios if self.allows(noise, settings.original is not None)]
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield a case for every item of the testbed's kind and every condition."""
@@ -124,7 +131,8 @@ class Ability:
         items = (
             with_neighbours(dataset.items()) if needs_others else ((item, NearbyItems()) for item in dataset.items())
         )
-        turns, sizes = PositionTurns(settings.seed), sorted({condition.docs for condition in conditions})
+        turns = PositionTurns(settings.seed, is_spread=self.spreads_positions)
+        sizes = sorted({condition.docs for condition in conditions})
         before: tuple[str, NearbyItems, dict[int, int]] = ("", NearbyItems(), {})
         for item, near in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:
@@ -178,6 +186,10 @@ class Ability:
             reason=plan.reason,
         )
 
+    def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
+        """Return the default conditions, or replacements if most of them are infeasible for most items."""
+        return fit_conditions(default, supplies)
+
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
         supply = self.supply(item)
         if condition.arm in ("random", "control"):
@@ -204,16 +216,21 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
         for ability in abilities if item.lang in settings.langs else ():
             if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
                 supplies[ability.name].append(ability.supply(item))
-    fitted = {one.name: fit_conditions(one.requested(settings), supplies[one.name]) for one in abilities}
+    fitted = {one.name: one.fit(one.requested(settings), supplies[one.name]) for one in abilities}
     changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
     return replace(settings, replaced=changed)
+
+
+def feasible_share(condition: CaseCondition, supplies: Sequence[Supply]) -> float:
+    """Return the share of items that have the documents for a condition."""
+    return sum(condition.distracting in supply.mixes(condition.docs) for supply in supplies) / len(supplies)
 
 
 def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
     """Return the default conditions, or replacements if most of them are infeasible for most items."""
 
     def share(condition: CaseCondition) -> float:
-        return sum(condition.distracting in supply.mixes(condition.docs) for supply in supplies) / len(supplies)
+        return feasible_share(condition, supplies)
 
     if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
         return list(default)

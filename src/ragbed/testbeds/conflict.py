@@ -37,8 +37,9 @@ class Conflict(Ability):
     def requested(self, settings: Settings) -> list[CaseCondition]:
         """Return the conditions with only false and only true documents, and the requested mixes."""
         shares = sorted({Fraction(0), Fraction(1), *settings.correct})
-        is_allowed = settings.noise is None or Fraction(0) in settings.noise
-        return [CaseCondition(Fraction(0), settings.num_docs, share) for share in shares if is_allowed]
+        if Fraction(0) not in (settings.noise or (Fraction(0),)) or settings.supporting is not None:
+            return []
+        return [CaseCondition(Fraction(0), docs, share) for docs in settings.num_docs or self.docs for share in shares]
 
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""

@@ -46,23 +46,41 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """The documents that an item can take from its neighbours: one from each, in an item-specific order."""
+    """The documents that an item can take from its neighbours, in an item-specific order."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
         self._mentions: dict[str, bool] = {}
 
     def random(self, count: int) -> list[Document]:
-        """Return the first `count` documents, or all if there are fewer."""
-        found = (self._first(other) for other in self._others)
-        return list(islice((document for document in found if document is not None), count))
+        """Return the first `count` documents, or all if there are fewer.
+
+        Up to BEFORE documents are from different questions. More are drawn from BEFORE neighbours in rounds, one from
+        each per round; these neighbours are the same if items are appended to the file.
+        """
+        found = (next(self._usable(other), None) for other in self._others)
+        one_each = (document for document in found if document is not None)
+        return list(islice(one_each if count <= BEFORE else self._in_rounds(), count))
+
+    def _in_rounds(self) -> Iterator[Document]:
+        before, after = self._around
+        near = {other.id for other in (*before, *after[: BEFORE - len(before)])}
+        sources = [self._usable(other) for other in self._others if other.id in near]
+        while sources and len(near) == BEFORE:
+            left = []
+            for source in sources:
+                document = next(source, None)
+                if document is not None:
+                    left.append(source)
+                    yield document
+            sources = left
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
         """Return up to one document per length in characters, each from a different question."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:
-                document = None if other.id in found else self._first(other, min_chars=length)
+                document = None if other.id in found else next(self._usable(other, min_chars=length), None)
                 if document is not None:
                     found[other.id] = replace(document, text=_cut(document.text, length))
                     break
@@ -77,15 +95,14 @@ class DocumentBank:
             if other.lang == self._item.lang and other.question != self._item.question
         ]
 
-    def _first(self, other: Item, min_chars: int = 0) -> Document | None:
-        """Return the first of another question's documents that lacks this item's answer, starting at a random one."""
+    def _usable(self, other: Item, min_chars: int = 0) -> Iterator[Document]:
+        """Yield another question's documents that lack this item's answer, starting at a random one."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:
             text = other.passages[index].text
             if len(text) >= min_chars and not self._mentions_gold(text):
-                return Document(text=text, stance="distracts", kind="random", source=index, item=other.id)
-        return None
+                yield Document(text=text, stance="distracts", kind="random", source=index, item=other.id)
 
     def _mentions_gold(self, text: str) -> bool:
         if text not in self._mentions:  # cached, because several conditions check the same text

@@ -112,9 +112,15 @@ class PositionTurns:
     If all mixes are feasible for all items, the rotation is (ordinal + hash of the seed) mod K, and the balance is
     exact. Otherwise, an item gets the rotation that has been used least so far in its feasible mixes. The balance is
     then only approximate, because the rotation must not depend on the noise ratio or on later items.
+
+    Args:
+        seed: The seed, which determines the first rotation.
+        is_spread: Whether consecutive items get distant rotations, so that fewer items than documents cover all parts
+            of the prompt.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, is_spread: bool = False) -> None:
+        self._is_spread = is_spread
         self._start = int.from_bytes(digest("slot", seed), "big")
         self._used: dict[tuple[str, int], list[list[int]]] = {}
 
@@ -128,10 +134,12 @@ class PositionTurns:
         """
         used = self._used.setdefault((lang, docs), [])
         if not used:
-            used += ([0] * docs for _ in range(docs + 1))
-        rows = [used[distracting] for distracting in mixes]
-        times = [sum(column) for column in zip(*rows, strict=True)] or [0] * docs
-        best = min(((self._start + step) % docs for step in range(docs)), key=times.__getitem__)
+            used += ([0] * docs for _ in range(docs + 2))
+        # The last row is for items whose own documents are too few, so that documents of other questions are used.
+        rows = [used[distracting] for distracting in mixes] or used[-1:]
+        times = [sum(column) for column in zip(*rows, strict=True)]
+        steps = _spread(docs) if self._is_spread else range(docs)
+        best = min(((self._start + step) % docs for step in steps), key=times.__getitem__)
         for row in rows:
             row[best] += 1
         return best

@@ -15,7 +15,7 @@ from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Edition, passage_id
 from ragbed.schema import Case, Expectation, Message, ScoreName
 from ragbed.testbeds.closed_book import case_without_documents, selected_items
-from ragbed.testbeds.settings import Settings
+from ragbed.testbeds.settings import DEFAULT_DOCS, Settings
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class EndToEnd:
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield one case per item. If the testbed expects a refusal, only base items are used, as in `rejection`."""
-        corpus = Corpus(dataset, self.edition).id
+        corpus, (docs, *_) = Corpus(dataset, self.edition).id, settings.num_docs or (DEFAULT_DOCS,)
         for item in selected_items(dataset, settings):
             if self.expect == "answer" or kind_of(item) == "base":
                 messages = (Message(role="user", content=item.question),)
                 case = case_without_documents(
-                    dataset, item, settings, self.name, messages, expect=self.expect, k=settings.num_docs, corpus=corpus
+                    dataset, item, settings, self.name, messages, expect=self.expect, k=docs, corpus=corpus
                 )
                 supporting = {passage_id(one.text) for one in item.passages if one.stance == "supports"}
                 yield structs.replace(case, relevant=len(supporting) if self.expect == "answer" else 0)
@@ -48,5 +48,7 @@ def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dic
     return {corpus.id: corpus for corpus in corpora}
 
 
+# The testbeds in which a system finds the documents itself.
+WITHOUT_DOCUMENTS = ("own-retrieval", "own-rejection", "search")
 OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer", headline="correct")
 OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", headline="refused")

@@ -12,6 +12,7 @@ from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
 from ragbed.testbeds.conflict import CONFLICT
+from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.integration import INTEGRATION, Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
@@ -29,6 +30,8 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             raise UsageError(
                 f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
+    if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
+        raise UsageError("testbeds=own-retrieval and own-rejection accept only one value of `num_docs`. Remove others.")
     unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
     if names and unused:
         if set(settings.distractors) == {"fixed"}:

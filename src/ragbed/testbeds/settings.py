@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from ragbed.errors import UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
@@ -19,8 +21,7 @@ from ragbed.testbeds.search.settings import SearchSettings
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """A version of the benchmark: the paper's, the original code's, or ours."""
 
     prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that contains it
@@ -33,6 +34,7 @@ PROFILES = {
     "code-2024": Profile(prompts=("code",), original=2024),
     "robust": Profile(prompts=("robust", "paper")),
 }
+DEFAULT_DOCS = 5  # number of documents per case, as in the paper
 # The distractor conditions that users can choose; `fixed` includes a length-matched control.
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
@@ -70,7 +72,8 @@ class Settings:
     """The settings for generating cases; the defaults are the paper's conditions with the `robust` profile."""
 
     noise: tuple[Fraction, ...] | None = None  # shares of distractors, or None for the testbed's default
-    num_docs: int = 5
+    num_docs: tuple[int, ...] | None = None  # numbers of documents, or None for the testbed's default
+    supporting: int | None = None  # number of documents with an answer, instead of `noise`
     fits_defaults: bool = False  # whether to replace default conditions if the dataset has too few documents
     correct: tuple[Fraction, ...] = (Fraction(0),)  # shares of true documents in counterfactual cases
     distractors: tuple[Arm, ...] = ("related",)
@@ -103,7 +106,8 @@ class Settings:
         """Return everything that determines the cases, under the names stored in a run; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
-            "docs": "default" if self.fits_defaults else str(self.num_docs),
+            "docs": "default" if self.fits_defaults else ",".join(map(str, self.num_docs or (DEFAULT_DOCS,))),
+            **({} if self.supporting is None else {"supporting": str(self.supporting)}),
             "correct": ",".join(map(show_ratio, self.correct)),
             "arms": ",".join(self.distractors),
             "rotations": "all" if self.all_positions else "1",

@@ -147,6 +147,13 @@ def test_error_shares_are_compared_with_the_paper(counts: dict[str, int], verdic
     assert CLAIMS["C7"](ClaimInputs([], _causes(counts))).verdict == verdict
 
 
+def test_error_shares_of_a_monitored_run_decide_nothing() -> None:
+    causes = [cause._replace(is_monitored=True) for cause in _causes({"E7": 5, "E4": 5, "E5": 85, "E6": 5})]
+    finding = CLAIMS["C7"](ClaimInputs([], causes))
+    assert finding.verdict == "inconclusive"
+    assert {(row.low, row.high) for row in finding.evidence} == {(None, None)}
+
+
 def test_a_strategy_is_no_evidence_about_the_plain_prompt() -> None:
     remedied = _cell("rejection", _BASE._replace(profile="robust+quote"), "refusal_recall", 0.9, noise=1.0)
     assert CLAIMS["C3"](ClaimInputs([*_refusals(0.3), remedied])).verdict == "inconclusive"

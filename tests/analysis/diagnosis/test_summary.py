@@ -6,12 +6,13 @@ from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType
 from ragbed.analysis.diagnosis.summary import summarise
 
 
-def _one(item: int, *types: ErrorType, wrong: bool = True) -> Diagnosis:
+def _one(item: int, *types: ErrorType, wrong: bool = True, event: str | None = None) -> Diagnosis:
     return Diagnosis(
         case=f"data/{item}/noise@profile=robust,seed=0",
         model="m",
         repeat=0,
         lang="en",
+        event=event,
         wrong=wrong,
         types=types,
         evidence=(),
@@ -41,6 +42,17 @@ def test_trials_of_one_question_count_as_one_for_the_interval() -> None:
     wide, narrow = many.types[0].share, few.types[0].share
     assert wide.value == narrow.value
     assert wide.high - wide.low > narrow.high - narrow.low
+
+
+def test_questions_on_one_event_count_as_one_for_the_interval() -> None:
+    types: list[tuple[ErrorType, ...]] = [("E3",), ("E3",), (), ()]
+    alone, together = (
+        summarise([_one(item, *kind, event=event and f"{event} {item // 2}") for item, kind in enumerate(types)])[0]
+        for event in (None, "event")
+    )
+    (same_item,) = summarise([_one(item // 2, *kind) for item, kind in enumerate(types)])
+    assert together.types[0].share == same_item.types[0].share
+    assert together.types[0].share.low < alone.types[0].share.low
 
 
 def test_shares_of_a_monitored_run_have_no_bounds() -> None:

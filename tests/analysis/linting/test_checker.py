@@ -145,7 +145,7 @@ def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction
     path = tmp_path / "data.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
     dataset = Dataset("data", path)
-    asked = Settings(noise=noise, num_docs=docs, correct=(Fraction(0), Fraction(1, 5)))
+    asked = Settings(noise=noise, num_docs=(docs,), correct=(Fraction(0), Fraction(1, 5)))
     cases = generate_cases([dataset], choose_testbeds(None, asked), asked, named=False)
     infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
     found = DatasetCheck(dataset, [RULES["mix"]], asked).findings()

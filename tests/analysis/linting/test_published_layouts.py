@@ -33,7 +33,7 @@ def _cases(
     """Return the cases of a file by ratio, in file order."""
     settings = Settings(
         noise=RATIOS,
-        num_docs=docs,
+        num_docs=(docs,),
         correct=(correct,),
         profile=profile,
     )
@@ -82,7 +82,9 @@ def test_table_a_differs(file: str, docs: int, differs: Sequence[int], rgb_dir: 
     ],
 )
 def test_mix_finds_the_same_items(file: str, docs: int, infeasible: Sequence[int], rgb_dir: Path) -> None:
-    check = DatasetCheck(Dataset(file, rgb_dir / f"{file}.json"), [RULES["mix"]], Settings(noise=RATIOS, num_docs=docs))
+    check = DatasetCheck(
+        Dataset(file, rgb_dir / f"{file}.json"), [RULES["mix"]], Settings(noise=RATIOS, num_docs=(docs,))
+    )
     found = Counter(finding.where.partition("noise=")[2] for finding in check.findings())
     assert [found[f"{float(ratio):g}"] for ratio in RATIOS] == list(infeasible)
 

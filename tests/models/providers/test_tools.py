@@ -1,4 +1,10 @@
-"""Tool calls in the formats of OpenAI and Anthropic."""
+"""Tool calls in the formats of OpenAI and Anthropic.
+
+The responses have the fields of the providers' documentation, as of November 2026: OpenAI's OpenAPI description
+(schemas ChatCompletionTool, ChatCompletionMessageToolCall and ChatCompletionRequestToolMessage) and
+https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls. The latter requires that all results
+of a turn are in the next user message, before any text, and that failed calls have `is_error`.
+"""
 
 from __future__ import annotations
 
@@ -38,15 +44,18 @@ def _openai(fault: Fault, *more: Message) -> tuple[Completion, dict[str, Any]]:
 
 
 def _message(*blocks: dict[str, Any], stop: str = "tool_use") -> bytes:
+    fields = {"id": "msg_01Aq9w938a90dw8q", "type": "message", "role": "assistant", "model": "claude"}
     usage = {"input_tokens": 7, "output_tokens": 2}
-    return json.dumps({"content": blocks, "stop_reason": stop, "usage": usage}).encode()
+    return json.dumps(fields | {"content": blocks, "stop_reason": stop, "stop_sequence": None, "usage": usage}).encode()
 
 
 def test_a_tool_call_of_openai_is_read_and_the_conversation_is_sent_back() -> None:
     done, body = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL])), *_LATER)
     assert (done.outcome, done.reply) == ("ok", "")
     assert done.calls == (ToolCall(id="c1", name="search", arguments='{"query":"news"}'),)
-    assert body["tools"][0]["function"]["name"] == "search"
+    (tool,) = body["tools"]
+    assert (tool["type"], {*tool["function"]}) == ("function", {"name", "description", "parameters"})
+    assert (tool["function"]["name"], tool["function"]["parameters"]["type"]) == ("search", "object")
     assert body["messages"][2:] == [
         {"role": "assistant", "content": "Hm.", "tool_calls": [_CALL]},
         {"role": "tool", "tool_call_id": "c1", "content": "Results:"},
@@ -94,11 +103,13 @@ def test_a_call_that_is_cut_off_is_truncated() -> None:
 def test_tool_use_of_anthropic_is_read_and_results_of_one_turn_are_one_message() -> None:
     use = {"type": "tool_use", "id": "c1", "name": "search", "input": {"query": "news"}}
     two = structs.replace(_LATER[0], calls=(*_LATER[0].calls, ToolCall(id="c2", name="x", arguments="{}")))
-    later = (two, _LATER[1], Message(role="tool", content="Error", call="c2"))
+    later = (two, _LATER[1], Message(role="tool", content="Error", call="c2", is_error=True))
     asked = structs.replace(case(), tools=True, messages=case().messages + later)
     done, body = _ask(reply(_message({"type": "text", "text": "Hm."}, use)), "anthropic/m", asked)
     assert (done.outcome, done.reply, done.calls) == ("ok", "Hm.", _LATER[0].calls)
-    assert (body["tools"][0]["name"], body["system"]) == ("search", "Be brief.")
+    (tool,) = body["tools"]
+    assert {*tool} == {"name", "description", "input_schema"}
+    assert (tool["name"], tool["input_schema"]["type"], body["system"]) == ("search", "object", "Be brief.")
     assert body["messages"][1:] == [
         {
             "role": "assistant",
@@ -108,7 +119,7 @@ def test_tool_use_of_anthropic_is_read_and_results_of_one_turn_are_one_message()
             "role": "user",
             "content": [
                 {"type": "tool_result", "tool_use_id": "c1", "content": "Results:"},
-                {"type": "tool_result", "tool_use_id": "c2", "content": "Error"},
+                {"type": "tool_result", "tool_use_id": "c2", "content": "Error", "is_error": True},
             ],
         },
     ]

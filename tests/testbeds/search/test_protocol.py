@@ -129,11 +129,12 @@ def test_a_passage_is_one_line_of_the_results() -> None:
 
 def test_a_call_whose_arguments_are_not_an_object_is_sent_back_without_them() -> None:
     calls = (ToolCall(id="a", name="search", arguments="not JSON"), ToolCall(id="b", name="x", arguments='{"y": 1}'))
-    message, *results = continue_tools(Parsed(kept="Hm."), calls, ["one", "two"])
+    searches = (Search(query="not JSON", problem="bad-json"), Search(query="y", k=5))
+    message, *results = continue_tools(Parsed(searches, kept="Hm."), calls, ["one", "two"])
     assert [call.arguments for call in message.calls] == ["{}", '{"y": 1}']
-    assert [(result.role, result.call, result.content) for result in results] == [
-        ("tool", "a", "one"),
-        ("tool", "b", "two"),
+    assert [(result.role, result.call, result.content, result.is_error) for result in results] == [
+        ("tool", "a", "one", True),
+        ("tool", "b", "two", False),
     ]
 
 
@@ -150,5 +151,6 @@ def test_both_languages_have_the_same_texts_and_the_schema_has_the_limits() -> N
 def test_the_next_prompt_has_no_empty_message_and_no_invalid_name() -> None:
     response, _ = continue_tools(Parsed(kept=""), (), ["Call the tool or answer."])
     assert response.content
-    called, _ = continue_tools(Parsed(), (ToolCall(id="1", name="search the web", arguments="{}"),), ["unknown tool"])
+    unknown = Parsed((Search(query="search the web", problem="unknown-tool"),))
+    called, _ = continue_tools(unknown, (ToolCall(id="1", name="search the web", arguments="{}"),), ["unknown tool"])
     assert [call.name for call in called.calls] == ["search"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -18,11 +19,16 @@ def said(reply: str, **told: object) -> Completion:
     return Completion(outcome="ok", reply=reply, finish="stop", usage={"in": 812, "out": 7}, latency_s=0.41, **told)  # type: ignore[arg-type]
 
 
-def write_run(folder: Path, cases: Sequence[Case], replies: dict[str, Sequence[Completion]]) -> None:
+def write_run(
+    folder: Path,
+    cases: Sequence[Case],
+    replies: dict[str, Sequence[Completion]],
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """A run of these cases in which each model said these things."""
     folder.mkdir(parents=True)
     with open_store(folder, create=True) as store:
-        store.plan({"repeats": "1"}, cases)
+        store.plan({"repeats": "1", **settings}, cases)
     add_replies(folder, cases, replies)
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ragbed.analysis.run_cells import read_report_cells
+from ragbed.analysis.statistics.rates import wilson
 from ragbed.schema import Completion
 from ragbed.ui.viewer.diagnosis import read_diagnosed
 from ragbed.ui.viewer.index import index_path, open_index, remove_unused
 from ragbed.ui.viewer.indexing import Indexer
-from ragbed.ui.viewer.queries import RunQueries, TrialQuery
+from ragbed.ui.viewer.queries import OverviewRow, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, add_replies, said, write_run
@@ -136,6 +138,42 @@ def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
     (row,), _ = RunQueries({"run": book}).overview("robust")
     book.close()
     assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
+
+
+_EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number in range(1, 12)]
+
+
+def _show_overview(run: Path) -> list[OverviewRow]:
+    bring_up(run)
+    book = RunReader("run", run, run / "view.sqlite")
+    rows, _ = RunQueries({"run": book}).overview("robust")
+    book.close()
+    return rows
+
+
+@pytest.mark.parametrize("settings", [{}, {"until": "width noise.accuracy 0.1"}])
+def test_the_overview_has_the_intervals_of_the_report(tmp_path: Path, settings: dict[str, str]) -> None:
+    replies = [said(f"gold-{number}" if number > 6 else "nonsense") for number in range(1, 12)]
+    write_run(tmp_path / "run", _EVENTS, {"made/up": replies}, settings)
+    (row,) = _show_overview(tmp_path / "run")
+    cells = read_report_cells([tmp_path / "run"], ["robust"])
+    (reported,) = [cell.estimate for cell in cells if (cell.table, cell.estimate.metric) == ("noise", "accuracy")]
+    shown = row.rates["correct"]
+    assert (shown.value, shown.low, shown.high, shown.n) == pytest.approx(
+        (reported.value, reported.low, reported.high, reported.n)
+    )
+    assert shown.low < wilson(5, 11).low
+
+
+def test_a_retried_error_is_counted_once_in_its_event(tmp_path: Path) -> None:
+    failed = Completion(outcome="error", error="timeout: x")
+    write_run(tmp_path / "run", _EVENTS[:4], {"made/up": [failed, failed, said("gold-3"), said("nonsense")]})
+    before = _show_overview(tmp_path / "run")[0]
+    add_replies(tmp_path / "run", _EVENTS[:4], {"made/up": [said("gold-1"), said("gold-2")]})
+    after = _show_overview(tmp_path / "run")[0]
+    write_run(tmp_path / "other", _EVENTS[:4], {"made/up": [said(f"gold-{number}") for number in (1, 2, 3, 0)]})
+    assert after.rates == _show_overview(tmp_path / "other")[0].rates
+    assert (before.rates["correct"].value, after.rates["correct"].value) == (0.25, 0.75)
 
 
 def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_path: Path) -> None:

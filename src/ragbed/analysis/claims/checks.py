@@ -22,7 +22,7 @@ from ragbed.analysis.metrics.strategies import WANTED
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.paper.tables import PaperTable, read_tables
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval
 from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -197,9 +197,15 @@ def err_as_the_paper_counts(inputs: ClaimInputs) -> ClaimFinding:
         key = TrialGroup(model, data, "", own[0].case.settings.get("profile", ""))
         for name, share in shares.items():
             interval = type_share(own, _TYPES[name], 1 - (1 - LEVEL) / len(shares))
-            verdict: Verdict = "supported" if interval.low <= share / 100 <= interval.high else "contradicted"
-            rows.append(ClaimEvidence(key, _TYPES[name], *interval, len(own), verdict))
+            verdict = _contains(interval, share / 100)
+            rows.append(ClaimEvidence(key, _TYPES[name], interval.value, *interval.bounds, len(own), verdict))
     return conclude("C7", rows)
+
+
+def _contains(interval: Interval, share: float) -> Verdict:
+    if math.isnan(interval.low):  # the run was monitored, so the share has no interval
+        return "inconclusive"
+    return "supported" if interval.low <= share <= interval.high else "contradicted"
 
 
 def believe_false_documents(inputs: ClaimInputs) -> ClaimFinding:

@@ -8,7 +8,14 @@ To add a type, write a function that yields its evidence, add its name to `recor
 
 from __future__ import annotations
 
-from ragbed.analysis.diagnosis import concepts, distance, further_errors, integration_errors, uncertainty
+from ragbed.analysis.diagnosis import (
+    concepts,
+    distance,
+    episode_errors,
+    further_errors,
+    integration_errors,
+    uncertainty,
+)
 from ragbed.analysis.diagnosis.context import Rule
 from ragbed.analysis.diagnosis.records import ErrorType
 
@@ -26,4 +33,8 @@ RULES: dict[ErrorType, Rule] = {
     "E11": further_errors.find_missed_credit,
     "E12": further_errors.find_data_error,
     "E13": further_errors.find_failure,
+    "E14": episode_errors.find_poor_query,
+    "E15": episode_errors.find_ignored_passages,
+    "E16": episode_errors.find_early_stop,
+    "E17": episode_errors.find_trusted_passage,
 }

@@ -12,9 +12,12 @@ from msgspec import Struct
 
 from ragbed.analysis.diagnosis.classify import FILE
 from ragbed.analysis.diagnosis.reruns import FOLDER
-from ragbed.analysis.statistics.rates import LEVEL, Interval, clustered_wilson
+from ragbed.analysis.diagnosis.shares import cluster_of, clustered_share
+from ragbed.analysis.statistics.rates import LEVEL, Interval
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
+from ragbed.runs.database import NAME
+from ragbed.runs.store import open_store
 from ragbed.testbeds.names import CaseName, parse_case
 
 _PATH = Path(FOLDER, FILE)  # relative to the run folder
@@ -28,13 +31,17 @@ class _StoredDiagnosis(Struct, frozen=True):
     model: str
     types: tuple[str, ...]
     repeat: int = 0
+    event: str | None = None  # None in older files, too; their intervals are clustered by item
     # False if only the paper's scoring counts the response as wrong; such responses are not counted here.
     wrong: bool = True
     evidence: tuple[dict[str, object], ...] = ()
 
 
 class Cause(NamedTuple):
-    """A wrong answer with its error types. `name` is the full name of the case."""
+    """A wrong answer with its error types. `name` is the full name of the case.
+
+    If its run was monitored (`--until`), shares of error types have no bounds.
+    """
 
     model: str
     case: CaseName
@@ -43,6 +50,8 @@ class Cause(NamedTuple):
     name: str = ""
     repeat: int = 0
     evidence: tuple[dict[str, object], ...] = ()
+    event: str | None = None
+    is_monitored: bool = False
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
@@ -60,19 +69,16 @@ def share_types(causes: Iterable[Cause]) -> dict[str, int]:
 
 
 def type_share(causes: Sequence[Cause], name: str, level: float = LEVEL) -> Interval:
-    """Return the share of wrong answers with an error type, with an interval clustered by item."""
-    hits: Counter[tuple[str, str]] = Counter()
-    trials: Counter[tuple[str, str]] = Counter()
-    for cause in causes:
-        item = (cause.case.data, cause.case.item)
-        trials[item] += 1
-        hits[item] += name in (cause.types or (NONE,))
-    return clustered_wilson([hits[item] for item in trials], list(trials.values()), level)
+    """Return the share of wrong answers with an error type, with an interval clustered by question or event."""
+    trials = ((cluster_of(cause.case, cause.event), name in (cause.types or (NONE,))) for cause in causes)
+    is_monitored = any(cause.is_monitored for cause in causes)
+    return clustered_share(trials, is_monitored=is_monitored, level=level)[0]
 
 
 def _read(folder: Path) -> Iterator[Cause]:
     path = folder / _PATH
     decoder = msgspec.json.Decoder(_StoredDiagnosis)
+    is_monitored = _is_monitored(folder)
     for number, line in read_lines(path):
         try:
             found = decoder.decode(line)
@@ -80,4 +86,12 @@ def _read(folder: Path) -> Iterator[Cause]:
         except (*MALFORMED_JSON, ValueError) as error:
             raise DataError(path, f"is not a valid diagnosis: {error}; rerun `ragbed diagnose`", line=number) from error
         if found.wrong:
-            yield Cause(found.model, name, found.types, str(folder), found.case, found.repeat, found.evidence)
+            trial = (found.model, name, found.types, str(folder), found.case, found.repeat, found.evidence)
+            yield Cause(*trial, found.event, is_monitored)
+
+
+def _is_monitored(folder: Path) -> bool:
+    if not (folder / NAME).is_file():
+        return False
+    with open_store(folder, create=False) as store:
+        return store.is_monitored()

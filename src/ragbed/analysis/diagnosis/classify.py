@@ -12,6 +12,7 @@ import msgspec
 
 from ragbed.analysis.diagnosis import RULES
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers, TrialContext
+from ragbed.analysis.diagnosis.episode_errors import SEARCH, with_found_passages, without_positions
 from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis, Source
 from ragbed.analysis.diagnosis.reruns import FOLDER
@@ -42,8 +43,8 @@ class DiagnosisCounts:
     """The numbers of trials in a run, by result.
 
     Attributes:
-        asked: Trials with documents.
-        right: Trials with documents that are right on both the robust track and the paper's track.
+        asked: Trials with documents, and episodes of the testbed `search`.
+        right: Those of them that are right on both the robust track and the paper's track.
         without: Trials without documents, which are used for comparison but not diagnosed.
         remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.
@@ -79,7 +80,7 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
 def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
     """Yield the case and diagnosis of every trial that is wrong on either track, and count all trials in `tally`."""
     for stored in results:
-        if not stored.case.documents:
+        if not stored.case.documents and stored.case.testbed != SEARCH:
             tally.without += 1
             continue
         if MARK in stored.case.profile:
@@ -98,6 +99,8 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if it is right on both tracks."""
+    is_episode = stored.case.testbed == SEARCH
+    stored = with_found_passages(stored) if is_episode else stored
     judged, values = None, {}
     if stored.completion.outcome == "ok":
         reply = stored.completion.reply or ""
@@ -117,11 +120,14 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
     rules = RULES if wrong else {name: RULES[name] for name in ("E8", "E11")}
     evidence = tuple(piece for find in rules.values() for piece in trial.evidence(find))
     source, document, said = _attribute(trial) if wrong else (None, None, None)
+    if is_episode:
+        evidence, document = tuple(map(without_positions, evidence)), None
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
+        event=stored.case.event,
         wrong=wrong,
         types=tuple(name for name in rules if any(piece.type == name for piece in evidence)),
         evidence=evidence,

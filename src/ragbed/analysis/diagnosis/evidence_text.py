@@ -65,6 +65,20 @@ _WORDS = {
         "the response was truncated at the token limit before an answer",
         "回答达到词元上限被截断，尚未作答",
     ),
+    "poor-query": ("no search found a passage that supports the answer", "没有一次检索找到支持答案的段落"),
+    "found-ignored": (
+        "the searches found passages that support the answer, but the response does not give it",
+        "检索到了支持答案的段落，但回答没有采用",
+    ),
+    "stopped-early": (
+        "the model answered before its searches had found support for every part of the answer",
+        "模型在检索到答案各部分的依据之前就作答了",
+    ),
+    "never-searched": ("the model answered without searching", "模型没有检索就作答了"),
+    "trusted-passage": (
+        "gives the answer of a false passage that a search found",
+        "采用了检索到的错误段落中的答案",
+    ),
     "answerless": ("the response contains nothing that could be an answer", "回答中没有可视为答案的内容"),
 }
 

@@ -6,7 +6,9 @@ from typing import Literal, TypeAlias
 
 from ragbed.schema import Lang, Record
 
-ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"]
+ErrorType: TypeAlias = Literal[
+    "E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17"
+]  # fmt: skip
 
 # The relevance label of the document with the wrong answer, `parametric` if only the closed-book response contains the
 # answer, or `none` if the answer is found nowhere.
@@ -27,6 +29,10 @@ NAMES: dict[ErrorType, str] = {
     "E11": "metric false negative",
     "E12": "data error",
     "E13": "generation failure",
+    "E14": "poor query",
+    "E15": "found but ignored",
+    "E16": "stopped early",
+    "E17": "trusted a false passage",
 }
 
 
@@ -60,6 +66,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     model: str
     repeat: int
     lang: Lang
+    event: str | None = None  # the item's event; items on the same event are not independent
     wrong: bool  # False if only the paper's scoring counts the trial as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]

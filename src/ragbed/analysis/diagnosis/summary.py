@@ -10,7 +10,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
+from ragbed.analysis.diagnosis.shares import cluster_of, clustered_share
+from ragbed.analysis.statistics.rates import Interval
 from ragbed.testbeds.names import parse_case
 
 UNCLASSIFIED = "unclassified"
@@ -31,7 +32,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeShare:
-    """The share of a group's wrong trials that have a property, with an interval clustered by question.
+    """The share of a group's wrong trials that have a property, with an interval clustered by question or event.
 
     The interval assumes a fixed number of questions, so it is undefined if the run was monitored (`--until`).
     """
@@ -107,13 +108,6 @@ def _summarise(group: Group, found: Sequence[Diagnosis], is_monitored: bool) -> 
 
 
 def _share(found: Sequence[Diagnosis], is_monitored: bool, name: str, holds: Sequence[bool]) -> TypeShare:
-    hits: Counter[tuple[str, str]] = Counter()
-    trials: Counter[tuple[str, str]] = Counter()
-    for diagnosis, hit in zip(found, holds, strict=True):
-        item = parse_case(diagnosis.case)[:2]
-        trials[item] += 1
-        hits[item] += hit
-    interval = clustered_wilson(list(hits.values()), list(trials.values())) if found else UNDEFINED
-    if is_monitored:
-        interval = Interval(interval.value, math.nan, math.nan)
-    return TypeShare(name, hits.total(), len(found), interval)
+    clusters = (cluster_of(parse_case(diagnosis.case), diagnosis.event) for diagnosis in found)
+    interval, hits = clustered_share(zip(clusters, holds, strict=True), is_monitored=is_monitored)
+    return TypeShare(name, hits, len(found), interval)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypedDict, Unpack
+from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from ragbed.analysis.statistics.bootstrap import Statistic, bootstrap, evaluate
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import difference_sequence, rate_sequence
+from ragbed.runs.decided import DecidedInterval, Place, intersect
 from ragbed.schema import Estimate
 
 # The questions of a cell: all questions, those that the model knows or does not know without documents, or those that
@@ -54,6 +55,30 @@ class Cell:
             | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
             | msgspec.structs.asdict(self.estimate)
         )
+
+
+def full_place(cell: Cell) -> Place:
+    """Return the dataset, language, profile and condition of a cell."""
+    place: Place = {"data": cell.key.data, "lang": cell.key.lang, "profile": cell.key.profile}
+    return place | {name: cast("str | float | None", value) for name, value in cell.place.items()}
+
+
+def narrow(cells: Iterable[Cell], decided: Sequence[DecidedInterval]) -> Iterator[Cell]:
+    """Yield cells whose intervals agree with the decisions of a monitored run (see `runs.decided`)."""
+    for cell in cells:
+        estimate = cell.estimate
+        found = [
+            interval
+            for interval in decided
+            if (interval.model, interval.table, interval.metric) == (cell.key.model, cell.table, estimate.metric)
+            and (cell.track, cell.scope) == ("robust", "all")
+            and interval.place == full_place(cell)
+        ]
+        if not found or estimate.low is None or estimate.high is None:
+            yield cell
+        else:
+            low, high = intersect(estimate.low, estimate.high, found)
+            yield replace(cell, estimate=msgspec.structs.replace(estimate, low=low, high=high))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ docs/explanation/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -39,23 +39,31 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
     for ratio, point in points.items():
         yield builder.at(noise=ratio, k=k).rate("accuracy", point, correct)
     if len(points) > 1:
-        yield from _bands(builder, points, correct, k)
+        builders = [builder.at(noise=ratio, k=k) for ratio in points]
+        yield from measure_bands(builders, list(points.values()), correct)
         here = builder.at(k=k)
         yield from _shape(here, np.array(list(points)), list(points.values()), correct)
         yield from _trend(here, mask, correct)
         yield from _declines(here, points, correct, k)
 
 
-def _bands(builder: CellBuilder, points: dict[float, Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Yield the accuracy at every ratio, with intervals that hold jointly for the whole curve."""
-    scored = {ratio: point & np.isfinite(correct) for ratio, point in points.items()}
-    known = [ratio for ratio, point in scored.items() if point.any()]
-    if len(known) < 2 or builder.alpha is not None:  # bands assume a fixed number of questions
+def measure_bands(builders: Sequence[CellBuilder], points: Sequence[Mask], correct: Floats) -> Iterator[Cell]:
+    """Yield the accuracy at every point of a curve, with intervals that hold jointly for the whole curve.
+
+    Args:
+        builders: The builder at each point.
+        points: The trials at each point.
+        correct: The scores of all trials.
+    """
+    scored = [point & np.isfinite(correct) for point in points]
+    known = [number for number, point in enumerate(scored) if point.any()]
+    if len(known) < 2 or builders[0].alpha is not None:  # bands assume a fixed number of questions
         return
-    rows, counts = builder.trials.sums(*((scored[ratio], correct) for ratio in known))
-    for ratio, band in zip(known, clustered_bands(rows, counts.tolist()), strict=True):
-        n = builder.trials.size(scored[ratio])
-        yield builder.at(noise=ratio, k=k).cell("accuracy_band", band, n, points[ratio], scored=scored[ratio])
+    trials = builders[0].trials
+    rows, counts = trials.sums(*((scored[number], correct) for number in known))
+    for number, band in zip(known, clustered_bands(rows, counts.tolist()), strict=True):
+        n = trials.size(scored[number])
+        yield builders[number].cell("accuracy_band", band, n, points[number], scored=scored[number])
 
 
 def area(ratios: Floats, curve: Floats) -> Floats:

@@ -25,7 +25,12 @@ from numpy.typing import NDArray
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.analysis.metrics.trial_columns import TrialColumns, TrialGroup, group_trials
 
-_LEFT_OUT = ("confidence", "no_confidence")  # excluded, because these scores differ between almost all trials
+_LEFT_OUT = (
+    "confidence",
+    "no_confidence",
+    "prompt_tokens",
+    "tokens_estimated",
+)  # excluded, because these scores differ between almost all trials
 _HELD = 1_000_000  # maximum number of trials in memory (32 bytes each) before they are written to temporary files
 _FILES = 128  # number of temporary files, among which questions are divided; with 10⁸ trials, each has 25 MB
 _NEXT = 0xFFFF_FFFF  # separator between the trials of two questions about one event

@@ -129,10 +129,11 @@ class LlamaModel:
 
     async def _complete(self, body: bytes, most: int) -> Completion:
         await self._ensure_engine()
-        count, context = await self.count_tokens(body), self._engine.context
+        count, available = await self.count_tokens(body), self._engine.context
+        context = min(available, self._config.context_length or available)
         if count + most > context:
             limit = f"the context of {context:,} tokens"
-            if context < self.weights.context:
+            if context == available < self.weights.context:
                 limit += (
                     f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
                 )

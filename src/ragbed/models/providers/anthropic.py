@@ -110,7 +110,9 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, object]]:
     for is_result, group in groupby(messages, lambda message: message.role == "tool"):
         if is_result:
             results = [
-                {"type": "tool_result", "tool_use_id": message.call, "content": message.content} for message in group
+                {"type": "tool_result", "tool_use_id": message.call, "content": message.content}
+                | ({"is_error": True} if message.is_error else {})
+                for message in group
             ]
             written.append({"role": "user", "content": results})
             continue

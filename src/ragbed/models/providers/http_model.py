@@ -14,8 +14,9 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling, canonical
-from ragbed.models.failures import REJECTED, Failure
+from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.batches import BatchClient
+from ragbed.models.providers.context_window import ContextWindow
 from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
@@ -44,6 +45,7 @@ class ServiceConfig:
         to_check: What the user should check first if no call succeeds.
         environ: Environment variables for proxies. They also contain keys, so they are excluded from the repr.
         headers: Additional headers set by the user. They may be secret, so they are excluded from the repr.
+        context_length: The context length set by the user.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ServiceConfig:
     to_check: str = "the key"
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    context_length: int | None = None
 
 
 class HttpModel(ABC):
@@ -65,6 +68,7 @@ class HttpModel(ABC):
         sent: The parameters of the last request that got a response, without the prompt.
         limit: The token limit for requests.
         negotiation: The parameters that the server has turned out to accept or reject.
+        window: The model's context.
     """
 
     path: str  # path of the API method relative to the base URL
@@ -84,6 +88,7 @@ class HttpModel(ABC):
         self._transport.probe.when_open = self._allow_concurrency
         self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
         self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed)
+        self.window = ContextWindow(service.context_length)
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
@@ -96,6 +101,10 @@ class HttpModel(ABC):
         """Call the server with the bytes from `request`; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
+            try:
+                await self.window.check(case, max_tokens)
+            except Failure as failure:
+                return failed(failure)
             body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
             return await self._post(body, case)
 

@@ -17,6 +17,7 @@ from ragbed.models.failures import Failure, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.models.providers.context_window import reported_context
 from ragbed.models.providers.dialects import CompatibleProvider
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below
@@ -121,16 +122,33 @@ class OpenAIModel(HttpModel):
         return ";".join(sorted(set(found) - {""}))
 
     async def _describe(self, base: URL) -> str:
-        remote, pages = self._service.remote, [self._transport.get(below(base, "models"))]
+        remote, pages = self._service.remote, [self._transport.look_up(below(base, "models"))]
         if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
-            pages.append(self._transport.get(base.with_path("/api/tags")))
+            pages.append(self._transport.look_up(base.with_path("/api/tags")))
         listed, *tags = await asyncio.gather(*pages)
         entry = _find(listed, "data", "id", (remote,))
         fields = {name: entry[name] for name in _FIXED if name in entry}
         for page in tags:
             tag = _find(page, "models", "name", (remote, f"{remote}:latest"))
             fields |= {"digest": tag["digest"]} if "digest" in tag else {}
+        if self._service.context_length is None:
+            await self._learn_context(base, entry)
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else ""
+
+    async def _learn_context(self, base: URL, entry: dict[str, Any]) -> None:
+        """Set the context length to what the server reports, with its tokenizer if it has one."""
+        is_llama = entry.get("owned_by") == "llamacpp"
+        props = _read_object(await self._transport.look_up(base.with_path("/props")) if is_llama else None)
+        context = reported_context(entry, props)
+        if context is not None:
+            fields = {"content": ""} if is_llama else {"model": self._service.remote, "prompt": ""}
+            self.window.tokens = min(context, self.window.tokens or context)
+            self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), fields)
+
+    async def _count_tokens(self, url: URL, fields: dict[str, str], text: str) -> int | None:
+        body = canonical({name: value or text for name, value in fields.items()})
+        tokens = _read_object(await self._transport.look_up(url, body)).get("tokens")
+        return len(tokens) if isinstance(tokens, list) else None
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""
@@ -183,12 +201,19 @@ def _read_calls(calls: object) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
+def _read_object(page: bytes | None) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(page or b"{}", type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
 def _find(page: bytes | None, field: str, key: str, values: tuple[str, ...]) -> dict[str, Any]:
     """Return the first entry in a JSON list whose key has one of the values, or an empty dict if there is none."""
     try:
-        entries = msgspec.json.decode(page or b"{}", type=dict[str, Any]).get(field, [])
+        entries = _read_object(page).get(field, [])
         return next((entry for entry in entries if entry.get(key) in values), {})
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, AttributeError):
+    except (TypeError, AttributeError):
         return {}
 
 

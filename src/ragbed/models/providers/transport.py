@@ -146,11 +146,11 @@ class Transport:
                 latency_s = round(self._pacer.clock() - started, 4)
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
 
-    async def get(self, url: URL) -> bytes | None:
-        """Return a small metadata page from a server, or None if it is not available."""
+    async def look_up(self, url: URL, body: bytes | None = None) -> bytes | None:
+        """Return a small metadata page from a server, or None if it is not available; a body is posted."""
         limits = self._limits(_LOOK_UP_S)
         try:
-            response = await self._servers[url.origin()].send(url, self._headers(), None, limits)
+            response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
             return read_body(response, limits.body_bytes) if response.status == 200 else None
         except (TimeoutError, Failure):
             return None

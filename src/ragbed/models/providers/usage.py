@@ -22,7 +22,6 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
     "written": (("cache_creation_input_tokens", None),),
     "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
-_COST: tuple[_Path, ...] = (("cost", None), ("cost", "total_cost"))
 
 
 def read_usage(usage: object) -> dict[str, int] | None:
@@ -36,7 +35,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
         return None
     counts: dict[str, int] = {}
     for name, paths in _FIELDS.items():
-        count = next(filter(_is_count, _values(usage, paths)), None)
+        count = _first_count(usage, paths)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count
     if "in" in counts and _is_count(usage.get("input_tokens")) and not _is_count(usage.get("prompt_tokens")):
@@ -45,19 +44,22 @@ def read_usage(usage: object) -> dict[str, int] | None:
     if "in" in counts and "out" in counts and _is_count(total) and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    costs = map(_read_cost, _values(usage, _COST)) if "cost" in usage else ()
-    cost = next((units for units in costs if units is not None), None)
+    cost = None
+    if (reported := usage.get("cost")) is not None:
+        cost = _read_cost(reported.get("total_cost") if isinstance(reported, dict) else reported)
     return counts | ({} if cost is None else {"cost": cost}) or None
 
 
-def _values(usage: dict[str, Any], paths: tuple[_Path, ...]) -> list[Any]:
-    """Return the values of those fields that exist."""
-    found = []
+def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:
+    """Return the first valid count in the fields, or None if there is none."""
     for name, inner in paths:
         value = usage.get(name)
         if value is not None:
-            found.append(value if inner is None else value.get(inner) if isinstance(value, dict) else None)
-    return found
+            if inner is not None:
+                value = value.get(inner) if isinstance(value, dict) else None
+            if _is_count(value):
+                return value
+    return None
 
 
 def _is_count(value: object) -> TypeGuard[int]:

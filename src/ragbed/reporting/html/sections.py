@@ -135,11 +135,13 @@ def _table(one: ReportTable, words: Locale) -> Node:
 # Tables whose headings are numbers, which are the same in every language.
 _BY_NUMBER = (
     *("noise", "noise arms", "noise length", "integration"),
-    *("own-retrieval noise", "citations noise", "conflict prior"),
+    *("own-retrieval noise", "citations noise", "conflict prior", "length"),
 )
 
 
 def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
+    if one.name == "length parts" and column.noise is not None:
+        return words(f"figures.depth.part{column.heading}")
     return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
 
 

@@ -26,7 +26,8 @@ _REACH = 240
 _SENTENCE_END = lazy(r"[。!?;\n.]")
 # Checked after a full stop, because lookbehinds at every position are slow.
 _NO_SENTENCE_END = lazy(
-    r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
+    r"(?<=[ (][a-z]\.)(?! (?:the|this|that|these|it|he|she|they|in|however|but|so|according)\b)"
+    r"|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
 _CLAUSE_END = lazy(r"[,:(\"]| - |\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
@@ -34,14 +35,14 @@ _DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|(?<!none )other than|as opposed to|whether|unlike)\b[^.]*$"
-    rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
-    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
-    r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+    rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$",
+    r"(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未"
+    r"|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$",
 )
-_LEFT_OUT = lazy(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
+_LEFT_OUT = lazy(r"(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$", r"(?:而不是|而非)[^,.。]{0,16}$")
 _BLAMED_BEFORE = lazy(
-    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|(?:wrong|mistaken|incorrect) about)\b[^.,]{0,80}$"
-    r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously|(?:wrong|mistaken|incorrect) about)\b[^.,]{0,80}$",
+    r"(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$",
 )
 _DENIED_AFTER = lazy(
     r"(?:并不是|不是|并非)"
@@ -56,7 +57,8 @@ _ASKED_AND_DENIED = lazy(
 )
 _ONCE_BELIEVED = lazy(
     r"\b(?:formerly|previously|once|originally|initially|at first)\b (?:\w+ )?"
-    r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$|[原曾本]经?以为[^。]{0,20}$"
+    r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$",
+    r"[原曾本]经?以为[^。]{0,20}$",
 )
 # Answers that are also words of negation.
 _NO = frozenset({"no", "不", "无", "否"})
@@ -80,21 +82,21 @@ _OTHER_SUBJECT = lazy(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = lazy(
     rf"\b(?:{SOURCES}|information|statements?|claims?|\[[0-9]\]|they|it|two|one|others?)\b[^.]{{0,60}}?"
     r"\b(?:gives?|gave|names?|puts?|prints?|writes?|wrote|credits?|says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
-    r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
-    rf"|(?:{SOURCES_ZH}|信息)[^。]{{0,20}}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载|作)"
-    r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
+    r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b",
+    rf"(?:{SOURCES_ZH}|信息)[^。]{{0,20}}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载|作)"
+    r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)",
 )
 _CONTRADICTED = lazy(
-    rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b|{FALSE_ZH}|矛盾|不对"
-    r"|\b(?:but|however),? (?:actually|in fact|in reality|the (?:actual|correct|right|true))\b"
-    r"|但实际|但事实|实际上|事实上|其实|正确的?(?:说法|答案)"
+    rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b"
+    r"|\b(?:but|however),? (?:actually|in fact|in reality|the (?:actual|correct|right|true))\b",
+    rf"{FALSE_ZH}|矛盾|不对|但实际|但事实|实际上|事实上|其实|正确的?(?:说法|答案)",
 )
 _CORRECTING = lazy(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
-    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|(?:(?:^|[.,;] )it was))\b[^.]{0,50}$"
-    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是|[写弄搞说记]错了)[^。]{0,25}$"
+    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|(?:(?:^|[.,;] )it was))\b[^.]{0,50}$",
+    r"(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是|[写弄搞说记]错了)[^。]{0,25}$",
 )
-_OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
+_OR_BEFORE = lazy(r"\b(?:either\b[^.]{0,60}|or\b (?:(?:in|on|by|at|the) ){0,2})$", r"(?:或者?|还是)(?:是|在|由)?$")
 _OR_AFTER = lazy(
     r"[\"')]*[,. ]*or (?:was|is) (?:that|it)\b|[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over"
     r"|nearly|even|otherwise)"
@@ -109,6 +111,16 @@ _MIGHT_NOT = lazy(
     r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
     r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
 )
+# Doubt or a refutation in the next sentence.
+_OR_WAS = lazy(
+    r"[\"')]*[,. ]*or (?:was|is|were) (?:that|it|he|she|they)\b|[\"')》]*[,.。?]+(?:还是|抑或|要么)",
+)
+_REFUTED = lazy(
+    r"[^.;!?\n]{0,60}[.;!?]+[\"')]* (?:but |however,? |yet )?(?:(?:that|this|it)(?: is|'s| was)(?: simply| just)? "
+    r"(?:not (?:so|the case|how it was)|an? (?:\w+ )?(?:myth|misconception|legend|misunderstanding))|not so\b)"
+    r"|[^。;!?\n]{0,30}[。;!?,](?:但|可|然而|不过)?(?:事实|实际|其实|实情|真相)?上?(?:却|则)?(?:并非如此|不然|并不是这样"
+    r"|不是这样|不是这么回事|不是那么回事)"
+)
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
 # Words and characters without which no rule of this file can apply.
@@ -119,9 +131,30 @@ _SIGNALS_EN = NEGATIONS | words(
     "right true actual actually real reality fact say says said state states stated stating claim claims claimed "
     "mention mentions mentioned list lists listed suggest suggests suggested report reports reported indicate "
     "indicates indicated contain contains according based nothing nope formerly previously once originally "
-    "initially first"
+    "initially first myth misconception legend misunderstanding"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
+# Words and characters without which a pattern cannot match, to skip its search.
+_NOT = NEGATIONS | words("n't mustn't needn't mightn't oughtn't shan't daren't 不 非 未 没 否")
+_FALSE = words(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated bogus spurious "
+    "fictitious fake flawed implausible dubious unreliable exaggerated 错 误 失 虚 假"
+)
+_BLAMES = words("incorrectly wrongly mistakenly falsely erroneously wrong mistaken incorrect 误")
+_DENIES = (
+    _NOT
+    | _FALSE
+    | words(
+        "myth misconception legend misunderstanding rather instead contrary other opposed whether unlike formerly "
+        "previously "
+        "once originally initially first 以 ?"
+    )
+)
+_CALLS_WRONG = _NOT | _FALSE | words("error mistake typo misprint slip mix could")
+_OFFERS = words("or either might may could wouldn't maybe perhaps possibly 可 也 或 还 、")
+_CONTRADICTS = (
+    _NOT | _FALSE | words("error errors mistake mistakes inconsistent contradict contradicts but however 矛 实 其 正")
+)
 
 
 def is_plain(terms: Terms) -> bool:
@@ -129,30 +162,30 @@ def is_plain(terms: Terms) -> bool:
     return terms.isdisjoint(_SIGNALS)
 
 
-def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
+def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
     """Return the status of a mention: asserted, denied, wrong, quoted (as wrong), alternative or term (of a sum).
 
     Args:
         text: The folded response.
+        terms: Its words and characters.
         mention: A mention of an answer.
         same: All mentions of that answer.
         rivals: Mentions of answers that exclude it.
     """
     before, after = sentence_around(text, mention)
-    if _BLAMED_BEFORE.search(before):
+    if not terms.isdisjoint(_BLAMES) and _BLAMED_BEFORE.search(before):
         return "wrong"
-    if _is_denied(before, after) or _ASKED_AND_DENIED.match(text, mention.end) or _only_denies(text, mention):
+    if _only_denies(text, mention) or (not terms.isdisjoint(_DENIES) and _is_denied(text, mention, before, after)):
         return "denied"
-    wrong = _WRONG_AFTER.match(after)
+    wrong = None if terms.isdisjoint(_CALLS_WRONG) else _WRONG_AFTER.match(after)
     if wrong and (wrong[0].startswith(", ") or not _OTHER_SUBJECT.search(wrong[0])):
         return "wrong"
-    if _is_alternative(before, after, mention, same):
+    if not terms.isdisjoint(_OFFERS) and _is_alternative(text, before, after, mention, same):
         return "alternative"
-    following = text[mention.end : mention.end + _REACH]
-    if _is_attributed(before):
-        is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
-        if is_replaced or _CONTRADICTED.search(following):
-            return "quoted"
+    is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
+    may_be_quoted = is_replaced or (not terms.isdisjoint(_CONTRADICTS) and is_contradicted(text, mention))
+    if may_be_quoted and _is_attributed(before):
+        return "quoted"
     return "term" if _is_term(text, mention) else "asserted"
 
 
@@ -166,7 +199,9 @@ def _is_attributed(before: str) -> bool:
     return _SOURCE.search(before) is not None and _CORRECTING.search(before) is None
 
 
-def _is_denied(before: str, after: str) -> bool:
+def _is_denied(text: str, mention: Mention, before: str, after: str) -> bool:
+    if _ASKED_AND_DENIED.match(text, mention.end) or _REFUTED.match(text, mention.end):
+        return True
     clause = before[_last_end(before, _CLAUSE_END) :]
     denial = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
     return bool(denial or _ONCE_BELIEVED.search(clause))
@@ -230,8 +265,8 @@ def _is_term(text: str, mention: Mention) -> bool:
     return after.lstrip().startswith("=") and _TERM_BEFORE.search(before) is not None
 
 
-def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
-    if _MIGHT_NOT.match(after):
+def _is_alternative(text: str, before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
+    if _MIGHT_NOT.match(after) or _OR_WAS.match(text, mention.end):
         return True
     following = _OR_AFTER.match(after)
     if following:  # 'ESA, or European Space Agency' names the same thing twice

@@ -14,7 +14,7 @@ from ragbed.scoring.robust.listing import changes_mind, is_listed, overlap, repe
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.mentions import Assertions, MentionReader
 from ragbed.scoring.robust.patterns import words
-from ragbed.scoring.robust.role import DIRECT
+from ragbed.scoring.robust.role import DIRECT, Role
 from ragbed.scoring.robust.roles import read_role
 
 __all__ = ["Assertions", "ResponseReader"]
@@ -226,9 +226,9 @@ class ResponseReader(MentionReader):
         for mention in found:
             if self.text[mention.start : mention.end] in lost:
                 continue
-            role = read_role(self.text, mention, self.asked, self.gold.lang)
+            role = self._role(mention)
             if role.status in ("", "other-predicate") and (
-                self.is_plain or judge_mention(self.text, mention, [mention], own) == "asserted"
+                self.is_plain or judge_mention(self.text, self.response.terms, mention, [mention], own) == "asserted"
             ):
                 rivals[mention] = role.strength
         return rivals
@@ -238,8 +238,15 @@ class ResponseReader(MentionReader):
         last = {self.text[mention.start : mention.end]: mention for mention in found}
         if len(last) == len(found):
             return set()
-        roles = {name: read_role(self.text, mention, self.asked, self.gold.lang) for name, mention in last.items()}
-        return {name for name, role in roles.items() if role.status in {"compared", "ranked", "planned"}}
+        return {
+            name for name, mention in last.items() if self._role(mention).status in {"compared", "ranked", "planned"}
+        }
+
+    def _role(self, mention: Mention) -> Role:
+        """Return the role of another candidate."""
+        if mention not in self._rival_roles:
+            self._rival_roles[mention] = read_role(self.text, mention, self.asked, self.gold.lang)
+        return self._rival_roles[mention]
 
     def _is_elsewhere(self, rival: Mention, own: Sequence[Mention]) -> bool:
         """Return whether a rival is in another clause than all mentions of the answer."""

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ragbed.schema import Lang
+from ragbed.scoring.robust.patterns import alternatives
 
 # The statuses of a mention that is not given as the answer, in the order in which they are checked.
 STATUSES = ("compared", "planned", "rumoured", "related", "doubted", "believed")
@@ -109,16 +110,8 @@ def chinese() -> ChineseCues:
     weak = [word for word in before["related"].split() if len(word) == 1]
     before["related"] = " ".join(word for word in before["related"].split() if len(word) > 1)
     return ChineseCues(
-        before=re.compile(
-            "|".join(
-                f"(?P<{status}>{_any(before[status])}){_GAPS.get(status, _GAP)}$"
-                for status in STATUSES
-                if status in data
-            )
-        ),
-        after=re.compile(
-            "|".join(f"(?P<{status}>{_any(data[status]['after'])})" for status in STATUSES if status in data)
-        ),
+        before=_by_status({status: before[status] for status in STATUSES if status in data}, gaps=True),
+        after=_by_status({status: data[status]["after"] for status in STATUSES if status in data}, gaps=False),
         between=between,
         bounds_before=re.compile(rf"{_any(data['bounded']['before'])}了?$"),
         bounds_after=re.compile(_any(data["bounded"]["after"])),
@@ -131,5 +124,15 @@ def chinese() -> ChineseCues:
     )
 
 
+def _by_status(phrases: dict[str, str], *, gaps: bool) -> re.Pattern[str]:
+    """Return a pattern with a group for each status; the lookahead rejects most positions quickly."""
+    first = "".join({phrase[0] for text in phrases.values() for phrase in text.split()})
+    groups = (
+        f"(?P<{status}>{_any(text)})" + (f"{_GAPS.get(status, _GAP)}$" if gaps else "")
+        for status, text in phrases.items()
+    )
+    return re.compile(f"(?=[{first}])(?:{'|'.join(groups)})")
+
+
 def _any(text: str) -> str:
-    return "(?:" + "|".join(sorted(text.split(), key=len, reverse=True)) + ")"
+    return alternatives(sorted(text.split(), key=len, reverse=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ragbed.scoring.robust.numerals import ENGLISH, chinese_value, english_value, year_in_words
@@ -41,7 +42,6 @@ _NAMES = (
 _MONTHS = {name[:length]: number for number, name in enumerate(_NAMES, start=1) for length in (3, len(name))} | {
     "sept": 9
 }
-_MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
 _ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
@@ -54,25 +54,42 @@ _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
 }
 # Patterns start with a character and not with a lookbehind, because the regex engine searches for characters faster.
 _FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
-_DAY = rf"(?P<day>(?:[0-9]{_FREE}[0-9]?(?:st|nd|rd|th)?)|" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
+
+
+def _words(names: Iterable[str]) -> str:
+    """Return a pattern for the rest of a word whose first character has been matched."""
+    by_first: dict[str, list[str]] = {}
+    for name in sorted(names, key=len, reverse=True):
+        by_first.setdefault(name[0], []).append(name[1:])
+    return "|".join(f"(?<={first})(?:{'|'.join(rests)})" for first, rests in by_first.items())
+
+
+_MONTH = rf"(?P<month>[adfjmnos](?<!\w.)(?:{_words(_MONTHS)}))\b\.?"
+_DAY = rf"(?P<day>[0-9efnst](?:(?<=[0-9]){_FREE}[0-9]?(?:st|nd|rd|th)?|{_words(_DAYS)}))\b"
 _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
 _DIGIT_YEAR = rf"[12]{_FREE}[0-9]{{3}}"
 _HAN = "[零〇一二三四五六七八九十]"
+_DIGIT_OR_HAN = "[0-9零〇一二三四五六七八九十]"
 _MONTH_NAME_PATTERNS = [
     lazy(rf"{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
-    lazy(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
-    lazy(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
+    lazy(rf"{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
+    lazy(rf"{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
 ]
 _DIGIT_PATTERNS = [
     lazy(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE_PATTERNS = [
-    lazy(rf"(?P<year>{_DIGIT_YEAR}|[一二]{_HAN}{{3}})年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
-    lazy(rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
-    lazy(rf"(?P<year>{_DIGIT_YEAR}|[一二][零〇一二三四五六七八九]{{3}})年(?![前后以来间内])"),
     lazy(
-        rf"(?P<day>[0-9](?<![0-9月年.-].)[0-9]?|{_HAN}(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}})[日号](?![线楼院店机])"
+        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
+    ),
+    lazy(rf"(?P<month>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9].)[0-9]?|(?<={_HAN}){_HAN}?)){_MONTH_AND_DAY}"),
+    lazy(
+        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二])[零〇一二三四五六七八九]{{3}}))年(?![前后以来间内])"
+    ),
+    lazy(
+        rf"(?P<day>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9月年.-].)[0-9]?"
+        rf"|(?<={_HAN})(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}}))[日号](?![线楼院店机])"
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
@@ -82,12 +99,10 @@ _WORD_YEAR = lazy(
     r"|(?:thir|four|fif|six|seven|eigh|nine)teen)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?\b"
 )
 _DIGITS = frozenset("0123456789")
-# The patterns that apply to texts with one of these words or characters.
-_PATTERNS = (
-    (_MONTHS.keys(), _MONTH_NAME_PATTERNS),
-    (_DIGITS, _DIGIT_PATTERNS),
-    (frozenset("年月日号"), _CHINESE_PATTERNS),
-)
+_SEPARATED = lazy("[0-9][-/.][0-9]")
+# The patterns with the words or characters of which a text must have one.
+_MONTH_NAMES = frozenset(_MONTHS)
+_CHINESE = tuple(zip(("月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
@@ -102,10 +117,13 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
         kept = match.end() - date.end
         return "\0" * (len(match[0]) - kept) + match[0][len(match[0]) - kept :]
 
-    for required, patterns in _PATTERNS:
-        for pattern in () if terms.isdisjoint(required) else patterns:
-            text = pattern.sub(mask, text)
-    if terms.isdisjoint(_DIGITS):
+    is_numeric = not terms.isdisjoint(_DIGITS) and _SEPARATED.search(text) is not None
+    patterns = [] if terms.isdisjoint(_MONTH_NAMES) else [*_MONTH_NAME_PATTERNS]
+    patterns += _DIGIT_PATTERNS if is_numeric else ()
+    patterns += (pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs))
+    for pattern in patterns:
+        text = pattern.sub(mask, text)
+    if not is_numeric:
         return found, text
     for match in _NUMERIC.finditer(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
@@ -128,7 +146,7 @@ def _read(match: re.Match[str]) -> Date | None:
     year_text, month_text, day_text = groups.get("year"), groups.get("month"), groups.get("day")
     year = _read_year(year_text) if year_text else None
     month = _MONTHS.get(month_text) or _read_number(month_text) if month_text else None
-    day = _DAYS.get(day_text) or _read_number(re.sub(r"(?:st|nd|rd|th)$", "", day_text)) if day_text else None
+    day = _DAYS.get(day_text) or _read_number(day_text.rstrip("stndrh")) if day_text else None
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     is_no_year = year_text and year is None  # the words after a day are not a year

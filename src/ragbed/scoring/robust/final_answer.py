@@ -103,7 +103,7 @@ def find_concluded(text: str, terms: Terms, mentions: Sequence[Mention]) -> Ment
         if _CALLED_RIGHT.match(text, mention.end):
             return mention
     last = max(mentions, default=None)
-    if last is not None and _ALONE_BEFORE.search(text, 0, last.start) and _ALONE_AFTER.match(text, last.end):
+    if last is not None and _ALONE_AFTER.match(text, last.end) and _follows_sentence(text, last.start):
         return last
     if terms.isdisjoint(_CONCLUSIONS):
         return None
@@ -120,8 +120,16 @@ _CALLED_RIGHT = lazy(
     r"|value|choice)|correct|right|possible)\b(?! to)"
     r"|[\"'》)]*(?:才是?对|才是正确|是正确的|是对的|才正确)"
 )
-_ALONE_BEFORE = lazy(r"[.!?。:\n][\"' ]*$")
+_ENDS = frozenset(".!?。:\n")
 _ALONE_AFTER = lazy(r"[\"'.!。 ]*$")
+
+
+def _follows_sentence(text: str, start: int) -> bool:
+    """Return whether a sentence ends before a position, except for quotation marks."""
+    while start and text[start - 1] in "\"' ":
+        start -= 1
+    is_label = text[start - 1 : start] == "." and text[start - 2 : start - 1].isdigit()  # '2. Paris' in a list
+    return text[start - 1 : start] in _ENDS and not is_label
 
 
 def _binds(text: str, start: int) -> bool:

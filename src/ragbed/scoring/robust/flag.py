@@ -7,28 +7,27 @@ the question itself is about, that someone else made, or that the response only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from ragbed.scoring.robust.assertion import sentence_around
-from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
+from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh, is_reported_zh
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import (
     CLAIMS,
     ERROR_ADJECTIVES,
     ERROR_NOUNS,
-    NEGATIONS,
     NOT_RIGHT,
     SAYING,
     SOURCES,
-    Terms,
     any_of,
     is_quoted,
     lazy,
     words,
 )
-from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
+from ragbed.scoring.robust.phrase_rules import PhraseRule
 from ragbed.scoring.robust.question import STEM, Asked
 
+# Not 'switched off' and the like.
+_WRONG = rf"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )(?<!set )(?<!shut ){ERROR_ADJECTIVES}"
 _TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
 _IT = "(?:this|that|it|which|these|they|those)"
 _BE = r"(?:is|are|was|were|be|being|been|'s|'re|seems?|looks?|appears?|sounds?|proves?|turns? out)"
@@ -85,7 +84,7 @@ _CONTRADICTIONS = words(
     "another is_wrong is_false is_mistaken is_incorrect be_wrong be_false be_mistaken be_incorrect in_error"
 )
 
-_RULES: tuple[PhraseRule, ...] = (
+RULES: tuple[PhraseRule, ...] = (
     (
         "flag.errors",
         words(
@@ -119,18 +118,18 @@ _RULES: tuple[PhraseRule, ...] = (
                 "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error "
                 "impossible "
                 "unfounded baseless unsupported mix-up slip correct true right accurate factual believable credible "
-                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake"
+                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake "
+                "out_of_date made_up"
             ),
             words("is are was were be being been seem seems appear appears look looks sound sounds isn't wasn't aren't")
             | frozenset("'"),
         ),
         lazy(
             rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? "
-            r"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )"
-            rf"{ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"{_WRONG}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
             rf"|reliable|credible|believable|genuine))\b"
-            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}"
+            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{_WRONG}"
             rf"|{NOT_RIGHT})\b(?! that| to\b)"
             rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)"
             rf"|wrong|incorrect|false)[.!:,]"
@@ -138,7 +137,7 @@ _RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "flag.wrong",
-        (words("cannot can't can couldn't could must mustn't"), NEGATIONS | words("must hardly")),
+        (words("cannot can't can couldn't could must mustn't"), words("be been have")),
         lazy(
             r"(?:don't|do not) think (?:that|this|it) (?:can|could) be (?:right|correct|true|accurate)\b|"
             rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true"
@@ -172,7 +171,7 @@ _RULES: tuple[PhraseRule, ...] = (
             r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with"
             r"|clash(?:es)? with) (?:the |all |every |what |well-)?"
             r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence"
-            r"|chronology|science)\b"
+            r"|chronology|science|(?:i|we)(?: \w+)? (?:know|learned|learnt|remember|recall))\b"
             rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
         ),
     ),
@@ -293,12 +292,12 @@ _RULES: tuple[PhraseRule, ...] = (
 
 _DENIED = lazy(
     r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero|nothing|nobody|none|neither|hardly any)\b"
-    r"|n't\b)(?: [\w']+){0,4} $"
-    r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$"
+    r"|n't\b)(?: [\w']+){0,4} $",
+    r"(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是|毫无)[^,。;\n]{0,8}$",
 )
 _CONDITIONAL = lazy(
-    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$"
-    r"|(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$"
+    r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential|in case)\b[^.\n]{0,60}$",
+    r"(?:如果|若|假如|是否|倘若|避免|除非|要是|别|不要|切勿|以免)[^。\n]{0,16}$|可能(?!是?[写印记弄搞说打有])[^。\n]{0,10}$",
 )
 _SOURCE = lazy(rf"\b(?:{SOURCES}|{CLAIMS}|context|provided|given|above)\b|\[[0-9]\]")
 _STRICT = lazy(
@@ -320,25 +319,25 @@ _USER = lazy(
 )
 
 
-def find_flags(text: str, terms: Terms, asked: Asked) -> list[Mention]:
-    """Return the flags of a folded response."""
-    return _FLAGS.find(text, terms, _validator(asked))
+def is_flag(text: str, match: re.Match[str], asked: Asked) -> bool:
+    """Return whether a match is a statement of the response itself that the documents are wrong."""
+    before = text[max(0, match.start() - 70) : match.start()]
+    if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
+        return False
+    return _is_own(text, Mention(*match.span(), ""), asked)
 
 
-def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
-    is_strict = asked.about_errors or asked.about_documents
-
-    def is_valid(text: str, match: re.Match[str]) -> bool:
-        before = text[max(0, match.start() - 70) : match.start()]
-        if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
-            return False
-        return _is_own(text, Mention(*match.span(), ""), asked, is_strict=is_strict)
-
-    return is_valid
+def blames_others(text: str, mention: Mention, asked: Asked) -> bool:
+    """Return whether a sentence reports that others, e.g. a court, call a mention wrong."""
+    sentence = "".join(sentence_around(text, mention))
+    if asked.pairs:
+        return is_reported_zh(sentence)
+    return _BY_OTHERS.search(sentence) is not None and _SOURCE.search(sentence) is None
 
 
-def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
+def _is_own(text: str, flag: Mention, asked: Asked) -> bool:
     """Return whether the response itself criticises the documents."""
+    is_strict = asked.about_errors or asked.about_documents
     before, after = sentence_around(text, flag)
     matched = text[flag.start : flag.end]
     sentence = before + matched + after
@@ -346,7 +345,8 @@ def _is_own(text: str, flag: Mention, asked: Asked, *, is_strict: bool) -> bool:
         return False
     if text[flag.start] >= "\u3400" or asked.pairs:
         return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
-    error = matched.rpartition(" ")[2]
+    words_matched = matched.split()
+    error = words_matched[0 if words_matched[0] in _CONTRADICTIONS else -1]
     if len(error) > 3 and error[:STEM] in asked.stems:
         return False
     if is_strict:
@@ -361,6 +361,3 @@ def _is_strict_flag(sentence: str) -> bool:
     if given is None or _REPORTED.search(sentence[: given.start()]):
         return False
     return _SAYS.search(sentence[given.end() :]) is None
-
-
-_FLAGS = PhraseRules(_RULES)

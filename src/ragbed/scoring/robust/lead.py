@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.assertion import sentence_spans
-from ragbed.scoring.robust.cues import english
 from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import WORD, Asked
 
 _MIN_LENGTH = 160  # shorter responses are read completely
-_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
+MIN_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
 _OPEN = lazy(
     r"\b(?:not|no|cannot|none|neither|conflict\w*|contradict\w*|inconsisten\w*|differ\w*|unclear|unknown|question|asks?"
     r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might"
@@ -32,7 +31,7 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
     if len(text) - end < _MIN_LENGTH // 4 or text[end : end + 1] == "?":
         return None
     sentence = text[start:end]
-    if _OPEN.search(sentence) or share_of(sentence, asked, lang) < _SHARE[lang] or _REVISES.search(text, end):
+    if share_of(sentence, asked, lang) < MIN_SHARE[lang] or _OPEN.search(sentence) or _REVISES.search(text, end):
         return None
     return end
 
@@ -40,9 +39,7 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
 def share_of(sentence: str, asked: Asked, lang: Lang) -> float:
     """Return the share of the question's words, or pairs of characters, that a sentence repeats."""
     if lang == "zh":
-        wanted, found = asked.pairs, {sentence[at : at + 2] for at in range(len(sentence) - 1)}
+        found = sum(pair in sentence for pair in asked.repeated)
     else:
-        wanted = frozenset(WORD.findall(asked.text)) - english().skipped
-        wanted = frozenset(word for word in wanted if word[0].isalnum())
-        found = set(WORD.findall(sentence))
-    return len(wanted & found) / len(wanted) if wanted else 0
+        found = len(asked.repeated.intersection(WORD.findall(sentence)))
+    return found / len(asked.repeated) if asked.repeated else 0

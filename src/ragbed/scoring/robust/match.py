@@ -72,11 +72,13 @@ class FoldedResponse:
 
 def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:
     """Return the mentions of one part of an answer, in any form."""
-    found = [*_names(slot, response)]
+    found = [*_names(slot, response)] if slot.names else []
     if slot.dates:
         found += _dates(slot, gold, response)
     if slot.quantities and _may_contain(slot, response):
         found += _quantities(slot, gold, response)
+    if len(found) < 2:
+        return found
     mentions = sorted(set(found))[:MAX_MENTIONS]
     return _outside(mentions, mentions)
 
@@ -105,20 +107,22 @@ def _is_measure(slot: GoldSlot) -> bool:
 
 def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
     """Remove mentions that are part of a longer mention of another answer, e.g. 70 in 170 or 中国 in 中国银行."""
+    if sum(map(bool, by_answer)) < 2:
+        return by_answer
     kept = []
     for number, mentions in enumerate(by_answer):
-        others = [other for at, rest in enumerate(by_answer) if at != number for other in rest]
-        kept.append(_outside(mentions, others))
+        others = [other for at, rest in enumerate(by_answer) if at != number for other in rest] if mentions else []
+        kept.append(_outside(mentions, others) if others else mentions)
     return kept
 
 
 def _outside(mentions: list[Mention], others: list[Mention]) -> list[Mention]:
-    return [mention for mention in mentions if not any(_contains(other, mention) for other in others)]
+    return [mention for mention in mentions if not _is_inside(mention, others)]
 
 
-def _contains(longer: Mention, shorter: Mention) -> bool:
-    inside = longer.start <= shorter.start and shorter.end <= longer.end
-    return inside and longer.end - longer.start > shorter.end - shorter.start
+def _is_inside(mention: Mention, others: list[Mention]) -> bool:
+    start, end, _ = mention
+    return any(first <= start and end <= last and last - first > end - start for first, last, _ in others)
 
 
 def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:

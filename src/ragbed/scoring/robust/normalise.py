@@ -35,8 +35,9 @@ _ALIKE = {
     "ı": "i",
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(r"(?<= ) +"),
-    "zh": re.compile(r"(?<![a-z0-9,]) +| +(?![a-z0-9])|(?<= ) +"),
+    # Both start with a space and not with a lookbehind, because the regex engine searches for characters faster.
+    "en": re.compile(r" (?<=  ) *"),
+    "zh": re.compile(r" (?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
 _HAN = range(0x3400, 0xA000)
 
@@ -54,7 +55,11 @@ _TABLE = _Table()
 
 def fold(text: str, lang: Lang) -> str:
     """Return the folded form of a text."""
-    return _GAPS[lang].sub("", text.translate(_TABLE))
+    if lang == "zh":
+        text = text.replace("，", _ALIKE["，"])  # the most frequent change
+        return _GAPS[lang].sub("", _changed().sub(lambda match: _TABLE[ord(match[0])], text))
+    folded = text.translate(_TABLE)
+    return _GAPS[lang].sub("", folded) if "  " in folded else folded
 
 
 def origins(text: str, lang: Lang) -> list[int]:
@@ -98,6 +103,15 @@ def _fold_character(character: str) -> str:
         return _ALIKE.get(compatible) or _fold_character(compatible)
     bare = "".join(part for part in unicodedata.normalize("NFD", compatible) if unicodedata.category(part) != "Mn")
     return unicodedata.normalize("NFC", "".join(_ALIKE.get(part, part) for part in bare))
+
+
+@cache
+def _changed() -> re.Pattern[str]:
+    """Return a pattern for the characters that change, which are few in Chinese texts."""
+    kept = "".join(
+        character for character in map(chr, (*range(0x20, 0x7F), *_HAN)) if _TABLE[ord(character)] == character
+    )
+    return re.compile(f"[^{re.escape(kept)}]")
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, TypeAlias, cast
 
 # The Latin words of a folded text and its characters. A search whose words are not among them is skipped, so that one
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias, cast
 Terms: TypeAlias = frozenset[str]
 
 _WORD = re.compile(r"[a-z'][a-z']+")
+_QUANTIFIERS = frozenset("?*+{")
 
 
 def terms_of(text: str) -> Terms:
@@ -24,7 +26,22 @@ def words(text: str) -> frozenset[str]:
 
 def any_of(text: str) -> str:
     """Return a pattern for one of the listed words. An underscore means a space, and a word may be a pattern."""
-    return "(?:" + "|".join(text.split()).replace("_", " ") + ")"
+    return alternatives([word.replace("_", " ") for word in text.split()])
+
+
+def alternatives(options: list[str]) -> str:
+    """Return a pattern for one of the options, which are grouped by their first letter to make the search faster."""
+    groups: list[dict[str, list[str]]] = [{}]
+    for option in options:
+        if option[:1].isalpha() and option[1:2] not in _QUANTIFIERS:
+            groups[-1].setdefault(option[0], []).append(option[1:])
+        else:  # an option that may start with any letter keeps its place in the order
+            groups += [{option: []}, {}]
+    found = []
+    for group in groups:
+        for first, rests in group.items():
+            found.append(first + (alternatives(rests) if len(rests) > 1 else "".join(rests)))
+    return "(?:" + "|".join(found) + ")"
 
 
 def is_quoted(text: str, start: int) -> bool:
@@ -45,9 +62,27 @@ class _LazyPattern:
         return method
 
 
-def lazy(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that is compiled on first use; compiling all takes longer than scoring a hundred responses."""
-    return cast("re.Pattern[str]", _LazyPattern(pattern))
+class _BilingualPattern:
+    """Searches for English and Chinese phrases separately, which is faster than searching for both at each position."""
+
+    def __init__(self, english: str, chinese: str) -> None:
+        self._english, self._chinese = lazy(english), lazy(chinese)
+
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        if text.isascii():
+            return self._english.search(text, start, end)
+        found = self._chinese.search(text, start, end)
+        return found or (self._english.search(text, start, end) if _WORD.search(text, start, end) else None)
+
+
+def lazy(pattern: str, chinese: str = "") -> re.Pattern[str]:
+    """Return a pattern that is compiled on first use; compiling all takes longer than scoring a hundred responses.
+
+    Args:
+        pattern: The pattern, or its English alternatives.
+        chinese: Its Chinese alternatives, if any; the pattern can then only tell whether a text has a match.
+    """
+    return cast("re.Pattern[str]", _BilingualPattern(pattern, chinese) if chinese else _LazyPattern(pattern))
 
 
 NEGATIONS = words(

@@ -9,10 +9,12 @@ from typing import TypeAlias
 from ragbed.scoring.robust.assertion import sentence_bounds
 from ragbed.scoring.robust.match import MAX_MENTIONS, Mention
 from ragbed.scoring.robust.patterns import Terms
+from ragbed.scoring.robust.question import Asked
 
 # The name of a rule, the words of which a sentence must have one (or one of each of two sets), and the pattern.
 PhraseRule: TypeAlias = tuple[str, frozenset[str] | tuple[frozenset[str], frozenset[str]], re.Pattern[str]]
-Validator: TypeAlias = Callable[[str, "re.Match[str]"], bool]
+# Decides whether a match counts, given the text and the question.
+Validator: TypeAlias = Callable[[str, "re.Match[str]", Asked], bool]
 
 _FREQUENT = frozenset({"not", "is", "no", "不", "没", "有", "是", "无", "未", "出"})
 _MARGIN = 2  # characters before a sentence, so that a pattern can start with a full stop
@@ -22,34 +24,34 @@ class PhraseRules:
     """Rules that find phrases in folded text.
 
     Args:
-        rules: The rules. Required words are English words or phrases, single Chinese characters or Chinese words.
+        groups: Rules with their validator. Required words are English words or phrases, single Chinese characters or
+            Chinese words.
     """
 
-    def __init__(self, rules: Sequence[PhraseRule]) -> None:
+    def __init__(self, *groups: tuple[Sequence[PhraseRule], Validator]) -> None:
         self._rules = [
-            (name, *(terms if isinstance(terms, tuple) else (terms, frozenset[str]())), pattern)
+            (name, terms[1] if isinstance(terms, tuple) else frozenset[str](), pattern, is_valid)
+            for rules, is_valid in groups
             for name, terms, pattern in rules
         ]
-        self._by_term: dict[str, set[int]] = {}
-        self._by_phrase: dict[str, dict[str, set[int]]] = {}  # by a word or character of the phrase
-        for at, (_, required, _, _) in enumerate(self._rules):
-            for term in required:
-                if len(term) > 1 and (not term.isascii() or " " in term):
-                    self._by_phrase.setdefault(_key(term), {}).setdefault(term, set()).add(at)
-                else:
-                    self._by_term.setdefault(term, set()).add(at)
-        self._terms = frozenset(self._by_term)
-        self._keys = frozenset(self._by_phrase)
+        # The required words or phrases and their rules, by the word or character that must be among a text's terms.
+        self._by_key: dict[str, dict[str, list[int]]] = {}
+        for at, (_, terms, _) in enumerate(rule for rules, _ in groups for rule in rules):
+            for term in terms[0] if isinstance(terms, tuple) else terms:
+                is_phrase = len(term) > 1 and (not term.isascii() or " " in term)
+                self._by_key.setdefault(_key(term) if is_phrase else term, {}).setdefault(term, []).append(at)
+        self._keys = frozenset(self._by_key)
 
-    def find(self, text: str, terms: Terms, is_valid: Validator) -> list[Mention]:
+    def find(self, text: str, terms: Terms, asked: Asked) -> list[Mention]:
         """Return the first valid match of each rule."""
         found: list[Mention] = []
         for at, present in sorted(self._applicable(text, terms).items()):
-            rule, _, also_required, pattern = self._rules[at]
+            rule, also_required, pattern, is_valid = self._rules[at]
             if also_required and terms.isdisjoint(also_required):
                 continue
-            matches = (match for start, end in _windows(text, present) for match in pattern.finditer(text, start, end))
-            match = next((match for match in matches if is_valid(text, match)), None)
+            find = _overlapping if rule.startswith("flag") else _separate
+            matches = (match for start, end in _windows(text, present) for match in find(pattern, text, start, end))
+            match = next((match for match in matches if is_valid(text, match, asked)), None)
             if match is not None:
                 found.append(Mention(*match.span(), rule))
         return found
@@ -57,12 +59,9 @@ class PhraseRules:
     def _applicable(self, text: str, terms: Terms) -> dict[int, list[str]]:
         """Return the rules that may apply, with their words that the text has."""
         present: dict[int, list[str]] = {}
-        for term in terms & self._terms:
-            for at in self._by_term[term]:
-                present.setdefault(at, []).append(term)
         for key in terms & self._keys:
-            for phrase, rules in self._by_phrase[key].items():
-                if phrase in text:
+            for phrase, rules in self._by_key[key].items():
+                if phrase == key or phrase in text:
                     for at in rules:
                         present.setdefault(at, []).append(phrase)
         return present
@@ -74,6 +73,20 @@ def _key(phrase: str) -> str:
         return phrase[0] if phrase[0] not in _FREQUENT else phrase[-1]
     first, *_, last = phrase.split()
     return last if first in _FREQUENT or len(first) < 2 or not first.isalpha() else first
+
+
+def _separate(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    return pattern.finditer(text, start, end)
+
+
+def _overlapping(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield matches that may overlap, because an invalid match can contain the start of a valid one."""
+    for _ in range(MAX_MENTIONS):
+        match = pattern.search(text, start, end)
+        if match is None:
+            return
+        yield match
+        start = match.start() + 1
 
 
 def _windows(text: str, present: Iterable[str]) -> Iterator[tuple[int, int]]:

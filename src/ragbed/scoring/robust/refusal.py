@@ -8,11 +8,11 @@ one is missing, is not a refusal.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import SOURCES, Terms, any_of, is_quoted, lazy, words
-from ragbed.scoring.robust.phrase_rules import PhraseRule, PhraseRules
+from ragbed.scoring.robust.patterns import SOURCES, any_of, is_quoted, lazy, words
+from ragbed.scoring.robust.phrase_rules import PhraseRule
 from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.refusal_scope import is_about_detail
 from ragbed.scoring.robust.refusal_zh import RULES_ZH
@@ -92,7 +92,7 @@ _LACK = any_of(
 _SPEAKER = r"\b(?:i|we|you|one|anyone|nobody|documents?|passages?|texts?|information|it)\b"
 _MORE = any_of("more additional further another other_(?:documents?|sources?|texts?|information) a_different")
 
-_RULES: tuple[PhraseRule, ...] = (
+RULES: tuple[PhraseRule, ...] = (
     (
         "refusal.insufficient",
         words(
@@ -125,7 +125,8 @@ _RULES: tuple[PhraseRule, ...] = (
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_FIND}\b"
             # The speaker must be the model or the documents: anybody may be unable to find their keys.
             rf"|(?:^|[.,;:\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_GIVE}(?:n|ed|d)?\b"
-            rf"|{_CAN_NOT} be (?:\w+ )?(?:said|told|given|seen|named|answered|found|known|stated|located|provided)\b"
+            rf"|{_CAN_NOT} be (?:(?!right|correct|true)\w+ )?(?:said|told|given|seen|named|answered|found|known|stated"
+            r"|located|provided)\b"
             r"|\b(?:can't|cannot|can not|couldn't)(?: really| possibly)? (?:tell|say|help|be sure|know)\b"
             r"|\bunanswerable\b|\bnot answerable\b"
             r"|\b(?:don't|do not) (?:think|believe|see how) (?:i|we|anyone|it|this|that) (?:can"
@@ -300,8 +301,8 @@ _RULES: tuple[PhraseRule, ...] = (
             r"\bno (?:such \w+|(?:\w+ )?(?:date|number|figure|name|count|year|value|person|founder|winner|place"
             r"|location)s?) (?:\w+ )?(?:is|are|was|can|could|has|have|attached|given|here|about|on|for|at all)\b"
             r"|\bthere(?:'s no| is no| are no| isn't (?:any|an?)| is not (?:any|an?)| aren't any) (?:\w+ )?(?:date"
-            r"|number|figure|name|count|year|value|info|telling|way|answer)s? (?:\w+ )?(?:given|here|in|stated|for"
-            r"|to)\b"
+            r"|number|figure|name|count|year|value|info|telling|way|answer)s?(?: (?:\w+ )?(?:given|here|in|stated|for"
+            r"|to)\b| ?(?=[,;:!]|$))"
         ),
     ),
     *RULES_ZH,
@@ -311,12 +312,14 @@ _ABOUT_ERRORS = lazy(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false|conflict\w*|wrong)\b"
     r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误|冲突|出入)"
 )
-_NEGATED = lazy(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+){0,3} ?$")
-_CONDITIONAL = lazy(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_NEGATED = lazy(
+    r"(?:\b(?:not|no|never|isn't|without any)|n't)(?: \w+){0,3} ?$", r"(?:不是|并非|并不是|不存在)(?: \w+){0,3} ?$"
+)
+_CONDITIONAL = lazy(r"\b(?:if|when|unless)\b[^.,。]{0,40}$", r"(?:如果|若|假如)[^.,。]{0,40}$")
 # 'The error is that the document does not say where' criticises the document and is not a refusal.
 _AS_AN_ERROR = lazy(
-    r"\b(?:error|mistake)s? (?:here |in [\w ]{1,30} )?(?:is|are|was|were) that\b[^.\n]{0,60}$"
-    r"|错(?:误(?:之处|的地方)?(?:是|在于)|在)[:,]?[^。,;\n]{0,30}$"
+    r"\b(?:error|mistake)s? (?:here |in [\w ]{1,30} )?(?:is|are|was|were) that\b[^.\n]{0,60}$",
+    r"错(?:误(?:之处|的地方)?(?:是|在于)|在)[:,]?[^。,;\n]{0,30}$",
 )
 _ANSWERS_ANYWAY = lazy(
     r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
@@ -324,14 +327,9 @@ _ANSWERS_ANYWAY = lazy(
     r"|\bmy (?:best )?guess\b|\bi (?:believe|think|guess|assume|suppose|suspect)\b(?! (?:it|that|this) (?:is"
     r"|can)(?: not|n't)| (?:we|i|you) (?:need|can))"
     r"|\b(?:is|was) (?:probably|likely|most likely)\b(?! (?:not|un))|\b(?:but|yet|still),? (?:it|the \w+) (?:was"
-    r"|is) (?!not|un)"
-    r"|据我所知|根据(?:我的(?:知识|了解)|常识)|我(?:认为|猜|觉得|推测)(?!无法|不)|(?:答案|应该|大概|可能)[是为](?!因为|由于|指|否)"
+    r"|is) (?!not|un)",
+    r"据我所知|根据(?:我的(?:知识|了解)|常识)|我(?:认为|猜|觉得|推测)(?!无法|不)|(?:答案|应该|大概|可能)[是为](?!因为|由于|指|否)",
 )
-
-
-def find_refusals(text: str, terms: Terms, asked: Asked) -> list[Mention]:
-    """Return the refusals of a folded response."""
-    return _REFUSALS.find(text, terms, _validator(asked))
 
 
 # Advice and statements about single documents, which can also accompany an answer.
@@ -344,19 +342,14 @@ def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
     return _ANSWERS_ANYWAY.search(text, first) is not None
 
 
-def _validator(asked: Asked) -> Callable[[str, re.Match[str]], bool]:
-    def is_valid(text: str, match: re.Match[str]) -> bool:
-        before = text[max(0, match.start() - 60) : match.start()]
-        if (
-            is_quoted(text, match.start())
-            or _ABOUT_ERRORS.match(text, match.end())
-            or _NEGATED.search(before)
-            or _CONDITIONAL.search(before)
-        ):
-            return False
-        return _AS_AN_ERROR.search(before) is None and not is_about_detail(text, match, before, asked)
-
-    return is_valid
-
-
-_REFUSALS = PhraseRules(_RULES)
+def is_refusal(text: str, match: re.Match[str], asked: Asked) -> bool:
+    """Return whether a match declines to answer the question itself."""
+    before = text[max(0, match.start() - 60) : match.start()]
+    if (
+        is_quoted(text, match.start())
+        or _ABOUT_ERRORS.match(text, match.end())
+        or _NEGATED.search(before)
+        or _CONDITIONAL.search(before)
+    ):
+        return False
+    return _AS_AN_ERROR.search(before) is None and not is_about_detail(text, match, before, asked)

@@ -11,7 +11,7 @@ from ragbed.scoring.robust.question import Asked
 
 DIRECT = 3  # the strength of an answer at the start of a response without a sentence around it
 
-_YEAR = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
+_YEAR = re.compile(r"(?:1[5-9]|20)(?<![0-9]..)[0-9]{2}(?![0-9])")
 _RANGE = re.compile(
     r"((?:1[5-9]|20)[0-9]{2})年?[^,。;0-9]{0,3}?(?:-|~|to|until|至|到)[^,。;0-9]{0,2}((?:1[5-9]|20)[0-9]{2})"
 )

@@ -11,12 +11,12 @@ from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.answered import gives_answer
 from ragbed.scoring.robust.assertion import is_correcting, sentence_around
 from ragbed.scoring.robust.assertions import Assertions, ResponseReader
-from ragbed.scoring.robust.flag import find_flags
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.robust.phrases import find_phrases
 from ragbed.scoring.robust.question import read_question
-from ragbed.scoring.robust.refusal import WEAK, find_refusals, is_withdrawn
+from ragbed.scoring.robust.refusal import WEAK, is_withdrawn
 
 VerdictName: TypeAlias = Literal[
     "correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored", "unsure"
@@ -24,6 +24,7 @@ VerdictName: TypeAlias = Literal[
 
 MAX_LENGTH = 200_000  # characters of a response that are read, half of them from each end, to bound the time
 
+_WORD_CHARACTER = re.compile(r"\w")
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
 _CONTRADICTIONS = frozenset({"flag.contradiction", "flag.矛盾"})
 _RESOLVED = re.compile(
@@ -64,16 +65,19 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     text = fold(trimmed, case.lang)
-    if not re.search(r"\w", text):
+    if not _WORD_CHARACTER.search(text):
         if not _is_usable(gold):
             return RobustVerdict("unscored", None, None, None, False, False, False, ())
         return RobustVerdict("empty", False, 0.0, 0.0, False, False, False, ())
     response = FoldedResponse(text, (trimmed, *(document.text for document in case.documents)))
-    documents = [document.text for document in case.documents if _is_copied(document.text, reply)]
+    documents = [
+        document.text
+        for document in case.documents
+        if _MIN_COPIED_LENGTH <= len(document.text) <= len(reply) and document.text in reply
+    ]
     copied = _find_spans(text, [fold(document, case.lang) for document in documents])
     asked = read_question(case.question, case.lang)
-    flags = _outside(find_flags(text, response.terms, asked), copied)
-    refusals = _outside(find_refusals(text, response.terms, asked), copied)
+    refusals, flags = (_outside(found, copied) for found in find_phrases(text, response.terms, asked))
     if len(documents) > 1:  # the response copies documents and answers nothing
         asserted = Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
@@ -167,10 +171,6 @@ def trim_response(reply: str) -> str:
     return reply
 
 
-def _is_copied(document: str, reply: str) -> bool:
-    return _MIN_COPIED_LENGTH <= len(document) <= len(reply) and document in reply
-
-
 def _find_spans(text: str, documents: Sequence[str]) -> list[tuple[int, int]]:
     """Return the spans of copied documents, whose statements are not the model's own."""
     starts = [(text.find(document), len(document)) for document in documents]
@@ -181,7 +181,7 @@ def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> l
     return [
         mention
         for mention in mentions
-        if not any(start <= mention.start and mention.end <= end for start, end in spans)
+        if not spans or not any(start <= mention.start and mention.end <= end for start, end in spans)
     ]
 
 

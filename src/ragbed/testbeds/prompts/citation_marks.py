@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from ragbed.text import split_sentences
 
 _PREFIX = r"(?:(?:documents?|docs?|sources?|no\.?)\s*|(?:文档|资料|来源|文献)\s*)?"
 _NUMBERS = rf"{_PREFIX}\d{{1,9}}(?:\s*(?:[-–—~至到]|[,;，、；]|and|&|和)\s*{_PREFIX}\d{{1,9}})*"
-_SQUARE = re.compile(rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]", re.IGNORECASE)
+_SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 # Round brackets are also used for enumerations, so they count as citations only at the end of a clause.
-_ROUND = re.compile(
-    rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))", re.IGNORECASE | re.MULTILINE
-)
-_RANGE = re.compile(r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?")
+_ROUND = rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))"
+_RANGE = r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?"
 _WORD = re.compile(r"\w")
 _MAX_RANGE = 200  # maximum length of a range such as [1-5]; a longer range counts as one fabricated citation
 
@@ -56,10 +55,17 @@ def parse_citations(reply: str) -> list[CitedSentence]:
 
 def _marks(reply: str) -> re.Pattern[str]:
     """Return the pattern for a response's citation marks, with round brackets only if there are no square brackets."""
-    return _SQUARE if _SQUARE.search(reply) else _ROUND
+    square = _compiled(_SQUARE)
+    return square if square.search(reply) else _compiled(_ROUND)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern on first use, because few runs ask for citations."""
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _numbers_in(mark: str) -> Iterator[int]:
-    for found in _RANGE.finditer(unicodedata.normalize("NFKC", mark)):
+    for found in _compiled(_RANGE).finditer(unicodedata.normalize("NFKC", mark)):
         first, last = int(found[1]), int(found[2] or found[1])
         yield from range(first, last + 1) if 0 <= last - first < _MAX_RANGE else (first, last)

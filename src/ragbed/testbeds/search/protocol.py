@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,7 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEPT = 4_000  # maximum number of characters to store of arguments that cannot be executed
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """A parsed response: either searches, some of which may have problems, or a final answer.
 
     Attributes:
@@ -161,7 +159,10 @@ def continue_tools(parsed: Parsed, calls: Sequence[ToolCall], told: Sequence[str
     """Return the messages to add to the prompt after a response: the response itself, and one result per tool call."""
     if not calls:  # the response contained neither a call nor an answer
         return continue_text(parsed, told)
-    results = (Message(role="tool", content=text, call=call.id) for call, text in zip(calls, told, strict=True))
+    results = (
+        Message(role="tool", content=text, call=call.id, is_error=search.problem is not None)
+        for call, text, search in zip(calls, told, parsed.searches, strict=True)
+    )
     return (Message(role="assistant", content=parsed.kept, calls=tuple(map(_resend, calls))), *results)
 
 

@@ -102,6 +102,7 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "lang": lambda cell: (cell.lang,),
     "testbed": lambda cell: (cell.testbed,),
     "noise": lambda cell: ("none" if cell.noise is None else f"{cell.noise:.3g}",),
+    "docs": lambda cell: () if cell.noise is None else (str(cell.k),),
     "arm": lambda cell: (cell.arm,),
     "true": lambda cell: (f"{cell.correct:.3g}",) if cell.testbed in _WITH_TRUE else (),
     "outcome": lambda cell: (cell.outcome,),
@@ -150,7 +151,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     """Return a facet's most frequent values in display order."""
 
     def place(value: str) -> tuple[float, str]:
-        if name in ("noise", "true"):
+        if name in ("noise", "docs", "true"):
             return (_LAST if value == "none" else float(value)), value
         if name == "type":  # Sorts E2 before E10.
             return len(value), value

@@ -17,12 +17,21 @@ from pathlib import Path
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
-_VERSION = 5
+_VERSION = 6
+# `clusters` has the counts of each question or event under each condition: its trials, its unscored trials and its hits
+# by score (see `COUNTED`). `patterns` has the number of clusters by hits and trials, from which intervals are computed.
 # `passages` and `shown` record which cases show a document, so that each text is indexed only once.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
 CREATE TABLE plan (condition TEXT PRIMARY KEY, planned INTEGER NOT NULL, infeasible INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE conditions (id INTEGER PRIMARY KEY, condition TEXT NOT NULL UNIQUE);
+CREATE TABLE clusters (
+  condition INTEGER NOT NULL, cluster TEXT NOT NULL, counts TEXT NOT NULL,
+  PRIMARY KEY (condition, cluster)) WITHOUT ROWID;
+CREATE TABLE patterns (
+  condition INTEGER NOT NULL, score TEXT NOT NULL, hits INTEGER NOT NULL, trials INTEGER NOT NULL,
+  clusters INTEGER NOT NULL, PRIMARY KEY (condition, score, hits, trials)) WITHOUT ROWID;
 CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, item TEXT NOT NULL, dial TEXT, twin TEXT);
 CREATE TABLE asked (id INTEGER PRIMARY KEY, item INTEGER NOT NULL);
 CREATE TABLE trials (

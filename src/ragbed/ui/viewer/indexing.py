@@ -21,11 +21,13 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import RagbedError
+from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.text import storable_name
 from ragbed.ui.viewer.cells import TrialCell, cell_of
+from ragbed.ui.viewer.cluster_counts import ClusterCounts
 from ragbed.ui.viewer.diagnosis import read_diagnosed, stamp_of
 from ragbed.ui.viewer.full_text import spaced
 from ragbed.ui.viewer.index import open_index, read_meta, write_meta
@@ -77,14 +79,16 @@ class Indexer:
         if self._note("cases") == str(cases):
             return False
         counts: Counter[tuple[str, bool]] = Counter()
+        sizes = ClusterSizes()
         for case in self._store.cases():
+            sizes.add(case)
             condition = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
             counts[msgspec.json.encode(condition).decode(), case.feasible] += 1
         with self._transaction():
             self._index.execute("DELETE FROM plan")
             rows = [(name, counts[name, True], counts[name, False]) for name in {name for name, _ in counts}]
             self._index.executemany("INSERT INTO plan VALUES (?, ?, ?)", rows)
-            write_meta(self._index, cases=cases)
+            write_meta(self._index, cases=cases, largest=sizes.largest(self._store.repeats()))
         return True
 
     def _add_results(self) -> bool:
@@ -124,24 +128,30 @@ class Indexer:
             return False
         with self._transaction():
             errors = self._index.execute(
-                "SELECT id, result, cell, seal FROM trials "
-                "WHERE cell IN (SELECT id FROM cells WHERE cell ->> 9 = 'error')"
+                "SELECT t.id, result, c.id, c.cell, seal FROM trials t JOIN cells c ON c.id = t.cell "
+                "WHERE c.cell ->> 9 = 'error'"
             ).fetchall()
-            for trial, result, cell, seal in errors:
+            for trial, result, number, cell, seal in errors:
                 ((new_seal,),) = self._store.read("SELECT seal FROM results WHERE rowid = ?", (result,))
                 if int(new_seal) != seal:
                     self._index.execute("DELETE FROM trials WHERE id = ?", (trial,))
-                    self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (cell,))
+                    self._index.execute("UPDATE cells SET trials = trials - 1 WHERE id = ?", (number,))
                     self._add_up(-1, -seal)
-                    self._add(self._store.results_after(result - 1, 1))
+                    found = list(self._store.results_after(result - 1, 1))
+                    removed = ClusterCounts()
+                    removed.add(msgspec.json.decode(cell, type=TrialCell), found[0][1].case, -1)
+                    removed.write(self._index)
+                    self._add(found)
             write_meta(self._index, looked=seals)
         return True
 
     def _add(self, results: Iterable[tuple[int, StoredResult, int]]) -> None:
         cells: Counter[int] = Counter()
-        seals = 0
+        clusters, seals = ClusterCounts(), 0
         for result, stored, seal in results:
-            cell, asked = self._number(cell_of(stored)), self._asked(result, stored.case)
+            scored = cell_of(stored)
+            clusters.add(scored, stored.case)
+            cell, asked = self._number(scored), self._asked(result, stored.case)
             added = self._index.execute(
                 "INSERT INTO trials (result, cell, asked, seal) VALUES (?, ?, ?, ?)", (result, cell, asked, seal)
             )
@@ -151,6 +161,7 @@ class Indexer:
         self._index.executemany(
             "UPDATE cells SET trials = trials + ? WHERE id = ?", [(count, cell) for cell, count in cells.items()]
         )
+        clusters.write(self._index)
         self._add_up(cells.total(), seals)
 
     def _add_up(self, rows: int, seals: int) -> None:

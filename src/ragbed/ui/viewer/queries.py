@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -12,15 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed.analysis.metrics.trial_columns import full_name
-from ragbed.analysis.statistics.rates import wilson
+from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.runs.condition import Condition
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds import wanted_scores
-from ragbed.ui.viewer.cells import COUNTED, CellFilter, TrialCell, count_facets
+from ragbed.ui.viewer.cells import CellFilter, TrialCell, count_facets
 from ragbed.ui.viewer.full_text import excerpt, to_match
 from ragbed.ui.viewer.labelling import read_all
-from ragbed.ui.viewer.run_reader import RunReader, TrialLocation
+from ragbed.ui.viewer.run_reader import Patterns, RunReader, TrialLocation
 
 PAGE = 50
 MOST_ROWS = 1_500  # Maximum rows in the overview; longer tables are hard to read, and filters show the other rows.
@@ -32,7 +34,7 @@ _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]
 
 
 class ShownRate(Struct, frozen=True, array_like=True):
-    """A rate with its Wilson interval over trials; `ragbed report` shows intervals over questions."""
+    """A rate with its interval, clustered by question or event as in `ragbed report`."""
 
     value: float
     low: float
@@ -57,20 +59,18 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
 @dataclass
 class _Sum:
     cell: TrialCell
+    planned: int = 0
+    infeasible: int = 0
     asked: int = 0
     errors: int = 0
     unscored: int = 0
     differs: int = 0
-    hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
 
     def add(self, cell: TrialCell, trials: int) -> None:
         self.asked += trials
         self.errors += trials if cell.outcome != "ok" else 0
         self.unscored += trials if cell.verdict == "unscored" else 0
         self.differs += trials if cell.differs else 0
-        for name in COUNTED if cell.bits else ():
-            if cell.has(name):
-                self.hits[name] += trials
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
@@ -142,8 +142,13 @@ class RunQueries:
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Return as many rows of the overview as a page can show, and the total number of rows."""
-        rows = [row for reader in self.readers.values() for row in _overview_rows(reader, track)]
-        return rows[:MOST_ROWS], len(rows)
+        rows: list[OverviewRow] = []
+        count = 0
+        for reader in self.readers.values():
+            totals = _sums(reader)
+            rows += _overview_rows(reader, totals[: MOST_ROWS - len(rows)], track)
+            count += len(totals)
+        return rows, count
 
     def list_trials(self, query: TrialQuery, offset: int) -> ResultPage:
         """Return a page of the trials that match a query."""
@@ -170,8 +175,8 @@ class RunQueries:
         return facets
 
 
-def _overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
-    """Yield the rows for one run, in list order."""
+def _sums(reader: RunReader) -> list[_Sum]:
+    """Return the counts for each row of the overview, in list order."""
     sums: dict[tuple[object, ...], _Sum] = {}
     for _, cell, trials in reader.cells:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
@@ -182,29 +187,41 @@ def _overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
         for condition in plan:
             if condition[0] == data and (model, *condition) not in sums:
                 sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], TrialCell))
-    for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
-        planned, infeasible = plan.get(condition[1:], (total.asked, 0))
+    for condition, total in sums.items():
+        total.planned, total.infeasible = plan.get(condition[1:], (total.asked, 0))
+    return sorted(sums.values(), key=lambda total: total.cell.place)
+
+
+def _overview_rows(reader: RunReader, totals: Sequence[_Sum], track: str) -> Iterator[OverviewRow]:
+    names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
+    patterns = reader.patterns(tuple(full_name(name, track) for name in names))
+    largest = reader.largest_planned()
+    for total in totals:
+        own = patterns.get(total.cell.condition, {})
+        scores = {name: own[full_name(name, track)] for name in names if full_name(name, track) in own}
         yield OverviewRow(
             *total.cell.condition,
             run=reader.name,
             asked=total.asked,
-            planned=planned,
-            infeasible=infeasible,
+            planned=total.planned,
+            infeasible=total.infeasible,
             errors=total.errors,
             unscored=total.unscored,
             differs=total.differs,
             wanted=wanted_scores(total.cell.testbed),
-            rates=_rates(total, track),
+            rates={name: _rate(found, largest) for name, found in scores.items()},
         )
 
 
-def _rates(total: _Sum, track: str) -> dict[str, ShownRate]:
-    rates = {}
-    for name in ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ())):
-        n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
-        if n:
-            rates[name] = ShownRate(*wilson(total.hits[full_name(name, track)], n), n)
-    return rates
+@lru_cache(maxsize=65_536)  # a page is requested again and again while a run is in progress
+def _rate(patterns: Patterns, largest: int) -> ShownRate:
+    """Return a rate; `largest` is 0 if the run is not monitored (see `rate_sequence`)."""
+    hits, trials, counts = zip(*patterns, strict=True)
+    if largest:
+        interval = rate_sequence(hits, trials, counts, largest=largest)
+    else:
+        interval = clustered_wilson(hits, trials, counts=counts)
+    return ShownRate(*interval, sum(trial * count for _, trial, count in patterns))
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,9 @@ _CHECK_EVERY = 10_000  # SQLite instructions between two time checks; they take 
 _IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
 _IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
   WHERE d.text MATCH ?"""
+
+# Numbers of hits and trials, and the number of questions or events that have them.
+Patterns: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 class TrialLocation(NamedTuple):
@@ -61,6 +64,7 @@ class RunReader:
         self._version = -1
         self._cells: list[tuple[int, TrialCell, int]] = []
         self._by_number: dict[int, TrialCell] = {}
+        self._patterns: dict[tuple[str, ...], dict[tuple[object, ...], dict[str, Patterns]]] = {}
 
     def check(self) -> None:
         """Check that the data shown on every page can be read.
@@ -81,14 +85,18 @@ class RunReader:
     @property
     def cells(self) -> list[tuple[int, TrialCell, int]]:
         """Return each cell's number, the cell and its trial count, in list order; cached until the index changes."""
+        self._forget_outdated()
+        return self._cells
+
+    def _forget_outdated(self) -> None:
         (version,) = self._index.execute("PRAGMA data_version").fetchone()
         if version != self._version:
             rows = self._index.execute("SELECT id, cell, trials FROM cells WHERE trials > 0")
             cells = [(number, msgspec.json.decode(cell, type=TrialCell), trials) for number, cell, trials in rows]
             self._cells = sorted(cells, key=lambda row: row[1].place)
             self._by_number = {number: cell for number, cell, _ in cells}
+            self._patterns = {}
             self._version = version
-        return self._cells
 
     def cell(self, place: TrialLocation) -> TrialCell:
         """Return a trial's cell, which may be newer than the cached ones."""
@@ -101,6 +109,33 @@ class RunReader:
         """Yield every condition, without the model, with the numbers of feasible and infeasible cases."""
         for condition, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
             yield tuple(msgspec.json.decode(condition)), planned, infeasible
+
+    def patterns(self, scores: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, Patterns]]:
+        """Return, for each condition and score, how many questions or events have which hits and trials.
+
+        The result is cached until the index changes.
+        """
+        self._forget_outdated()
+        if scores not in self._patterns:
+            self._patterns[scores] = self._read_patterns(scores)
+        return self._patterns[scores]
+
+    def _read_patterns(self, scores: tuple[str, ...]) -> dict[tuple[object, ...], dict[str, Patterns]]:
+        found: dict[tuple[object, ...], dict[str, Patterns]] = {}
+        conditions = {
+            number: found.setdefault(tuple(msgspec.json.decode(condition)), {})
+            for number, condition in self._index.execute("SELECT id, condition FROM conditions")
+        }
+        query = """SELECT condition, score, hits, trials, clusters FROM patterns
+            WHERE clusters > 0 AND score IN (SELECT value FROM json_each(?))"""
+        for number, score, *pattern in self._index.execute(query, (msgspec.json.encode(scores).decode(),)):
+            own = conditions[number]
+            own[score] = (*own.get(score, ()), (pattern[0], pattern[1], pattern[2]))
+        return found
+
+    def largest_planned(self) -> int:
+        """Return the largest planned number of trials of a question or event if the run is monitored, otherwise 0."""
+        return int(read_meta(self._index, "largest") or 0) if self.store.is_monitored() else 0
 
     def progress(self) -> RunReadProgress:
         """Return the progress of the run and its index."""

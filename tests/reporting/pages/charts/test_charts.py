@@ -123,6 +123,25 @@ def test_names_that_are_cut_stay_different() -> None:
     assert fit_names([names[0], names[0]], 64) == [fit(names[0], 64, 7.2)] * 2
 
 
+def test_two_sizes_of_a_model_have_different_labels_beside_other_models() -> None:
+    sizes = ["Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
+    others = ["SmolLM2-360M-Instruct", "Llama-3.2-1B-Instruct", "Qwen2.5-0.5B-Instruct"]
+    width = 126  # the width of the labels at the ends of curves
+    assert fit(sizes[0], width, 7.2) == fit(sizes[1], width, 7.2)
+    shown = fit_names([*others, *sizes], width)
+    assert shown == [
+        "SmolL…0M-Instruct",
+        "Llama…1B-Instruct",
+        "Qwen2.5-0.5B…",
+        "Qwen2.…oder-0.5B…",
+        "Qwen2.…oder-1.5B…",
+    ]
+    ends = ["Qwen2.5-Coder-7B-Instruct-AWQ-a-very-long-suffix", "Qwen2.5-Coder-7B-Instruct-AWQ-a-more-long-suffix"]
+    assert len(set(fit_names(ends, 64))) == 2
+    without_parts = ["a" * 20 + "x" + "b" * 20, "a" * 20 + "y" + "b" * 20]
+    assert [name[0] for name in fit_names(without_parts, 64)] == ["1", "2"]
+
+
 def test_labels_keep_their_distance_and_stay_inside() -> None:
     placed = spread([100, 100, 101, 10], 15, 0, 110)
     assert sorted(placed) == placed[3:] + sorted(placed[:3])

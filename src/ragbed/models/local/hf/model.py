@@ -44,6 +44,7 @@ class HFModel:
         sampling: Sampling parameters.
         preset: The prompt format, if it is not the chat template.
         window: Maximum number of concurrent cases.
+        context_length: The context length, if the user set it.
     """
 
     advice = "Check the model's folder or repository; `ragbed doctor` lists the installed packages."
@@ -55,6 +56,7 @@ class HFModel:
         sampling: Sampling,
         preset: Preset | None = None,
         window: int | None = None,
+        context_length: int | None = None,
     ) -> None:
         if preset is not None and preset.hf_problem:
             raise UsageError(f"hf/{source.name}: {preset.hf_problem}.")
@@ -62,6 +64,7 @@ class HFModel:
         self.concurrency = window or _WINDOW
         if sampling.temperature is None:  # use the library's default
             sampling = structs.replace(sampling, temperature=1.0)
+        self._context = context_length
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
         self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not thread-safe
         self._engine: BatchEngine | None = None
@@ -103,7 +106,7 @@ class HFModel:
         return self._limit.raised
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
-        context = self._tokenizer.context
+        context = self._context or self._tokenizer.context
         if context is not None and len(tokens) + max_tokens > context:
             both = f"the prompt of {len(tokens):,} tokens and the response of up to {max_tokens:,}"
             return failed(Failure("too-long", f"{both} do not fit into the context of {context:,} tokens"))

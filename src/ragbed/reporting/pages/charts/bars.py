@@ -22,19 +22,19 @@ _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):
-    """A bar in a group: a share with its interval."""
+    """A bar in a group: a share with its interval, if it has one."""
 
     series: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
 
 
 def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]]]) -> Chart:
     """Draw one bar per series in every group, with a legend below."""
     series = list(dict.fromkeys(bar.series for _, group in groups for bar in group))
-    most = max([0.1, *(bar.high for _, group in groups for bar in group)])
+    most = max([0.1, *(bar.value if bar.high is None else bar.high for _, group in groups for bar in group)])
     marks: list[Node] = []
     top = float(_TOP)
     for label, group in groups:
@@ -54,7 +54,8 @@ def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]
 
 def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     whole = WIDTH - _LEFT - _RIGHT
-    at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", bar.low), ("h", bar.high))}
+    low, high = (bar.value if bound is None else bound for bound in (bar.low, bar.high))
+    at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", low), ("h", high))}
     title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high)} %, n = {bar.n}")
     width = at["v"] - _LEFT
     yield el("rect", title, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -49,19 +50,21 @@ class _Scale(NamedTuple):
     first: float
     last: float
     height: float
+    is_log: bool = False
 
     def x(self, at: float) -> float:
-        share = 0.5 if self.last == self.first else (at - self.first) / (self.last - self.first)
+        first, last, here = map(math.log, (self.first, self.last, at)) if self.is_log else (self.first, self.last, at)
+        share = 0.5 if last == first else (here - first) / (last - first)
         return _LEFT + share * (WIDTH - _LEFT - _RIGHT)
 
     def y(self, value: float) -> float:
         return _TOP + (1 - value) * self.height
 
 
-def curves(name: str, texts: ChartTexts, series: Sequence[Series]) -> Chart:
-    """Draw curves on a scale from 0 to 100 %."""
+def curves(name: str, texts: ChartTexts, series: Sequence[Series], *, is_log: bool = False) -> Chart:
+    """Draw curves on a scale from 0 to 100 %; the horizontal scale can be logarithmic."""
     places = sorted({point.at for one in series for point in one.points})
-    scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)))
+    scale = _Scale(places[0], places[-1], max(_INNER, _LINE * len(series)), is_log)
     height = _TOP + scale.height + _BOTTOM
     marks = [*_axes(scale, places, texts)]
     for number, one in enumerate(series):

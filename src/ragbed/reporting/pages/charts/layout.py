@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 from unicodedata import east_asian_width
 from zlib import crc32
@@ -16,6 +18,7 @@ WIDTH = 540  # Width of a chart; when a phone scales it down, letters are still 
 _CHARACTER = 6.4  # Approximate width of a Latin letter at 12 pixels; a Chinese character takes twice as much.
 _NAME = 7.2  # The same for names, which are 13.5 pixels high on a phone.
 _LONGEST_NAME = 80
+_PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
 
@@ -114,15 +117,29 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
 def fit_names(names: Sequence[str], width: float) -> list[str]:
     """Shorten names to fit a width, keeping different names different.
 
-    If shortened names would be equal, their common prefix is removed.
+    If shortened names would be equal, their common last parts are removed first (`-Instruct`), or their common first
+    parts. If that is not enough, the names are numbered.
     """
-    fitted = [fit(name, width, _NAME) for name in names]
-    if len(set(fitted)) == len(set(names)):
-        return fitted
-    shortest = min(names, key=len)
-    start = next((at for at, letter in enumerate(shortest) if any(name[at] != letter for name in names)), len(shortest))
-    cut = [fit(f"…{name[start:]}", width, _NAME) for name in names]
-    return cut if len(set(cut)) > len(set(fitted)) else fitted
+    fitted = {name: fit(name, width, _NAME) for name in names}
+    counts = Counter(fitted.values())
+    alike = {name: _PART.split(name) for name in fitted if counts[fitted[name]] > 1}
+    start, end = _shared(alike.values()), _shared(parts[::-1] for parts in alike.values())
+    ways: tuple[Callable[[int, list[str]], str], ...] = (
+        lambda _, parts: f"{''.join(parts[: len(parts) - end]).rstrip('-_/: ')}…",
+        lambda _, parts: f"…{''.join(parts[start:])}",
+        lambda number, parts: f"{number} {''.join(parts)}",
+    )
+    for write_name in ways if alike else ():
+        for number, (name, parts) in enumerate(alike.items(), 1):
+            fitted[name] = fit(write_name(number, parts), width, _NAME)
+        if len(set(fitted.values())) == len(fitted):
+            break
+    return [fitted[name] for name in names]
+
+
+def _shared(names: Iterable[list[str]]) -> int:
+    """Return the number of leading parts that all names have in common."""
+    return next((at for at, parts in enumerate(zip_longest(*names)) if len(set(parts)) > 1), 0)
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:

@@ -25,6 +25,7 @@ const TYPE_TITLES = {
   E5: "Ignoring", E6: "Misalignment", E7: "Same error as in noise robustness", E8: "Instruction not followed",
   E9: "Trusts false documents", E10: "False refusal",
   E11: "Correct, but not counted by the paper", E12: "Error in the data", E13: "No usable response",
+  E14: "Poor query", E15: "Found but ignored", E16: "Stopped early", E17: "Trusted a false passage",
 };
 
 /** Return an error type with its name. */

@@ -10,8 +10,8 @@ export const ZH = {
   "Pages": "页面",
   "Search questions, responses, documents": "搜索问题、回答、文档",
   "in a document": "出现在文档中",
-  "Rates are per cent of n, failures included, with 95 % Wilson intervals over trials; the report has intervals by question. Click a row to see its trials.":
-    "比例以 n 为分母（含失败），附按记录计算的 95% Wilson 区间；报告中的区间按问题计算。点击一行可查看对应的记录。",
+  "Rates are per cent of n, failures included, with 95 % intervals by question or event. Click a row to see its trials.":
+    "比例以 n 为分母（含失败），附按问题或事件计算的 95% 区间。点击一行可查看对应的记录。",
   "No results to show yet.": "尚无可显示的结果。",
   "Showing {0} of {1} rows. Filter the list to see the others.": "显示 {1} 行中的 {0} 行；其余可在列表中筛选。",
   "testbed": "评测任务",
@@ -32,6 +32,7 @@ export const ZH = {
   "Language": "语言",
   "Testbed": "评测任务",
   "Noise": "噪声",
+  "Number of documents": "文档数",
   "Distractors": "干扰文档",
   "True documents": "真实文档占比",
   "Confidence": "置信度",

@@ -1,0 +1,59 @@
+"""The context length of a model behind an API, and the check that a prompt fits into it before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from ragbed.models.failures import Failure
+from ragbed.schema import Case
+from ragbed.text import estimate_tokens
+
+# Fields of a listed model that contain its context length: vLLM and SGLang; OpenRouter and Together; Groq; Mistral.
+_REPORTED = ("max_model_len", "context_length", "context_window", "max_context_length")
+_PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message and to the whole prompt
+
+
+def reported_context(entry: Mapping[str, object], props: Mapping[str, object]) -> int | None:
+    """Return the context length in a server's list of models, or in the properties of a llama.cpp server."""
+    settings = props.get("default_generation_settings")
+    found = [entry.get(name) for name in _REPORTED] + [settings.get("n_ctx") if isinstance(settings, dict) else None]
+    return next((value for value in found if isinstance(value, int) and value > 0), None)
+
+
+@dataclass
+class ContextWindow:
+    """The context of a model.
+
+    Attributes:
+        tokens: Its length, or None if it is unknown; then every prompt is sent.
+        count: Returns the number of tokens in a text according to the server's tokenizer, or None if it has none.
+    """
+
+    tokens: int | None = None
+    count: Callable[[str], Awaitable[int | None]] | None = None
+
+    async def check(self, case: Case, max_tokens: int) -> None:
+        """Check that a case's prompt and its response fit into the context.
+
+        The server counts the tokens only if the prompt could be too long: no text has more tokens than bytes.
+
+        Raises:
+            Failure: They do not fit.
+        """
+        if self.tokens is None:
+            return
+        text = "\n".join(message.content for message in case.messages)
+        added = _PER_MESSAGE * (len(case.messages) + 1)
+        room = self.tokens - max_tokens - added
+        if len(text.encode("utf-8", "surrogatepass")) <= room:
+            return
+        counted = None if self.count is None else await self.count(text)
+        tokens = estimate_tokens(text) if counted is None else counted
+        if tokens > room:
+            number = f"{tokens + added:,} tokens{' (upper estimate)' if counted is None else ''}"
+            raise Failure(
+                "too-long",
+                f"the prompt of up to {number} and the response of up to {max_tokens:,} do not fit into the context of "
+                f"{self.tokens:,} tokens",
+            )

@@ -1,0 +1,76 @@
+"""The intervals that decided the conditions of a monitored run (`--until`), stored with the run.
+
+More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
+the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
+contain the true value with the stated probability.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ragbed.runs.store import RunStore
+
+COMPARISON = "compare"  # the table name of a comparison with another run
+Place: TypeAlias = dict[str, str | float | None]
+_PREFIX = "decided."
+_KEEP = "INSERT OR IGNORE INTO meta VALUES (?, ?)"  # a condition is decided only once
+
+
+class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The interval of a cell or a comparison at the time of a decision.
+
+    Attributes:
+        table: The cell's table, or `compare`.
+        place: What identifies the cell or the comparison within the table.
+        alpha: The error probability of the interval.
+        model: The model string.
+        base: For a comparison, the folder of the baseline.
+    """
+
+    table: str
+    metric: str
+    place: Place
+    low: float
+    high: float
+    alpha: float
+    model: str = ""
+    base: str = ""
+
+
+def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
+    """Store the intervals of conditions that were not decided before."""
+    with store.transaction() as connection:
+        for interval in decided:
+            unit = msgspec.json.encode(replace(interval, low=0.0, high=0.0), order="sorted")
+            key = f"{_PREFIX}{hashlib.blake2b(unit, digest_size=8).hexdigest()}"
+            connection.execute(_KEEP, (key, msgspec.json.encode(interval).decode()))
+
+
+def read_decided(store: RunStore) -> list[DecidedInterval]:
+    """Return the intervals that decided the run's conditions.
+
+    Raises:
+        DataError: A stored interval is damaged.
+    """
+    found = []
+    for key, text in store.read("SELECT key, value FROM meta WHERE key GLOB ? ORDER BY key", (f"{_PREFIX}*",)):
+        try:
+            found.append(msgspec.json.decode(str(text), type=DecidedInterval))
+        except msgspec.MsgspecError:
+            raise store.damaged(f"the decision {str(key)[:40]}") from None
+    return found
+
+
+def intersect(low: float, high: float, decided: Sequence[DecidedInterval]) -> tuple[float, float]:
+    """Return the intersection of an interval with those of earlier decisions, or the last decision's if it is empty."""
+    for interval in decided:
+        low, high = max(low, interval.low), min(high, interval.high)
+        if low > high:
+            low, high = interval.low, interval.high
+    return low, high

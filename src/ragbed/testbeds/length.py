@@ -1,0 +1,45 @@
+"""Long contexts: a fixed number of supporting documents among a growing number of distractors.
+
+`--num-docs` gives the numbers of documents and `--supporting` how many of them contain the answer. The position of the
+supporting document is balanced over the questions, so accuracy can be compared by length and by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
+
+from ragbed.testbeds.ability import Ability, Supply, feasible_share
+from ragbed.testbeds.noise import NOISE
+from ragbed.testbeds.settings import CaseCondition, Settings
+
+_MIN_FEASIBLE = 0.5  # minimum share of items for which a default number of documents must be feasible
+
+
+class Length(Ability):
+    """The testbed `length`."""
+
+    @property
+    def accepted_noise(self) -> str:
+        """How to set the mix of documents, because the noise ratio would depend on their number."""
+        return "no ratio; use `supporting`"
+
+    def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
+        """Return whether at least one document contains the answer."""
+        return noise < 1
+
+    def requested(self, settings: Settings) -> list[CaseCondition]:
+        """Return a condition for each number of documents; by default, one of them contains the answer."""
+        if settings.noise is not None:
+            return []
+        return super().requested(replace(settings, supporting=settings.supporting or 1))
+
+    def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
+        """Return the default conditions for which most items have enough documents, or all if there are none."""
+        kept = [one for one in default if supplies and feasible_share(one, supplies) >= _MIN_FEASIBLE]
+        return kept or list(default)
+
+
+_SAME = {field.name: getattr(NOISE, field.name) for field in fields(NOISE)}
+LENGTH = Length(**_SAME | {"name": "length", "docs": (1, 5, 10, 20, 50, 100), "spreads_positions": True})

@@ -1,0 +1,121 @@
+"""Models with a known policy reach the values of the length testbed that follow from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ragbed
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.run_cells import read_report_cells
+from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.unpaired import combine_rates
+from ragbed.reporting.figures import make_figures
+from ragbed.reporting.tables import make_report
+from ragbed.schema import Completion
+from ragbed.scoring.length import score_length
+from tests.synth_data import write_long
+
+NUMBERS = (1, 5, 10, 20)
+Values = dict[tuple[str, int | None, int | None], float | None]
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Cell]:
+    folder = tmp_path_factory.mktemp("length")
+    dataset = write_long(folder, request.param, items=20, num_docs=20)
+    ragbed.run(
+        ["scripted/oracle", "scripted/first-doc", "scripted/last-doc"], str(dataset.path), testbeds="length",
+        num_docs=NUMBERS, out=folder / "run", no_cache=True,
+    )  # fmt: skip
+    return read_report_cells([folder / "run"], ["robust"])
+
+
+def _values(cells: list[Cell], model: str) -> Values:
+    return {
+        (cell.estimate.metric, cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
+        for cell in cells
+        if (cell.table, cell.key.model) == ("length", f"scripted/{model}")
+    }
+
+
+def test_the_oracle_does_not_depend_on_length_or_position(cells: list[Cell]) -> None:
+    found = _values(cells, "oracle")
+    for k in NUMBERS:
+        assert found["accuracy", k, None] == found["accuracy_band", k, None] == 1
+    for k in NUMBERS[1:]:
+        assert found["change", k, None] == found["middle_loss", k, None] == 0
+        assert [found["accuracy_by_part", k, part] for part in range(5)] == [1] * 5
+    assert (found["retention", None, None], found["slope_per_doubling", None, None]) == (1, 0)
+    assert found["docs10", None, None] is None
+
+
+@pytest.mark.parametrize(("model", "part"), [("first-doc", 0), ("last-doc", 4)])
+def test_reading_one_position_gives_one_over_the_number_of_documents(cells: list[Cell], model: str, part: int) -> None:
+    found = _values(cells, model)
+    for k in NUMBERS:
+        assert found["accuracy", k, None] == pytest.approx(1 / k)
+    for k in NUMBERS[1:]:
+        by_part = [found["accuracy_by_part", k, number] for number in range(5)]
+        assert by_part == pytest.approx([5 / k if number == part else 0 for number in range(5)])
+        assert found["middle_loss", k, None] == pytest.approx(2.5 / k)
+        assert found["change", k, None] == pytest.approx(1 / k - 1)
+    slope = np.polyfit(np.log2(NUMBERS), 1 / np.array(NUMBERS), 1)[0]
+    assert found["slope_per_doubling", None, None] == pytest.approx(slope)
+    assert found["retention", None, None] == pytest.approx(1 / 20)
+    assert found["docs10", None, None] == pytest.approx(5 ** (0.1 / 0.8))
+
+
+def test_lengths_are_estimates_if_the_model_reports_none(cells: list[Cell]) -> None:
+    found = _values(cells, "oracle")
+    assert [found["tokens_estimated", k, None] for k in NUMBERS] == [1] * 4
+    lengths = [found["prompt_tokens", k, None] or 0 for k in NUMBERS]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] > 5 * lengths[0]
+
+
+def test_the_report_has_the_tables_and_the_figures(cells: list[Cell]) -> None:
+    tables = {table.name: table for table in make_report(["run"], cells, "robust").tables}
+    assert [column.heading for column in tables["length"].columns] == ["1", "5", "10", "20"]
+    assert {row.docs for row in tables["length parts"].rows} == set(NUMBERS)
+    assert len(tables["length curve"].rows) == len(tables["length"].rows) == 3
+    for lang, fifth in (("en", "last fifth"), ("zh", "最后一段")):
+        charts = {one.name.partition("-")[0]: one for one in make_figures(cells, "robust", read_words(lang))}
+        assert charts["length"].grid.columns[1:] == ("1", "5", "10", "20")
+        assert charts["depth"].grid.columns[-1] == fifth
+        assert len(charts["depth"].grid.rows) == 9
+
+
+def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_path: Path) -> None:
+    for name, supporting in (("one", 1), ("two", 2)):
+        ragbed.run(
+            "scripted/oracle", "ragbed-mini-en_base", testbeds="length", num_docs=(4, 6), supporting=supporting,
+            distractors="related,random", limit=3, out=tmp_path / name, no_cache=True,
+        )  # fmt: skip
+    cells = read_report_cells([tmp_path / "one", tmp_path / "two"], ["robust"])
+    found = [cell.place.get("arm") for cell in cells if cell.estimate.metric == "docs10"]
+    assert sorted(map(str, found)) == ["None", "random", "random, 2 supporting", "related, 2 supporting"]
+    assert not any(cell.estimate.metric == "middle_loss" and "2" in (cell.place.get("arm") or "") for cell in cells)
+    (curves,) = [one for one in make_figures(cells, "robust", read_words("en")) if one.name.startswith("length")]
+    assert len(curves.grid.rows) == 4
+
+
+def test_the_models_own_count_of_tokens_is_used_if_the_call_was_not_repeated() -> None:
+    spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-zh_base", testbeds="length,noise", limit=1)
+    first, *_, other = ragbed.plan_run(spec).cases()
+    reported = Completion(outcome="ok", reply="", usage={"in": 123, "out": 1})
+    again = Completion(outcome="ok", reply="", usage={"in": 246, "out": 2}, attempts=2)
+    assert score_length(first, reported) == {"prompt_tokens": 123.0, "tokens_estimated": False}
+    assert score_length(first, again)["tokens_estimated"] is True
+    assert score_length(other, reported) == {}
+
+
+def test_the_interval_of_a_weighted_sum_is_that_of_newcombe_for_two_rates() -> None:
+    first, second = Interval(0.7, 0.6, 0.79), Interval(0.5, 0.4, 0.6)
+    value, low, high = combine_rates([first, second], [1.0, -1.0])
+    assert value == pytest.approx(0.2)
+    assert low == pytest.approx(0.2 - np.hypot(0.1, 0.1))
+    assert high == pytest.approx(0.2 + np.hypot(0.09, 0.1))
