@@ -73,14 +73,13 @@ def _write_data(folder: Path, items: int) -> Path:
     ragbed.synthesize(
         folder, items=items // COPIES, integration=0, counterfactual=0, lang="en", num_docs=DOCS, supporting=1
     )
-    made = [json.loads(line) for line in (folder / "en_base.jsonl").read_text("utf-8").splitlines()]
-    copies = [
-        item | {"id": f"{item['id']}-{copy}", "question": f"{item['question']} ({copy})", "twin": None}
-        for copy in range(COPIES)
-        for item in made
-    ]
+    lines = (folder / "en_base.jsonl").read_text("utf-8").splitlines()
     file = folder / "items.jsonl"
-    file.write_text("".join(json.dumps(item) + "\n" for item in copies), "utf-8")
+    with file.open("w", encoding="utf-8") as written:  # line by line: a child's peak memory includes that of its parent
+        for copy in range(COPIES):
+            for item in map(json.loads, lines):
+                item |= {"id": f"{item['id']}-{copy}", "question": f"{item['question']} ({copy})", "twin": None}
+                written.write(json.dumps(item) + "\n")
     return file
 
 
