@@ -109,7 +109,7 @@ class Endpoint:
 
     def calls(self) -> list[str]:
         """Return the hashes of the answered requests, in order."""
-        return self.log.read_text().split() if self.log.exists() else []
+        return self.log.read_text("utf-8").split() if self.log.exists() else []
 
     def model(self) -> Model:
         """Return a model of the server."""
