@@ -1,6 +1,6 @@
 """The testbed `search`: time to run scripted agents, and time and memory to index and search many passages.
 
-    python -m benches search [--passages N] [--queries N]
+    python -m benches search [--passages N] [--dense N] [--queries N]
 
 The index is built in a process of its own, so that its peak memory can be measured. CPU time is reported beside the
 elapsed time, because other work on the machine affects only the latter.
@@ -19,6 +19,8 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from ragbed.testbeds.search.settings import IndexKind
+
 _CONDITIONS, _ITEMS = 5, 60
 _AGENTS = ("search-once", "search-never", "search-endless", "search-malformed", "search-oracle", "search-gullible")
 
@@ -26,17 +28,19 @@ _AGENTS = ("search-once", "search-never", "search-endless", "search-malformed", 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benches search", description=__doc__.partition("\n")[0])
     parser.add_argument("--passages", type=int, default=1_000_000, help="Size of the corpus. [default: 1000000]")
+    parser.add_argument("--dense", type=int, default=10_000, help="Size of the dense corpus. [default: 10000]")
     parser.add_argument("--queries", type=int, default=200, help="Number of queries. [default: 200]")
     chosen = parser.parse_args()
     _measure_agents()
-    if chosen.passages:
-        ours, theirs = multiprocessing.Pipe()
-        process = multiprocessing.get_context("spawn").Process(
-            target=_measure_index, args=(chosen.passages, chosen.queries, theirs)
-        )
-        process.start()
-        print(ours.recv())
-        process.join()
+    for kind, passages in (("lexical", chosen.passages), ("dense", chosen.dense)):
+        if passages:
+            ours, theirs = multiprocessing.Pipe()
+            process = multiprocessing.get_context("spawn").Process(
+                target=_measure_index, args=(kind, passages, chosen.queries, theirs)
+            )
+            process.start()
+            print(f"{kind}: {ours.recv()}", flush=True)
+            process.join()
 
 
 def _measure_agents() -> None:
@@ -57,15 +61,14 @@ def _measure_agents() -> None:
             )
 
 
-def _measure_index(passages: int, queries: int, answer: Connection) -> None:
-    from ragbed.api.searching import generated_sentences
-    from ragbed.retrieval.passage_index import LexicalIndex
+def _measure_index(kind: IndexKind, passages: int, queries: int, answer: Connection) -> None:
+    from ragbed.api.searching import generated_sentences, index_maker
     from ragbed.synth import SynthSpec, make_items
     from ragbed.testbeds.search.corpora import make_filler
 
     bank = generated_sentences("en")
     started, cpu = time.perf_counter(), time.process_time()
-    index = LexicalIndex(make_filler(bank, number) for number in range(passages))
+    index = index_maker(kind)(make_filler(bank, number) for number in range(passages))
     elapsed, cpu = time.perf_counter() - started, time.process_time() - cpu
     questions = [item.question for item in make_items(SynthSpec(seed=1, lang="en"), "base", 0, queries)]
     times, cpus = [], []

@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from decimal import Decimal
@@ -24,7 +25,7 @@ from ragbed.runs.store import open_store
 from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour, mock_batches
 
-COUNT = 50
+COUNT = 50  # for each model
 _EVENTS = ("create", "upload", "poll", "download", "start", "collect")
 _MODELS = {"openai/gpt-4o-mini": 6, "anthropic/claude-sonnet-4-5": 6}  # models, with the number of requests per batch
 _LONGEST_S = 120.0  # maximum duration of a session
@@ -42,23 +43,25 @@ ragbed.run(sys.argv[1], "ragbed-mini-en_base", out=sys.argv[2], **options)
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
-    """Kill runs until there have been enough kills, and compare each with a direct run."""
-    tally, draw, kills = Tally("batches"), random.Random(seed), Counter[str]()
-    number = 0
-    while kills.total() < count:
-        model = list(_MODELS)[number % len(_MODELS)]
-        place = folder / str(number)
-        place.mkdir()
-        behaviour = BatchBehaviour(
-            delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, rejects=("temperature",), truncated=0.3,
-            log=str(place / "log"), pause_s=0.05,
-        )  # fmt: skip
-        with mock_batches(behaviour) as url:
-            last = min(count, kills.total() + max(1, count // 4))  # several runs, so that each model has its share
-            tally.add("runs", model, _torture_run(place, model, url, draw, kills, last))
-        number += 1
-    print(f"  SIGKILLs {dict(kills)}")
+    """Kill runs of each model until there have been enough kills, and compare each run with a direct run."""
+    tally, draw = Tally("batches"), random.Random(seed)
+    for model in _MODELS:
+        kills = Counter[str]()
+        while kills.total() < count:
+            place = Path(tempfile.mkdtemp(dir=folder))
+            tally.add("runs", model, _torture_model(place, model, draw, kills, count))
+        print(f"  SIGKILLs of {model}: {dict(kills)}", flush=True)
     return tally.close()
+
+
+def _torture_model(place: Path, model: str, draw: random.Random, kills: Counter[str], count: int) -> list[str]:
+    behaviour = BatchBehaviour(
+        delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, rejects=("temperature",), truncated=0.3,
+        log=str(place / "log"), pause_s=0.05,
+    )  # fmt: skip
+    with mock_batches(behaviour) as url:
+        last = min(count, kills.total() + max(1, count // 4))  # several runs, each of which is killed several times
+        return _torture_run(place, model, url, draw, kills, last)
 
 
 def _torture_run(place: Path, model: str, url: str, draw: random.Random, kills: Counter[str], count: int) -> list[str]:
@@ -110,7 +113,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path, event: str, draw: random.
 
 
 def _events(log: Path) -> list[str]:
-    return log.read_text().splitlines() if log.exists() else []
+    return log.read_text("utf-8").splitlines() if log.exists() else []
 
 
 def _problems(place: Path, model: str, stats: dict[str, Any]) -> list[str]:

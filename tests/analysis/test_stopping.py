@@ -12,6 +12,8 @@ import pytest
 
 import ragbed
 from ragbed.analysis.condition_table import tabulate_run
+from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.analysis.stopping_plan import PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.decided import DecidedInterval, intersect
@@ -339,3 +341,12 @@ def test_an_empty_intersection_is_the_interval_of_the_decision() -> None:
     decided = DecidedInterval("noise", "accuracy", {}, 0.2, 0.4, 0.05)
     assert intersect(0.1, 0.3, [decided]) == (0.2, 0.3)
     assert intersect(0.5, 0.6, [decided]) == (0.2, 0.4)
+
+
+def test_the_check_before_a_run_uses_the_planned_numbers_of_trials() -> None:
+    even = PlannedClusters(Counter({3: 60}), 3)
+    assert even.rate(1, 60, 0.05) == PlannedClusters(Counter({1: 60}), 1).rate(1, 60, 0.05)
+    uneven = PlannedClusters(Counter({1: 59, 40: 1}), 40)  # bets on small questions are small
+    low, high = uneven.rate(1, 60, 0.05)[1:]
+    assert (low, high) == rate_sequence([1, 40], [1, 40], [59, 1], largest=40)[1:]
+    assert high - low > 2 * (even.rate(1, 60, 0.05).high - even.rate(1, 60, 0.05).low)

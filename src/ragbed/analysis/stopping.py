@@ -11,7 +11,8 @@ from msgspec import structs
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialGroups
 from ragbed.analysis.run_cells import to_trial
-from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look, Plan
+from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look
+from ragbed.analysis.stopping_plan import Plan
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case

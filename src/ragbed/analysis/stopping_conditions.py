@@ -9,22 +9,20 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from ragbed.analysis.cell_selection import (
     SELECTOR,
     CellSelector,
-    PlannedCells,
     check_planned,
     describe_cell,
     parse_selector,
     select_cells,
 )
-from ragbed.analysis.comparison import Side, compared_condition, describe, mean_scores, open_side, pair_scores
+from ragbed.analysis.comparison import Side, describe, mean_scores, open_side, pair_scores
 from ragbed.analysis.gates import Floor
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place
@@ -32,13 +30,12 @@ from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TrialColumns
 from ragbed.analysis.statistics.power import POWER, paired_size, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
-from ragbed.analysis.statistics.sequential import difference_sequence, least_size, rate_sequence
+from ragbed.analysis.statistics.sequential import difference_sequence, least_size
+from ragbed.analysis.stopping_plan import Plan, PlannedClusters
 from ragbed.errors import UsageError
-from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.decided import COMPARISON, DecidedInterval
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
-from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
 EXCESS = 1.3  # a condition is inconclusive after this multiple of the questions that a fixed plan needs
@@ -78,41 +75,6 @@ class Evidence:
 
     groups: Sequence[TrialColumns]
     trials: Sequence[tuple[Case, Scored]]
-
-
-@dataclass
-class Plan:
-    """The cells and questions that a run will measure, derived from its planned cases."""
-
-    repeats: int
-    models: int
-    planned: PlannedCells = field(init=False)
-    questions: defaultdict[tuple[object, ...], set[int]] = field(init=False)
-    compared: defaultdict[object, set[int]] = field(init=False)
-    sizes: ClusterSizes = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.planned, self.questions, self.compared = PlannedCells(self.repeats), defaultdict(set), defaultdict(set)
-        self.sizes = ClusterSizes()
-
-    def add(self, case: Case) -> None:
-        """Add a planned case."""
-        self.planned.add(case)
-        self.sizes.add(case)
-        if case.feasible:
-            self.compared[compared_condition(case)].add(hash((case.question, case.answer)))
-            if MARK not in case.profile:
-                question = hash(case.item if case.event is None else ("event", case.event))
-                self.questions[case.data, case.lang, case.testbed, case.noise].add(question)
-
-    def size(self, cell: Cell) -> int:
-        """Return the number of questions available for a planned cell."""
-        table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
-        found: set[int] = set()
-        for (data, lang, testbed, ratio), questions in self.questions.items():
-            if (data, lang) == cell.key[1:3] and table in (None, testbed) and noise in (None, ratio):
-                found |= questions
-        return len(found)
 
 
 class Condition(ABC):
@@ -161,8 +123,9 @@ class Width(Condition):
                     f"until={self.text}: {self.selector.metric} has no interval that can be monitored. Use a rate "
                     "or a difference, e.g. accuracy or change. No model was called."
                 )
-            fits = partial(_fits, self.width, is_difference=cell.estimate.low < 0)
-            self.need(plan.size(cell), _where(cell), fits)
+            clusters = plan.clusters(cell)
+            fits = partial(_fits, self.width, clusters, is_difference=cell.estimate.low < 0)
+            self.need(clusters.total, _where(cell), fits)
         return [_key(cell) for cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
@@ -189,8 +152,8 @@ class Gates(Condition):
         selected = [(floor, cell) for floor in self.floors for cell in _planned(self, floor, cells)]
         self._alpha = ALPHA / max(1, len(selected) * plan.models)
         for floor, cell in selected:
-            where = f"{floor.table}.{floor.metric}, {_where(cell)}"
-            self.need(plan.size(cell), where, partial(_decides, floor.least, self._alpha))
+            where, clusters = f"{floor.table}.{floor.metric}, {_where(cell)}", plan.clusters(cell)
+            self.need(clusters.total, where, partial(_decides, floor.least, self._alpha, clusters))
         return [(floor.text, _key(cell)) for floor, cell in selected]
 
     def look(self, evidence: Evidence) -> Iterator[Look]:
@@ -363,19 +326,15 @@ def _interval(cell: Cell) -> Interval:
     )
 
 
-def _rate(hits: int, n: int, alpha: float) -> Interval:
-    return rate_sequence([1, 0], [1, 1], [hits, n - hits], alpha)
-
-
-def _fits(width: float, n: int, *, is_difference: bool) -> bool:
+def _fits(width: float, clusters: PlannedClusters, n: int, *, is_difference: bool) -> bool:
     """Return whether n questions with equal scores give an interval of at most ± width."""
-    interval = difference_sequence([0.0], [n]) if is_difference else _rate(n, n, ALPHA)
+    interval = difference_sequence([0.0], [n]) if is_difference else clusters.rate(1, n, ALPHA)
     return (interval.high - interval.low) / 2 <= width
 
 
-def _decides(least: float, alpha: float, n: int) -> bool:
+def _decides(least: float, alpha: float, clusters: PlannedClusters, n: int) -> bool:
     """Return whether n questions with equal scores can decide a gate."""
-    return _rate(0, n, alpha).high < least or _rate(n, n, alpha).low >= least
+    return clusters.rate(0, n, alpha).high < least or clusters.rate(1, n, alpha).low >= least
 
 
 def _floor_size(least: float) -> int:

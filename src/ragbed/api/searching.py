@@ -42,7 +42,7 @@ def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict
     from ragbed.testbeds.search.corpora import corpora_of
 
     corpora = corpora_of(datasets, settings)
-    make_index = _index_maker(settings.search.index)
+    make_index = index_maker(settings.search.index)
     for corpus in corpora.values():
         corpus.open(make_index, generated_sentences, settings.search.calls)
     return corpora
@@ -73,7 +73,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
             raise UsageError(f"{model.name} does not support tool calls here. Use search=protocol=text.")
 
 
-def _index_maker(kind: IndexKind) -> MakeIndex:
+def index_maker(kind: IndexKind) -> MakeIndex:
     """Return the function that builds an index of this kind.
 
     Raises:

@@ -112,6 +112,19 @@ def test_a_monitored_run_stops_there_and_records_what_was_sent(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["tools", "text"])
+def test_search_episodes_are_the_same_bytes_as_here(protocol: str, nodes: Nodes, tmp_path: Path) -> None:
+    asked = ["-m", "scripted/search-endless", *DATA, "--limit", "5", "--testbeds", "search"]
+    asked += ["--search", f"turns=3,sizes=500,protocol={protocol}"]
+    for name, engine in {"here": [], "there": [*_on(nodes), *_copies(2)]}.items():
+        done = type_command("run", *asked, "--out", str(tmp_path / name), *engine)
+        assert "15 episodes of search" in done.err
+    assert canonical(tmp_path / "here") == canonical(tmp_path / "there")
+    results = canonical(tmp_path / "there")
+    assert results.count(b"turn-limit") == 15
+
+
+@pytest.mark.slow
 def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:

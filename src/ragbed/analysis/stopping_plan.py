@@ -1,0 +1,77 @@
+"""The planned questions of a monitored run, from which it follows whether a condition for `--until` can be decided."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from ragbed.analysis.cell_selection import PlannedCells
+from ragbed.analysis.comparison import compared_condition
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.statistics.rates import Interval
+from ragbed.analysis.statistics.sequential import rate_sequence
+from ragbed.runs.condition import ClusterSizes
+from ragbed.schema import Case
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts.strategies import MARK
+
+
+@dataclass(frozen=True)
+class PlannedClusters:
+    """The planned questions of a cell: how many there are with each number of trials.
+
+    Attributes:
+        sizes: Number of questions by number of trials.
+        largest: The scale of the bets (see `rate_sequence`).
+    """
+
+    sizes: Counter[int]
+    largest: int
+
+    @property
+    def total(self) -> int:
+        """Return the number of questions."""
+        return self.sizes.total()
+
+    def rate(self, share: float, n: int, alpha: float) -> Interval:
+        """Return the interval for n questions with these sizes, if all of their scores are `share` (0 or 1)."""
+        sizes = list(self.sizes) or [1]
+        counts = [n * self.sizes[size] / self.total if self.total else n for size in sizes]
+        return rate_sequence([share * size for size in sizes], sizes, counts, alpha, self.largest)
+
+
+@dataclass
+class Plan:
+    """The cells and questions that a run will measure, derived from its planned cases."""
+
+    repeats: int
+    models: int
+    planned: PlannedCells = field(init=False)
+    questions: defaultdict[tuple[object, ...], Counter[int]] = field(init=False)  # planned cases of each question
+    compared: defaultdict[object, set[int]] = field(init=False)
+    sizes: ClusterSizes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.planned, self.questions = PlannedCells(self.repeats), defaultdict(Counter)
+        self.compared, self.sizes = defaultdict(set), ClusterSizes()
+
+    def add(self, case: Case) -> None:
+        """Add a planned case."""
+        self.planned.add(case)
+        self.sizes.add(case)
+        if case.feasible:
+            self.compared[compared_condition(case)].add(hash((case.question, case.answer)))
+            if MARK not in case.profile:
+                question = hash(case.item if case.event is None else ("event", case.event))
+                self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
+
+    def clusters(self, cell: Cell) -> PlannedClusters:
+        """Return the questions available for a planned cell, with their numbers of trials."""
+        table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
+        found, conditions = Counter[int](), 0
+        for (data, lang, testbed, ratio), questions in self.questions.items():
+            if (data, lang) == cell.key[1:3] and table in (None, testbed) and noise in (None, ratio):
+                found.update(questions)
+                conditions += 1
+        largest = conditions * self.sizes.largest(self.repeats)
+        return PlannedClusters(Counter(self.repeats * trials for trials in found.values()), largest)
