@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
   --upgrade --no-emit-index-url --no-emit-find-links
 LOCKS := pyproject.toml requirements/runtime.txt requirements/dev.txt scripts/select_requirements.py scripts/bootstrap
 
-.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference bench torture clean
+.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference results bench torture clean
 
 demo:  ## evaluate a small model on this machine; installs only what that needs
 	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
@@ -49,6 +49,8 @@ test-portable: $(STAMP)  ## the core tests without what only POSIX systems have,
 test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; kills, full disks, damaged files and lost nodes with small counts; the example notebooks; about 15 minutes
 	@sh scripts/get_browser
 	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile -m slow
+	@$(BIN)/python -m study results --check
+	@$(BIN)/python -m study score --check
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
 	@$(BIN)/python -m benches torture batches search --count 10
 	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000 --pages 500
@@ -70,6 +72,9 @@ docs: $(STAMP)  ## the site, into site/; a broken link fails
 
 reference: $(STAMP)  ## the pages and drawings of the docs that are generated from the code
 	@$(BIN)/python -m scripts.write_reference
+
+results: $(STAMP)  ## the study's tables, figures and numbers, from its recordings
+	@$(BIN)/python -m study results
 
 lock: $(STAMP)  ## upgrade the locked dependencies
 	@$(COMPILE) pyproject.toml --all-extras -o requirements/runtime.txt

@@ -10,13 +10,10 @@ from ragbed.builder.rules.english_names import Names, strip
 from ragbed.builder.rules.english_words import (
     DAY,
     KINDS,
-    LOWER_NAME_WORDS,
     MODIFIERS,
     MONTH,
     NAME,
     OF_KINDS,
-    PERSON,
-    TITLES,
     YEAR,
 )
 
@@ -192,9 +189,3 @@ def _split(clause: Clause) -> Iterator[Clause]:
         if number and (others.search(parts[number - 1]) or re.match(" have| do", rest)):
             return  # the verb may belong to another subject
         yield clause._replace(rest=rest, is_first=number == 0)
-
-
-def read_person(text: str) -> str:
-    """Return the person's name at the start of a text, without titles; empty if there is none."""
-    found = re.match(rf"(?:{TITLES} )*({PERSON})", text)
-    return found[1] if found and not set(found[1].split()) & LOWER_NAME_WORDS - {"de", "van", "von", "der"} else ""

@@ -1,0 +1,227 @@
+"""The tables of docs/project/results.md, as Markdown lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ragbed.schema import Estimate
+from study import MODELS
+from study.comparisons import DATASETS, Row
+from study.outcomes import Outcomes, count_failed, matches, parity_counts, predictions, short
+
+_STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
+_GAINS = (("noise", "base"), ("rejection", "base"), ("integration", "int"), ("counterfactual", "fact"))
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "–"
+    return f"{100 * estimate.value:.1f} [{100 * (estimate.low or 0):.1f}, {100 * (estimate.high or 0):.1f}]"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
+
+
+def _difference(row: Row) -> str:
+    low, high = (f"{100 * bound:.1f}".replace("-", "−") for bound in row.difference[1:])
+    text = f"{_points(row.difference.value)} [{low}, {high}]"
+    return f"**{text}**" if row.is_significant else text
+
+
+def runs_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the table of models: file, calls, tokens, truncated and failed responses, and wall time."""
+    yield "| Model | Weights (SHA-256) | Responses | Truncated | Failed | Tokens in, out | Minutes |"
+    yield "|---|---|---|---|---|---|---|"
+    for model in MODELS:
+        own = [recording for recording in outcomes.recordings if recording.run.model.name == model]
+        trials = [trial for recording in own for trial in recording.trials if trial.outcome != "infeasible"]
+        tokens = [sum(trial.usage[side] for trial in trials if trial.usage) / 1e6 for side in (0, 1)]
+        truncated = sum(trial.outcome == "truncated" for trial in trials)
+        failed = sum(trial.outcome not in ("ok", "truncated") for trial in trials)
+        described, minutes = own[0].run.model, sum(recording.run.wall_s for recording in own) / 60
+        yield (
+            f"| {short(model)} | `{described.file}` (`{described.sha256[:12]}…`) | {len(trials):,} | {truncated:,} | "
+            f"{failed} | {tokens[0]:.1f} M, {tokens[1]:.2f} M | {minutes:.0f} |"
+        )
+
+
+def noise_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield accuracy by noise ratio, the effect of noise, and the effect of position, for each dataset and model."""
+    yield "| Data | Model | Noise 0 | Noise 0.4 | Noise 0.8 | 1a: 0.8 minus 0 | 1d: worst, best position |"
+    yield "|---|---|---|---|---|---|---|"
+    for data in DATASETS:
+        for model in MODELS:
+            run, key = outcomes.trials.main_run(data), ("noise", model, data)
+            rates = [outcomes.find(run, key, "accuracy", noise=noise) for noise in (0.0, 0.4, 0.8)]
+            spread = outcomes.row("1d", data, model)
+            ends = f"{100 * spread.first:.1f}, {100 * spread.second:.1f}"
+            cells = [f"{100 * (rate.value or 0.0):.1f}" for rate in rates]
+            cells += [_difference(outcomes.row("1a", data, model)), f"**{ends}**" if spread.is_significant else ends]
+            yield f"| `{data}` | {short(model)} | {' | '.join(cells)} |"
+
+
+def models_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the differences between the models in accuracy and refusal recall."""
+    yield "| Data | Models | 1b: accuracy at noise 0.4 | 1c: refusal recall |"
+    yield "|---|---|---|---|"
+    for accuracy, refusal in zip(outcomes.rows("1b"), outcomes.rows("1c"), strict=True):
+        names = short(accuracy.model).replace("Qwen2.5-Coder-", "").replace("SmolLM2-", "")
+        yield f"| `{accuracy.data}` | {names} | {_difference(accuracy)} | {_difference(refusal)} |"
+
+
+def abilities_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the exploratory rates of the other abilities."""
+    yield "| Data | Ability | " + " | ".join(map(short, MODELS)) + " |"
+    yield "|---|---|---|---|---|"
+    for run, data, name, table, metric, place in _abilities():
+        profile = "robust+cite" if table == "citations" else "robust"
+        shown = [_cell(outcomes, run, (table, model, data), metric, profile, place) for model in MODELS]
+        source = "RGB" if run == "rgb-main" else "synthetic"
+        yield f"| {source} `{data}` | {name} | {' | '.join(shown)} |"
+
+
+def _abilities() -> Iterator[tuple[str, str, str, str, str, dict[str, float]]]:
+    """Yield run, dataset, name, table, metric and condition of each row."""
+    for run, data in (("synthetic-main", "en_base"), ("synthetic-main", "zh_base"), ("rgb-main", "zh_refine")):
+        yield run, data, "refusal recall", "rejection", "refusal_recall", {}
+    for run, data in (("synthetic-main", "en_int"), ("synthetic-main", "zh_int"), ("rgb-main", "zh_int")):
+        yield run, data, "integration, noise 0", "integration", "accuracy", {"noise": 0.0}
+    for run, data in (("synthetic-main", "en_fact"), ("synthetic-main", "zh_fact"), ("rgb-main", "en_fact")):
+        yield run, data, "closed-book", "closed-book", "accuracy", {}
+        yield run, data, "misled, all false", "counterfactual", "misled_at_all", {"noise": 0.0}
+    for data in ("en_fact", "zh_fact"):
+        yield "synthetic-conflict", data, "context bias", "conflict", "context_bias", {}
+    for data in ("en_base", "zh_base"):
+        yield "synthetic-strategies", data, "citation F1", "citations", "citation_f1", {"noise": 0.4}
+
+
+def _cell(
+    outcomes: Outcomes, run: str, key: tuple[str, str, str], metric: str, profile: str, place: dict[str, float]
+) -> str:
+    try:
+        return _share(outcomes.find(run, key, metric, profile, **place))
+    except KeyError:  # no question has this condition, e.g. no closed-book answer is right
+        return "–"
+
+
+def strategies_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the gain of each strategy over the plain prompt, for the largest model: English, Chinese."""
+    yield "| Strategy | " + " | ".join(testbed for testbed, _ in _GAINS) + " |"
+    yield "|---|" + "---|" * len(_GAINS)
+    for strategy in _STRATEGIES:
+        cells = []
+        for testbed, kind in _GAINS:
+            found = [
+                outcomes.find(
+                    "synthetic-strategies", ("remedies", MODELS[-1], f"{lang}_{kind}"), f"{testbed}_gain",
+                    f"robust+{strategy}",
+                )
+                for lang in ("en", "zh")
+            ]  # fmt: skip
+            cells.append(", ".join(_gain(estimate) for estimate in found))
+        yield f"| `{strategy}` | {' | '.join(cells)} |"
+
+
+def _gain(estimate: Estimate) -> str:
+    text = _points(estimate.value or 0.0)
+    return f"{text}*" if (estimate.low or 0.0) > 0 or (estimate.high or 0.0) < 0 else text
+
+
+def synthetic_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield each shared metric on synthetic data and RGB's, with the rank correlation of the models."""
+    names = ", ".join(short(model).split("-")[-1] for model in MODELS)
+    yield f"| Metric ({names}) | Synthetic | RGB | Kendall's tau |"
+    yield "|---|---|---|---|"
+    for match in matches(outcomes):
+        sides = [
+            ", ".join(f"{100 * (estimate.value or 0.0):.1f}" for estimate in side)
+            for side in (match.synthetic, match.rgb)
+        ]
+        yield f"| {match.name} | {sides[0]} | {sides[1]} | {match.agreement:.2f}".replace("-", "−") + " |"
+
+
+def faults_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the effect of each property of the original code."""
+    yield "| Data | Model | 3a: evidence | 3b: substring | 3c: original's cases | constant position |"
+    yield "|---|---|---|---|---|---|"
+    for data in DATASETS:
+        for model in MODELS:
+            cells = [_difference(outcomes.row(family, data, model)) for family in ("3a", "3b")]
+            cells.append(_difference(outcomes.row("3c", data, model)) if data == "zh_refine" else "–")
+            cells.append(_difference(outcomes.row("position", data, model)))
+            yield f"| `{data}` | {short(model)} | {' | '.join(cells)} |"
+
+
+def parity_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the numbers of equal requests and labels."""
+    yield "| Responses | Cases | Equal requests | Equal labels | Equal error flags |"
+    yield "|---|---|---|---|---|"
+    parts: dict[tuple[str, str], list[dict[str, object]]] = {}
+    for row in outcomes.parity:
+        parts.setdefault((str(row["part"]), str(row["model"])), []).append(row)
+    for (part, model), rows in sorted(parts.items()):
+        counts = parity_counts(rows)
+        source = "one llama.cpp server, Qwen2.5-Coder-0.5B" if part == "parity-live" else f"recorded, {short(model)}"
+        cells = " | ".join(f"{counts[name]:,}" for name in ("cases", "requests", "labels", "flags"))
+        yield f"| {source} | {cells} |"
+
+
+def predictions_table(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the outcome of each prediction."""
+    yield "| Prediction | Outcome | Result |"
+    yield "|---|---|---|"
+    for prediction in predictions(outcomes):
+        result = "right" if prediction.is_right else "**wrong**"
+        yield f"| {prediction.number} | {prediction.outcome} | {result} |"
+
+
+def findings(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the main findings as a list."""
+    falls = [row for row in outcomes.rows("1a") if row.is_significant]
+    synthetic = [-row.difference.value for row in falls if row.data != "zh_refine"]
+    rgb = [-row.difference.value for row in falls if row.data == "zh_refine"]
+    evidence = {
+        (row.data, row.model): row.difference.value / -outcomes.row("1a", row.data, row.model).difference.value
+        for row in outcomes.rows("3a")
+        if row.is_significant
+    }
+    on_rgb = sum(data == "zh_refine" for data, _ in evidence)
+    outcome = predictions(outcomes)
+    right = sum(prediction.is_right for prediction in outcome)
+    substring = [row.difference.value for row in outcomes.rows("3b")]
+    failed, calls = count_failed(outcomes)
+    yield (
+        f"* Going from no noise to 80 % noise costs {_range(rgb)} points on RGB's Chinese questions and "
+        f"{_range(synthetic)} points on synthetic data, wherever accuracy falls significantly."
+    )
+    yield (
+        f"* In {len(evidence)} of {len(outcomes.rows('3a'))} rows, the fall is significantly smaller if the amount of "
+        f"evidence is fixed: {_range(list(evidence.values()))} % of it is due to fewer supporting documents. "
+        f"On RGB's data, {on_rgb} of {len(MODELS)} rows are significant."
+    )
+    yield (
+        f"* Substring matching changes accuracy by {_points(min(substring))} to {_points(max(substring))} points "
+        "compared with the robust track, in both directions."
+    )
+    yield f"* {failed} of {calls:,} calls failed, so dropped failures change nothing here."
+    yield f"* {right} of {len(outcome)} predictions were right."
+
+
+def _range(shares: list[float]) -> str:
+    low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+    return low if low == high else f"{low} to {high}"
+
+
+BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
+    "findings": findings,
+    "runs": runs_table,
+    "noise": noise_table,
+    "models": models_table,
+    "abilities": abilities_table,
+    "strategies": strategies_table,
+    "synthetic": synthetic_table,
+    "faults": faults_table,
+    "parity": parity_table,
+    "predictions": predictions_table,
+}

@@ -1,0 +1,164 @@
+"""The recordings of the study contain no text of RGB's files, and the scores and results follow from them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import ragbed
+from ragbed.analysis.metrics.trial import Scored
+from ragbed.errors import DataError, UsageError
+from study import MODELS, RESULTS
+from study.cases import find_data
+from study.comparisons import Trials, _matching, _models
+from study.outcomes import kendall, read_outcomes, read_parity
+from study.recordings import Recording, read_recording, recording_paths, write_recording
+from study.replay import open_data, write_cassette
+from study.results import render
+from study.score import count_differences, score_recording
+
+_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.synthetic-parts")
+# The names of cases, items and settings: letters, digits and separators, without spaces or Chinese characters.
+_NAME = re.compile(r"[A-Za-z0-9_.,;:@=+/\-]*")
+
+
+def _texts(recording: Recording) -> Iterator[str]:
+    """Yield all texts of a recording apart from the responses."""
+    yield from (name.removeprefix("data ") for name in recording.run.settings)
+    yield from recording.run.settings.values()
+    for condition in recording.conditions:
+        yield from (value for value in msgspec.structs.astuple(condition) if isinstance(value, str))
+    for scores in recording.scores:
+        yield from scores
+        yield from (value for value in scores.values() if isinstance(value, str))
+    for trial in recording.trials:
+        yield from (trial.case, trial.item, trial.event or "", trial.outcome, trial.finish or "")
+
+
+@pytest.fixture(scope="module")
+def small() -> Recording:
+    return read_recording(_SMALL)
+
+
+def test_every_model_has_every_run() -> None:
+    runs = {path.stem.rsplit(".", 1)[1] for path in recording_paths()}
+    assert len(runs) == 8
+    assert [path.stem for path in recording_paths()] == sorted(f"{model}.{run}" for model in MODELS for run in runs)
+
+
+def test_only_responses_of_rgb_runs_contain_text() -> None:
+    for path in recording_paths():
+        if ".rgb-" in path.name:
+            assert [text for text in set(_texts(read_recording(path))) if not _NAME.fullmatch(text)] == [], path.name
+
+
+def test_no_text_of_rgb_is_outside_the_responses(rgb_dir: Path) -> None:
+    questions = set()
+    for name in ("zh_refine", "zh_int", "en_fact"):
+        for line in (rgb_dir / f"{name}.json").read_text("utf-8").splitlines():
+            questions.add(json.loads(line)["query"])
+    path = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.rgb-main")
+    texts = "\n".join(set(_texts(read_recording(path))))
+    assert [question for question in questions if question in texts] == []
+
+
+def test_a_recording_names_no_folder(small: Recording) -> None:
+    described = msgspec.json.encode(small.run).decode()
+    assert "/tmp" not in described
+    assert len(small.run.model.sha256) == 64
+
+
+def test_a_recording_is_written_as_it_was_read(small: Recording, tmp_path: Path) -> None:
+    first = write_recording(small, "1.0", tmp_path / "a").read_bytes()
+    again = write_recording(read_recording(tmp_path / "a" / _SMALL.name), "1.0", tmp_path / "b").read_bytes()
+    assert first == again
+
+
+def test_a_truncated_recording_is_refused(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.recording"
+    cut.write_bytes(_SMALL.read_bytes()[:20_000])
+    with pytest.raises(DataError, match="truncated"):
+        read_recording(cut)
+
+
+def test_other_data_is_refused(small: Recording, tmp_path: Path) -> None:
+    (tmp_path / "en_int.jsonl").write_text("{}")
+    with pytest.raises(UsageError, match="but the run used"):
+        find_data(small.run.settings, tmp_path)
+    with pytest.raises(UsageError, match="does not contain the file en_int"):
+        find_data(small.run.settings, tmp_path / "empty")
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with open_data(None) as folders:
+        yield folders.synthetic
+
+
+def test_scores_follow_from_the_responses(small: Recording, synthetic: Path) -> None:
+    part = replace(small, trials=small.trials[:400])
+    assert count_differences(part, score_recording(part, synthetic)) == 0, "run `python -m study score`"
+
+
+def test_prompts_that_changed_are_noticed(small: Recording, synthetic: Path) -> None:
+    other = replace(small, run=msgspec.structs.replace(small.run, prompts="0" * 64))
+    with pytest.raises(UsageError, match="differ from those that were sent"):
+        score_recording(other, synthetic)
+
+
+def test_a_recording_becomes_a_run_again(small: Recording, synthetic: Path, tmp_path: Path) -> None:
+    write_cassette(small, synthetic, tmp_path / "small.cassette")
+    result = ragbed.import_results(tmp_path / "small.cassette", "cassette", tmp_path / "run")
+    assert result.counts["results"] == sum(trial.outcome != "infeasible" for trial in small.trials)
+
+
+def test_rgb_scores_follow_from_the_responses(rgb_dir: Path) -> None:
+    path = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.rgb-code")
+    stored = read_recording(path)
+    part = replace(stored, trials=stored.trials[::10])
+    assert count_differences(part, score_recording(part, rgb_dir)) == 0, "run `python -m study score`"
+
+
+def test_published_comparisons_follow_from_the_recordings() -> None:
+    """The families that need no report cells; `make test-slow` checks everything."""
+    recordings = [read_recording(path) for path in recording_paths() if path.stem.endswith("-main")]
+    by_run: dict[str, list[Scored]] = {}
+    for recording in recordings:
+        by_run.setdefault(recording.run.run, []).extend(recording.scored())
+    trials = Trials(by_run)
+    with (RESULTS / "comparisons.csv").open(encoding="utf-8") as source:
+        published = {(row["family"], row["data"], row["model"]): row for row in csv.DictReader(source)}
+    rows = [*_models(trials, "1b"), *_models(trials, "1c"), *_matching(trials, "paper")]
+    assert len(rows) == 21
+    for row in rows:
+        found = published[row.family, row.data, row.model]
+        expected = [f"{value:.5g}" for value in (row.first, row.second, *row.difference, row.p)]
+        assert [found[name] for name in ("first", "second", "difference", "low", "high", "p")] == expected
+
+
+@pytest.mark.slow
+def test_published_results_follow_from_the_recordings() -> None:
+    for path, content in render(read_outcomes()):
+        assert path.read_bytes() == content, f"{path.name} is out of date; run `make results`"
+
+
+def test_the_rank_correlation_counts_pairs() -> None:
+    assert kendall([(1, 1), (2, 2), (3, 3)]) == 1
+    assert kendall([(1, 3), (2, 2), (3, 1)]) == -1
+    assert kendall([(1, 1), (2, 1), (3, 1)]) == 0
+
+
+def test_all_requests_and_labels_equal_those_of_the_original_code() -> None:
+    parity = read_parity()
+    assert len(parity) > 6_000
+    for row in parity:
+        assert row["label_original"] == row["label_ragbed"]
+        assert row["flag_original"] == row["flag_ragbed"]
+        assert row["request_original"] == row["request_ragbed"]
