@@ -28,9 +28,9 @@ import numpy as np
 from benches import RGB_DIR
 from ragbed.data import Dataset
 from ragbed.retrieval.base import Encoded, Encoder, Matrix, Role, TokenEncoder, to_unit
-from ragbed.retrieval.bm25 import bm25, shortlist
 from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
 from ragbed.retrieval.ranking import max_similarity
+from tests.retrieval.bm25 import bm25, shortlist
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

@@ -187,7 +187,7 @@ def _family(pid: str) -> Iterator[str]:
     yield pid
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            children = task.read_text().split()
+            children = task.read_text("utf-8").split()
         except OSError:  # the process has exited
             continue
         for child in children:
@@ -196,7 +196,7 @@ def _family(pid: str) -> Iterator[str]:
 
 def _resident_mb(pid: str) -> float:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+        return int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * resource.getpagesize() / 1e6
     except OSError:
         return 0.0
 

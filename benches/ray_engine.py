@@ -179,7 +179,7 @@ def _planned(count: int, started_at: float) -> Iterator[Case]:
 
 
 def _resident_mb() -> float:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+    return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * resource.getpagesize() / 1e6
 
 
 def _open(nodes: Nodes, workers: int) -> Engine:

@@ -163,7 +163,7 @@ def _run_loop(loop: str, folder: Path, calls: int, latency_s: float) -> dict[str
         words = [sys.executable, "-m", "benches", "run", "--loop", loop, "--calls", str(calls), "--folder", str(folder)]
         done = subprocess.run(words, env=_environ(url), stdout=subprocess.PIPE, check=True)
     found: dict[str, float] = json.loads(done.stdout)
-    answered = len((folder / "calls").read_text().split())
+    answered = len((folder / "calls").read_text("utf-8").split())
     if not found["ok"] == answered == calls:
         raise SystemExit(f"{loop}: of {calls:,} calls {answered:,} were answered and {found['ok']:,} were received")
     return found
@@ -234,7 +234,7 @@ def _write_items(path: Path, count: int) -> None:
 
 
 def _memory_mb(name: str) -> float:
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    line = next(line for line in Path("/proc/self/status").read_text("utf-8").splitlines() if line.startswith(name))
     return int(line.split()[1]) / 1024
 
 

@@ -41,7 +41,7 @@ _FILES = {
 
 def read_times(path: Path) -> dict[tuple[str, str], int]:
     """Return the duration of each run in seconds, by model and run."""
-    lines = [line.split(": ") for line in path.read_text().splitlines()]
+    lines = [line.split(": ") for line in path.read_text(encoding="utf-8").splitlines()]
     each = len(lines) // len(MODELS)
     return {
         (model, run): int(seconds.removesuffix(" s"))

@@ -9,7 +9,9 @@ from importlib.resources import files
 def sources(package: str) -> dict[str, str]:
     """The scripts of a package's pages and those of the kit, by name."""
     folders = (files("ragbed.reporting.pages") / "static", files(package) / "static")
-    return {one.name: one.read_text() for folder in folders for one in folder.iterdir() if one.name.endswith(".js")}
+    return {
+        one.name: one.read_text("utf-8") for folder in folders for one in folder.iterdir() if one.name.endswith(".js")
+    }
 
 
 def check_pager(package: str, spoken: re.Pattern[str]) -> None:

@@ -156,5 +156,5 @@ def _outcomes(out: str) -> Counter[str]:
 
 
 def _rejects(folder: Path) -> Counter[str]:
-    lines = (folder / "out" / "steps" / "articles.rejects.jsonl").read_text().splitlines()
+    lines = (folder / "out" / "steps" / "articles.rejects.jsonl").read_text("utf-8").splitlines()
     return Counter(json.loads(line)["outcome"] for line in lines)

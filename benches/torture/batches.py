@@ -113,7 +113,7 @@ def _wait(process: subprocess.Popen[bytes], log: Path, event: str, draw: random.
 
 
 def _events(log: Path) -> list[str]:
-    return log.read_text().splitlines() if log.exists() else []
+    return log.read_text("utf-8").splitlines() if log.exists() else []
 
 
 def _problems(place: Path, model: str, stats: dict[str, Any]) -> list[str]:

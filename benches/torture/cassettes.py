@@ -147,7 +147,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 def _outside(folder: Path, place: Path) -> Iterator[str]:
     """Yield the files that were written outside the new run."""
-    if (place.parent / "canary").read_text() != _CANARY:
+    if (place.parent / "canary").read_text("utf-8") != _CANARY:
         yield "changed: a file outside the run"
     written = {path.name for path in (*place.iterdir(), *place.parent.iterdir(), *folder.glob("evil*"))}
     strangers = written - {"cassette", "out", "asked", "canary", "here"}

@@ -84,7 +84,7 @@ def _read_rows(run: Path, content: bytes, count: int, tally: Tally) -> None:
 def _told(command: Command, ended: Ended) -> str:
     """Return what a command reports about the run, i.e. its output or the file that it writes."""
     written = command.folder / "trials.jsonl"
-    return written.read_text() if command.name == "export" else ended.out
+    return written.read_text("utf-8") if command.name == "export" else ended.out
 
 
 def _remove(places: list[Path]) -> None:

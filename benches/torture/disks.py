@@ -68,7 +68,7 @@ class _Disks:
 
     def _problems(self, run: Path, code: int, unkept: int, named: Path) -> list[str]:
         """Resume a disturbed run, and compare it with the undisturbed one."""
-        text, problems = self.log.read_text(), []
+        text, problems = self.log.read_text("utf-8"), []
         if "Traceback" in text:
             problems.append("traceback: " + text.strip().splitlines()[-1])
         if code not in (0, 1) or (code == 1 and str(named) not in text):
@@ -125,7 +125,7 @@ class _Disks:
         code = self.runs.start(run, "prlimit", f"--{name}={most}", log=self.log).wait()
         problems = [] if code in (0, 1, 3) else [f"crash: exit code {code}"]
         # If there is too little memory to load the program at all, the interpreter reports it, not ragbed.
-        if "Traceback" in self.log.read_text() and (run / "run.sqlite").exists():
+        if "Traceback" in self.log.read_text("utf-8") and (run / "run.sqlite").exists():
             problems.append("traceback: see the log")
         if self.runs.start(run).wait() or canonical(run) != self.runs.lines:
             problems.append("different: the resumed run is not equal to the undisturbed one")

@@ -204,7 +204,7 @@ def _peak_mb(extractor: Extractor) -> float:
     if process is None:
         return 0.0
     try:
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{process.pid}/status").read_text("utf-8").splitlines()
     except OSError:
         return 0.0
     return max((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), default=0.0)

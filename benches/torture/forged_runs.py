@@ -253,7 +253,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
         for _ in try_reading(places, tally):
             pass
         for place in places:
-            if (place / "canary").read_text() != _CANARY:
+            if (place / "canary").read_text("utf-8") != _CANARY:
                 tally.add("changes", place.name, ["changed: a file outside the run"])
             shutil.rmtree(place)
     return tally.close()

@@ -91,7 +91,7 @@ def _finish(folder: Path, log: Path, repeats: int) -> None:
 
 
 def _read(log: Path) -> list[str]:
-    return log.read_text().splitlines() if log.exists() else []
+    return log.read_text("utf-8").splitlines() if log.exists() else []
 
 
 def _finished(folder: Path) -> set[str]:

@@ -7,8 +7,9 @@ Plug-ins cannot replace built-in names, so a command means the same on every mac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from ragbed.errors import PluginFailed, UnknownName, UsageError
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True)
-class PluginFamily:
+class PluginFamily(Struct, frozen=True):
     """A plug-in type: its entry-point group (after `ragbed.`), its name, and the attributes that plug-ins must have."""
 
     name: str
@@ -34,8 +34,7 @@ SEARCH = PluginFamily("search", "search engine")
 ENCODERS = PluginFamily("encoders", "encoder")
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """An entry point of an installed package."""
 
     family: PluginFamily

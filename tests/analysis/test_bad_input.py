@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare
-from ragbed.analysis.judging.labels import Label, read_labels
+from ragbed.analysis.gates import check_declines, check_floors, parse_floor
+from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
+from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.trial import Scored
+from ragbed.analysis.ranking import rank_models
 from ragbed.analysis.statistics.agreement import agreement
+from ragbed.analysis.statistics.paired import paired_difference
+from ragbed.analysis.statistics.ppi import prediction_powered
+from ragbed.analysis.statistics.rates import clustered_wilson
 from ragbed.errors import DataError, UsageError
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.tables import make_report
+from ragbed.runs.condition import Condition
 
 _NOISE = (0.0, 0.4, 0.8)
 
@@ -82,13 +90,102 @@ def test_one_cluster_has_a_wider_interval_than_as_many_questions() -> None:
     assert (together.high or 0) - (together.low or 0) > 1.3 * ((alone.high or 0) - (alone.low or 0))
 
 
-def test_models_without_a_common_question_are_refused() -> None:
-    here = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+_HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+
+
+def _side(name: str, scores: Sequence[float], event: str | None = None, first: int = 0) -> Side:
+    questions = [ComparedQuestion(f"{number}", f"{number}?", (("x",),), event) for number in range(first, 100)]
+    return Side(Path(name), name, {_HERE: dict(zip(questions, scores, strict=False))})
+
+
+# Scores of two models on the same questions, and the event that all questions share, if any.
+_PAIRS: dict[str, tuple[list[float], list[float], str | None]] = {
+    "one question": ([1.0], [0.0], None),
+    "one question, no change": ([1.0], [1.0], None),
+    "one cluster": ([1.0, 0.0, 1.0], [0.0, 0.0, 1.0], "one event"),
+    "all right": ([1.0] * 20, [1.0] * 20, None),
+    "all wrong": ([0.0] * 20, [0.0] * 20, None),
+    "one all right, the other all wrong": ([1.0] * 20, [0.0] * 20, None),
+}
+
+
+@pytest.mark.parametrize("is_monitored", [False, True])
+@pytest.mark.parametrize("name", _PAIRS)
+def test_every_comparison_ranking_and_gate_has_finite_numbers(name: str, is_monitored: bool) -> None:
+    *scores, event = _PAIRS[name]
     first, second = (
-        Side(Path(name), "m", {here: {ComparedQuestion(name, f"{name}?", (("x",),)): 1.0}}) for name in ("a", "b")
+        replace(_side(model, found, event), is_monitored=is_monitored)
+        for model, found in zip("ab", scores, strict=True)
     )
-    with pytest.raises(UsageError, match="no questions in common"):
-        compare(first, second, 0.03)
+    (row,) = compare(first, second, 0.03)
+    assert -1 <= row.difference.low <= row.difference.value <= row.difference.high <= 1
+    assert row.difference.low < row.difference.high
+    assert all(0 <= p <= 1 for p in (row.p, row.adjusted, row.decline_p))
+    (gate,) = check_declines([row], 0.03)
+    assert "nan" not in gate.message
+    (ranking,) = rank_models([first, second])
+    for model in ranking.models:
+        assert 0 <= model.score.low <= model.score.value <= model.score.high <= 1
+        assert model.score.low < model.score.high
+
+
+@pytest.mark.parametrize("least", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("name", _SAMPLES)
+def test_every_minimum_rate_is_decided_or_called_inconclusive(name: str, least: float) -> None:
+    for gate in check_floors([parse_floor(f"noise.accuracy={least}")], list(measure(_SAMPLES[name], ["robust"]))):
+        assert gate.state in ("passed", "failed", "inconclusive")
+        assert "nan" not in gate.message
+        # A single question or event is not enough to fail a gate, except that one error refutes a minimum of 100 %.
+        assert gate.state != "failed" or "one" not in name or least == 1
+
+
+_REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "compare, no common question": (
+        lambda: compare(_side("a", [1.0]), _side("b", [1.0], first=9), 0.03),
+        UsageError,
+        "no questions in common",
+    ),
+    "rank, no common question": (
+        lambda: rank_models([_side("a", [1.0]), _side("b", [1.0], first=9)]),
+        UsageError,
+        "no questions in common",
+    ),
+    "rank, one model": (lambda: rank_models([_side("a", [1.0])]), UsageError, "at least two models"),
+    "rate, no trials": (lambda: clustered_wilson([], []), ValueError, "not a valid rate"),
+    "difference, no questions": (lambda: paired_difference([]), ValueError, "at least one question"),
+    "agreement, weights of zero": (lambda: agreement([1, 0], [1, 0], [0, 1], [0, 0]), ValueError, "add up to 0"),
+    "correction, labels on one question": (
+        lambda: prediction_powered([1, 0], [1, math.nan], [0, 1]),
+        ValueError,
+        "at least two questions",
+    ),
+    "correction, probability of zero": (
+        lambda: prediction_powered([1, 0, 1], [1, 0, math.nan], [0, 1, 2], [0.5, 0, 0.5]),
+        ValueError,
+        "must be above 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _REFUSED)
+def test_what_cannot_be_computed_is_refused_by_name(name: str) -> None:
+    compute, error, message = _REFUSED[name]
+    with pytest.raises(error, match=message):
+        compute()
+
+
+@pytest.mark.parametrize(("n", "reason"), [(1, "only 1 labels"), (200, None)])
+def test_labels_of_one_rater_are_counted_as_such(n: int, reason: str | None) -> None:
+    condition = Condition("m", "d", "en", "noise", 0.4, 0.0, 5, "related", "robust")
+    results = [
+        JudgedResult(condition, ("d", str(number)), number % 2 == 0, AgreedLabel(number % 2 == 0, None, frozenset("a")))
+        for number in range(n)
+    ]
+    (validation,) = validate_judge("j", "refusal", results)
+    assert validation.raters == 1
+    assert 0 <= validation.agreement.agreed.low < validation.agreement.agreed.high <= 1
+    assert (validation.distrust or "").startswith(reason or "")
+    assert (validation.distrust is None) == (reason is None)
 
 
 @pytest.mark.parametrize("probability", [0.0, -0.5, 1.5])

@@ -97,7 +97,7 @@ def test_an_error_while_scoring_early_is_raised_after_the_run(tmp_path: Path, mo
     def fail(case: Case, completion: Completion) -> dict[str, Any]:
         raise ValueError("broken scorer")
 
-    monkeypatch.setattr("ragbed.analysis.condition_table.score_outcome", fail)
+    monkeypatch.setattr("ragbed.scoring.score_outcome", fail)
     early = EarlyTable(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=early), ask_nobody)
     with pytest.raises(ValueError, match="broken scorer"):

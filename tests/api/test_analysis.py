@@ -30,7 +30,7 @@ def test_a_comparison_has_numbers_by_condition(runs: dict[str, ragbed.Run], tmp_
     assert (first["won"], first["lost"], result.unpaired) == (0, 8, 0)
     assert len(result.flips) == 8
     assert not result.passed
-    assert "failure" in junit.read_text()
+    assert "failure" in junit.read_text("utf-8")
     assert ragbed.compare(runs["oracle"], runs["oracle"], fail_if_worse=0.1).passed
     assert len(result.to_pandas()) == len(result.records()) == 2
     assert "<table>" in result._repr_html_()
@@ -70,7 +70,7 @@ def test_a_judge_that_cannot_judge_is_counted_as_unparsed(runs: dict[str, ragbed
     assert sum(row["asked"] for row in rows) == 16
     assert sum(row["unparsed"] for row in rows) == 16
     assert [row["corrected"] for row in rows] == [None, None]
-    assert (result.failed, result.sample) == (0, len(labels.read_text().splitlines()))
+    assert (result.failed, result.sample) == (0, len(labels.read_text("utf-8").splitlines()))
     assert result.criteria.keys() == {"correct"}
 
 
@@ -87,7 +87,7 @@ def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run
 def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path: Path) -> None:
     drawn, labelled = tmp_path / "drawn.jsonl", tmp_path / "labelled.jsonl"
     ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct", sample=6, out=drawn)
-    lines = [json.loads(line) | {"label": True, "rater": "ada"} for line in drawn.read_text().splitlines()]
+    lines = [json.loads(line) | {"label": True, "rater": "ada"} for line in drawn.read_text("utf-8").splitlines()]
     labelled.write_text("".join(json.dumps(line) + "\n" for line in lines))
     result = ragbed.judge(runs["oracle"], ["scripted/echo", "scripted/refuser"], criteria="correct", labels=labelled)
     assert result.labels == {"used": len(lines), "left_out": {}}
@@ -105,7 +105,7 @@ def test_a_diagnosis_has_types_sources_and_evidence(runs: dict[str, ragbed.Run])
     assert result.of_type("unclassified") == []
     with pytest.raises(ragbed.UsageError, match="Did you mean 'E11'"):
         result.of_type("E101")
-    assert result.path.read_text().count("\n") == len(result.diagnoses)
+    assert result.path.read_text("utf-8").count("\n") == len(result.diagnoses)
     assert result.counts.asked == 8
 
 

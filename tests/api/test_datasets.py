@@ -18,7 +18,7 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     out, sink = tmp_path / "cases.jsonl", io.BytesIO()
     made = ragbed.cases([DATA], testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=out)
     assert {(row["testbed"], row["noise"], row["feasible"]) for row in made.records()} >= {("rejection", 1.0, 6)}
-    assert len(list(made)) == len(list(made)) == len(out.read_text().splitlines())
+    assert len(list(made)) == len(list(made)) == len(out.read_text("utf-8").splitlines())
     ragbed.cases(DATA, testbeds=["noise", "rejection"], noise=[0, 1], limit=6, out=sink)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):

@@ -204,7 +204,7 @@ def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(t
 def test_gates_are_in_the_run_and_in_a_file(tmp_path: Path) -> None:
     run = _run(tmp_path, fail_under=["noise.accuracy@0.8=0.5", "noise.accuracy@0=0.5"], junit=tmp_path / "gates.xml")
     assert [gate["state"] for gate in run.gates] == ["passed", "passed"]
-    assert (tmp_path / "gates.xml").read_text().count("<testcase") == 2
+    assert (tmp_path / "gates.xml").read_text("utf-8").count("<testcase") == 2
 
 
 def test_a_gate_file_needs_a_gate(tmp_path: Path) -> None:

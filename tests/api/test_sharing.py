@@ -22,7 +22,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ragbed.Run:
 
 def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> None:
     markdown = ragbed.report(run, format="md", out=tmp_path / "report.md")
-    assert markdown.text == (tmp_path / "report.md").read_text()
+    assert markdown.text == (tmp_path / "report.md").read_text("utf-8")
     assert [row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["track"] == "robust"] == [
         1.0,
         1.0,
@@ -31,7 +31,7 @@ def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> No
     assert (page.text, page.paths) == (None, [tmp_path / "report.html"])
     figures = ragbed.report(run, format="svg", out=tmp_path / "figures")
     assert figures.paths
-    assert all(path.read_text().startswith("<svg") for path in figures.paths)
+    assert all(path.read_text("utf-8").startswith("<svg") for path in figures.paths)
 
 
 def test_a_leaderboard_names_runs_that_cannot_be_read(run: ragbed.Run, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_leaderboard_names_runs_that_cannot_be_read(run: ragbed.Run, tmp_path:
     (broken / "run.sqlite").write_bytes(b"not a database")
     board = ragbed.leaderboard(run.folder.parent, tmp_path / "site")
     assert {row["run"]: row["problem"] is None for row in board.records()} == {"a": True, "broken": False}
-    assert "scripted/oracle" in board.path.read_text()
+    assert "scripted/oracle" in board.path.read_text("utf-8")
 
 
 def test_a_run_survives_a_cassette(run: ragbed.Run, tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_items_in_memory_are_exported(tmp_path: Path) -> None:
     item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
     exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
     assert (exported.unit, exported.count) == ("items", 1)
-    assert "Who won?" in (tmp_path / "mine.jsonl").read_text()
+    assert "Who won?" in (tmp_path / "mine.jsonl").read_text("utf-8")

@@ -64,7 +64,9 @@ def test_wrapped_lines_are_joined() -> None:
 @pytest.mark.slow
 def test_a_complete_build_from_the_example_documents(tmp_path: Path) -> None:
     recipe = ragbed.build_init(ROOT / "examples" / "documents" / "evaluation", out=tmp_path / "docs.toml")
-    text = recipe.path.read_text().replace("[ranking]", '[search]\nencoder = ""\n\n[ranking]\nencoder = "e5-static"')
+    text = recipe.path.read_text("utf-8").replace(
+        "[ranking]", '[search]\nencoder = ""\n\n[ranking]\nencoder = "e5-static"'
+    )
     text = re.sub(r"base = .*", "base = 100", text).replace("integration = 0", "integration = 5")
     recipe.path.write_text(text)
     result = ragbed.build(recipe.path, out=tmp_path / "out", progress=False)

@@ -94,15 +94,15 @@ def items_of(folder: Path) -> list[Item]:
 
 
 def rejects_of(folder: Path, step: str) -> Counter[str]:
-    lines = (folder / "out" / "steps" / f"{step}.rejects.jsonl").read_text().splitlines()
+    lines = (folder / "out" / "steps" / f"{step}.rejects.jsonl").read_text("utf-8").splitlines()
     return Counter(json.loads(line)["outcome"] for line in lines)
 
 
 def test_a_folder_becomes_a_benchmark_of_all_kinds_in_both_languages(shared: tuple[World, Path]) -> None:
     _, folder = shared
-    code, said = (folder / "said.txt").read_text().split("\n", 1)
+    code, said = (folder / "said.txt").read_text("utf-8").split("\n", 1)
     assert code == "0", said
-    files = json.loads((folder / "summary.json").read_text())["files"]
+    files = json.loads((folder / "summary.json").read_text("utf-8"))["files"]
     wanted = {"base": 2, "int": 1, "fact": 1, "fluent": 1}
     assert {(one["file"], one["wanted"], one["made"]) for one in files} == {
         (f"{lang}_{kind}.jsonl", count, count) for lang in ("en", "zh") for kind, count in wanted.items()
@@ -137,7 +137,7 @@ def test_passages_have_the_stance_that_the_world_gave_them(shared: tuple[World, 
 
 def test_every_passage_says_where_it_is_from_and_under_which_licence(shared: tuple[World, Path]) -> None:
     _, folder = shared
-    pages = [json.loads(line) for line in (folder / "out/steps/pages.jsonl").read_text().splitlines()]
+    pages = [json.loads(line) for line in (folder / "out/steps/pages.jsonl").read_text("utf-8").splitlines()]
     texts = {page["article"]["id"]: page["article"]["text"] for page in pages}
     for item in items_of(folder):
         assert item.date is not None
@@ -194,7 +194,7 @@ def test_the_linter_finds_no_error_in_what_was_built(shared: tuple[World, Path])
 
 def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     _, folder = shared
-    report = json.loads((folder / "out" / "quality.json").read_text())["quality"]
+    report = json.loads((folder / "out" / "quality.json").read_text("utf-8"))["quality"]
     items = items_of(folder)
     assert report["items"] == len(items)
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
@@ -208,7 +208,7 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
         "unusable edits",
     ):
         assert figures[name]["passed"] == "passed", figures[name]
-    assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+    assert (folder / "out" / "quality.html").read_text("utf-8").startswith("<!doctype html>")
 
 
 def test_who_reviews_a_build_sees_where_questions_and_passages_are_from(shared: tuple[World, Path]) -> None:
@@ -287,7 +287,7 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
 
 def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
     path = next((place / "docs").glob("en-base-0-*.md"))
-    path.write_text(path.read_text() + "\n")
+    path.write_text(path.read_text("utf-8") + "\n")
     before = contents(place / "out")
     done = build("--locked")
     assert done.code == 1
@@ -300,7 +300,7 @@ def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
 def test_a_locked_build_leaves_what_was_changed_by_hand(place: Path) -> None:
     for name in ("steps/questions.jsonl", "en_base.jsonl"):
         path = place / "out" / name
-        path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+        path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[1:]))
     before = contents(place / "out")
     done = build("--locked")
     assert done.code == 1
@@ -328,7 +328,7 @@ def test_a_changed_recipe_makes_only_what_depends_on_it(place: Path, shared: tup
     assert "articles: " in done.err
     assert "--from articles" in done.err
     assert "--from items" not in done.err
-    assert len((place / "out/en_base.jsonl").read_text().splitlines()) == 1
+    assert len((place / "out/en_base.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
@@ -341,13 +341,15 @@ def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
 
 def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
     path = place / "out/steps/questions.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
     gone = json.loads(lines[0])["question"]
     path.write_text("".join(lines[1:]))
     done = build()
     assert "--from questions" in done.err
     assert "--from answers" not in done.err
-    assert gone not in (place / "out/en_base.jsonl").read_text() + (place / "out/zh_base.jsonl").read_text()
+    assert gone not in (place / "out/en_base.jsonl").read_text("utf-8") + (place / "out/zh_base.jsonl").read_text(
+        "utf-8"
+    )
     path.write_text("{}\n")
     done = build()
     assert done.code == 1
@@ -357,7 +359,7 @@ def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
 
 def test_a_question_changed_by_hand_is_asked_anew_without_documents(place: Path, shared: tuple[World, Path]) -> None:
     path = place / "out/steps/questions.jsonl"
-    first, *rest = path.read_text().splitlines(keepends=True)
+    first, *rest = path.read_text("utf-8").splitlines(keepends=True)
     changed = json.loads(first)
     changed["question"] = changed["question"].replace("?", ", in brief?").replace("？", "，请简答？")
     path.write_text(json.dumps(changed, ensure_ascii=False) + "\n" + "".join(rest))

@@ -55,7 +55,7 @@ def test_both_languages_are_stored_for_status_and_report(done: Done, folder: Pat
     status = type_command("status", str(folder)).out
     assert f"Run {folder}/en" in status
     assert f"Run {folder}/zh" in status
-    page = (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text("utf-8")
     assert f"HTML report: {folder}/report.html" in done.out
     assert "ragbed-mini-zh_base" in page
     assert 'data-opens=""' in page  # it follows the language of the browser

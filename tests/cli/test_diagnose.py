@@ -75,7 +75,7 @@ def run(tmp_path: Path, data: Path, reader: Reader) -> Path:
 
 
 def _lines(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "diagnose" / "diagnosis.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (run / "diagnose" / "diagnosis.jsonl").read_text("utf-8").splitlines()]
 
 
 def _summary(done: Done) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     failed_one = f"test/talking on {make_case(1).case}: timeout"
     assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output), "failed": [failed_one]}
     assert f"Trials without a response: 1. They were exported with their outcome:\n  {failed_one}" in done.err
-    right, failed = map(json.loads, output.read_text().splitlines())
+    right, failed = map(json.loads, output.read_text("utf-8").splitlines())
     assert right["case"] == make_case(0).case
     assert right["documents"] == [{"text": "It is gold-0.", "stance": "supports", "kind": "related", "source": 0}]
     told = {"model": "test/talking", "repeat": 0, "outcome": "ok", "error": None, "reply": "It is gold-0."}
@@ -40,7 +40,7 @@ def test_canonical_leaves_out_what_differs_between_equal_runs(tmp_path: Path) ->
     run(make_job(tmp_path / "run", 12, TalkingModel(_mixed)), ask_nobody)
     output = tmp_path / "run.jsonl"
     assert type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(output), "--canonical").code == 0
-    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    lines = [json.loads(line) for line in output.read_text("utf-8").splitlines()]
     assert [line["case"] for line in lines] == sorted(make_case(number).case for number in range(12))
     assert not any({"latency_s", "attempts"} & line.keys() for line in lines)
     assert [line["error"] for line in lines if line["item"] == "1"] == ["timeout"]

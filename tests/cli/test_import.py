@@ -53,7 +53,7 @@ def _predict(data: Path, name: str = _NAME, profile: str = "code-2024") -> tuple
 
 
 def _import(path: Path, lines: list[dict[str, object]], data: Path, *words: str) -> tuple[Done, Path]:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     out = path.with_name("run")
     return type_command("import", str(path), "-d", str(data), "--out", str(out), "--json", *words), out
 

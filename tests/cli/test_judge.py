@@ -149,8 +149,10 @@ def test_a_wrong_name_is_told_with_the_right_ones(
 
 
 def _labelled(path: Path, truth: Callable[[dict[str, str]], bool]) -> None:
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps(line | {"label": truth(line), "rater": "ann"}) + "\n" for line in lines))
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    path.write_text(
+        "".join(json.dumps(line | {"label": truth(line), "rater": "ann"}) + "\n" for line in lines), encoding="utf-8"
+    )
 
 
 def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Bench) -> None:

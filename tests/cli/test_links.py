@@ -70,7 +70,7 @@ def test_an_empty_run_with_a_link_for_a_lock_is_refused_and_the_target_stays(her
     _link(here, "lock")
     before = _snapshot(here / "r")
     done = type_command(*words)
-    assert (here.parent / "other").read_text() == _SECRET
+    assert (here.parent / "other").read_text("utf-8") == _SECRET
     assert _snapshot(here / "r") == before
     assert (done.code, "Traceback" in done.err) == (0 if words[0] == "leaderboard" else 2, False), done.err
     assert "r contains no run (run.sqlite is empty)" in done.err or "lock is a symbolic link" in done.err
@@ -87,7 +87,7 @@ def test_neither_reading_nor_resuming_uses_a_link_or_a_pipe(
         (here / "r" / name).unlink()
         os.mkfifo(here / "r" / name)
     done = type_command(*words)
-    assert (here.parent / "other").read_text() == _SECRET
+    assert (here.parent / "other").read_text("utf-8") == _SECRET
     if words[0] != "merge" or name != "acknowledged":
         shown = "symbolic link" if kind == "link" else "named pipe"
         assert (done.code, done.err) == (2, f"ragbed: r/{name} is a {shown}, not a regular file.\n")
@@ -122,7 +122,7 @@ def test_the_viewer_leaves_a_run_as_it_was_and_ignores_a_link_of_its_index(here:
     before = _snapshot(here / "r")
     with serve_runs(here / "r") as served:
         served.wait_for(1)
-    assert (here.parent / "other").read_text() == _SECRET
+    assert (here.parent / "other").read_text("utf-8") == _SECRET
     assert _snapshot(here / "r") == before
 
 
@@ -141,7 +141,7 @@ def test_a_diagnosis_replaces_no_file_through_a_link(here: Path) -> None:
     (here / "r" / "diagnose").mkdir()
     _link(here, "diagnose/diagnosis.jsonl")
     done = type_command("diagnose", "r")
-    assert (here.parent / "other").read_text() == _SECRET
+    assert (here.parent / "other").read_text("utf-8") == _SECRET
     assert (done.code, "diagnosis.jsonl is a symbolic link" in done.err) == (2, True)
 
 

@@ -21,7 +21,7 @@ DATA = "ragbed-mini-en_base"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the example and its corpora, which is the current one."""
     for name in ("plain_rag.py", "own_retrieval.py"):
-        (tmp_path / name).write_text((EXAMPLES / name).read_text())
+        (tmp_path / name).write_text((EXAMPLES / name).read_text("utf-8"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
@@ -42,7 +42,7 @@ def _cells(run: str) -> dict[str, dict[str, Any]]:
 def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -> None:
     for edition, name in (("corpus", "corpus.jsonl"), ("withheld-corpus", "corpus-withheld.jsonl")):
         told = json.loads(type_command("export", DATA, "--to", edition, "-o", name, "--json").out)
-        assert told["passages"] == len(Path(name).read_text().splitlines())
+        assert told["passages"] == len(Path(name).read_text("utf-8").splitlines())
     words = ("run", "-m", "python/own_retrieval:answer", "-d", DATA, "--noise", "0", "--out", "r", "--json")
     done = type_command(*words, "--testbeds", "noise,own-retrieval,own-rejection")
     assert done.code == 0, done.err
@@ -88,7 +88,7 @@ def test_a_system_that_names_passages_of_its_own_is_counted_and_named(here: Path
     assert cells["retrieval_recall"]["value"] == cells["retrieved_unknown"]["value"] == 0.5
     assert "retrieval_gap" not in cells
     type_command("export", "r", "--to", "jsonl", "-o", "r.jsonl")
-    lines = [json.loads(line) for line in (here / "r.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (here / "r.jsonl").read_text("utf-8").splitlines()]
     (first,) = (line for line in lines if line["item"] == "0")
     assert first["retrieved"][1] == {"id": "page 4"}
     assert first["scores"]["retrieved_unknown"] == 0.5

@@ -31,9 +31,9 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     told = json.loads(done.out)["applied"]
     assert (told["items"], told["written"], told["accepted"], told["rejected"], told["unreviewed"]) == (3, 2, 1, 1, 1)
     assert [item.id for item in Dataset("x", tmp_path / "new" / "en_base.jsonl").items()] == ["en-base-0", "en-base-2"]
-    report = (tmp_path / "new" / "quality.html").read_text()
+    report = (tmp_path / "new" / "quality.html").read_text("utf-8")
     assert "Human review" in report
-    quality = json.loads((tmp_path / "new" / "quality.json").read_text())["quality"]
+    quality = json.loads((tmp_path / "new" / "quality.json").read_text("utf-8"))["quality"]
     (wrong, _) = quality["families"]["people"]
     assert wrong["name"] == "wrong items in review, en_base"
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
@@ -82,7 +82,7 @@ def test_a_file_by_itself_is_reviewed_too(folder: Path, tmp_path: Path) -> None:
 
 
 def test_decisions_for_what_is_not_there_are_refused(folder: Path, tmp_path: Path) -> None:
-    told = (folder / "review" / "decisions.jsonl").read_text().replace("en-base-1", "en-base-9")
+    told = (folder / "review" / "decisions.jsonl").read_text("utf-8").replace("en-base-1", "en-base-9")
     (tmp_path / "odd.jsonl").write_text(told)
     other = write_data(tmp_path / "copy", en_base=world("base", 3))
     done = type_command("review", str(other), "--import", str(tmp_path / "odd.jsonl"))
@@ -171,7 +171,7 @@ def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path:
     for name in (place, tmp_path / "new"):
         out = tmp_path / f"{name.name}.json"
         type_command("build", "quality", str(name), "-o", str(out))
-        labels = json.loads(out.read_text())["quality"]["families"]["labels"]
+        labels = json.loads(out.read_text("utf-8"))["quality"]["families"]["labels"]
         figures[name.name] = {one["name"]: (one["value"], one["passed"]) for one in labels}
     assert figures["new"] == figures["out"]
 
@@ -180,7 +180,7 @@ def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 3))
     for words in ([], ["--raters", "2", "--target", "0.1"], []):
         assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
-    begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     begun = [line for line in begun if line["line"] == "review"]
     assert [(line["raters"], line["target"]) for line in begun] == [(2, 0.1)]
 
@@ -230,7 +230,7 @@ def test_links_in_the_review_folder_are_not_followed(tmp_path: Path, name: str) 
         done = type_command("review", str(folder), option, str(tmp_path / "new"))
         assert done.code == 2
         assert f"{name} is a symbolic link, not a regular file." in done.err
-    assert (tmp_path / "elsewhere").read_text() == "mine"
+    assert (tmp_path / "elsewhere").read_text("utf-8") == "mine"
 
 
 @pytest.mark.parametrize("name", _USING)

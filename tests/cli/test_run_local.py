@@ -53,7 +53,7 @@ def _replies(folder: Path) -> dict[tuple[str, int], str | None]:
 
 
 def _children(process: subprocess.Popen[str]) -> list[int]:
-    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("utf-8").split()]
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
     lines = []
     for options in ((), ("--canonical",)):
         type_command("export", run, "--to", "jsonl", "-o", str(tmp_path / "run.jsonl"), *options)
-        lines.append([json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()])
+        lines.append([json.loads(line) for line in (tmp_path / "run.jsonl").read_text("utf-8").splitlines()])
     isolated = [line for line in lines[0] if line["profile"] == "robust+isolate"]
     assert {len(line["steps"]) for line in isolated} == {6}
     assert {line["usage"]["in"] for line in isolated} == {6 * 700}

@@ -133,6 +133,6 @@ def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine too\n")
     done = type_command("synth", *_FEW, "-o", str(tmp_path))
     assert (done.code, "en_base.jsonl already exists" in done.err) == (2, True)
-    assert (tmp_path / "en_base.jsonl").read_text() == "mine\n"
+    assert (tmp_path / "en_base.jsonl").read_text("utf-8") == "mine\n"
     (tmp_path / "en_base.jsonl").unlink()
     assert type_command("synth", *_FEW, "-o", str(tmp_path)).code == 0  # what is not in the way stays

@@ -10,7 +10,7 @@ import pytest
 from benches.torture.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "SECURITY.md").read_text()
+TEXT = (ROOT / "SECURITY.md").read_text("utf-8")
 PROMISES = [
     row for row in re.findall(r"^\|(.+)\|$", TEXT.split("## Promises")[1], re.MULTILINE)[2:] if row.strip("-| ")
 ]
@@ -24,7 +24,7 @@ def test_every_promise_has_a_test_that_exists(promise: str) -> None:
     assert set(torture) <= set(PARTS)
     for name in named:
         path, _, function = name.partition("::")
-        assert f"def {function or 'test_'}" in (ROOT / path).read_text()
+        assert f"def {function or 'test_'}" in (ROOT / path).read_text("utf-8")
 
 
 def test_every_torture_part_belongs_to_a_promise() -> None:

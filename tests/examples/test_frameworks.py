@@ -28,7 +28,7 @@ def _pick(request: ModelRequest) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the examples, which is the current one, and a model that answers."""
     for path in EXAMPLES.glob("*.py"):
-        (tmp_path / path.name).write_text(path.read_text())
+        (tmp_path / path.name).write_text(path.read_text("utf-8"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     with function_model(_pick) as url:

@@ -38,6 +38,6 @@ def test_facts_are_names_hashes_and_numbers(name: str, lines: int) -> None:
 
 
 def test_system_messages_are_hashes() -> None:
-    facts = json.loads((FOLDER / "system.json").read_text())
+    facts = json.loads((FOLDER / "system.json").read_text("utf-8"))
     assert all(_HASH.fullmatch(text) for text in _texts(facts))
     assert {lang for hashes in facts.values() for lang in hashes} == {"en", "zh"}

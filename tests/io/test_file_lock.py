@@ -59,7 +59,7 @@ def test_a_link_or_a_pipe_is_refused_and_nothing_is_truncated(tmp_path: Path, ki
     for use in (lock_file, find_owner):
         with pytest.raises(UsageError, match=f"lock is a {kind}, not a regular file"):
             use(path)
-    assert other.read_text() == "kept"
+    assert other.read_text("utf-8") == "kept"
 
 
 def test_a_lock_file_that_is_read_only_can_be_probed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.hash_request_bodies import hash_bodies
 
-EARLIER: dict[str, str] = json.loads(Path(__file__).with_name("request_bodies.json").read_text())
+EARLIER: dict[str, str] = json.loads(Path(__file__).with_name("request_bodies.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -167,7 +167,7 @@ def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, wr
 
 
 def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+    (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text("utf-8"))
     asked = ("run", "-m", "python/plain_rag:answer", "-d", "ragbed-mini-zh_base", "--testbeds", "noise,rejection")
     words = (*asked, "--limit", "10", "--json")
     monkeypatch.setenv("RAGBED_CACHE_DIR", str(here / "cache"))
@@ -187,7 +187,7 @@ def test_the_example_server_answers_like_the_function(here: Path) -> None:
             assert server.stdout is not None
             port = int(server.stdout.readline())
             words = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "8", "--json")
-            (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+            (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text("utf-8"))
             outputs = [
                 json.loads(type_command(*words, "-m", model, "--out", name).out)["cells"]
                 for name, model in (("by-http", f"http/127.0.0.1:{port}/ask"), ("by-call", "python/plain_rag:answer"))

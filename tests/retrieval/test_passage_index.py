@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragbed.retrieval import passage_index
-from ragbed.retrieval.bm25 import bm25
 from ragbed.retrieval.passage_index import DenseIndex, LexicalIndex
+from tests.retrieval.bm25 import bm25
 
 TEXTS = [
     "The harbour of Tornio opened in May.",

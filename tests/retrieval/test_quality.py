@@ -16,9 +16,9 @@ import pytest
 
 from ragbed.data import Dataset
 from ragbed.retrieval.base import Encoder, Matrix
-from ragbed.retrieval.bm25 import bm25
 from ragbed.retrieval.e5 import E5, E5Static, E5Weights
 from ragbed.schema import Item
+from tests.retrieval.bm25 import bm25
 from tests.retrieval.recall import RecallPool, measure_recall, pool_items
 
 DIGESTS = {

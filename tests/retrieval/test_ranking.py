@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ragbed.retrieval.base import Encoded, Matrix, Role
-from ragbed.retrieval.bm25 import bm25, shortlist
 from ragbed.retrieval.ranking import best, max_similarity, rank
+from tests.retrieval.bm25 import bm25, shortlist
 
 
 class Letters:

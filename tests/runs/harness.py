@@ -19,7 +19,7 @@ from ragbed.models.base import Model
 from ragbed.runs.cache import Cache
 from ragbed.runs.execution import Job, run
 from ragbed.runs.store import open_store
-from ragbed.runs.trials import trial_lines
+from ragbed.runs.trials import trial_line
 from ragbed.schema import Case, Completion, Document, Message
 from tests.servers.mock_model import Behaviour, mock_model
 
@@ -109,7 +109,7 @@ class Endpoint:
 
     def calls(self) -> list[str]:
         """Return the hashes of the answered requests, in order."""
-        return self.log.read_text().split() if self.log.exists() else []
+        return self.log.read_text("utf-8").split() if self.log.exists() else []
 
     def model(self) -> Model:
         """Return a model of the server."""
@@ -178,7 +178,7 @@ def endpoint_size(endpoint: Endpoint) -> int:
 def canonical(folder: Path) -> bytes:
     """Return a run as canonical lines."""
     with open_store(folder, create=False) as store:
-        return b"".join(trial_lines(store.results(by_name=True), canonical=True))
+        return b"".join(trial_line(result, canonical=True) for result in store.results(by_name=True))
 
 
 def replies(folder: Path) -> dict[str, str | None]:

@@ -112,7 +112,7 @@ class _Server:
 
     async def _log(self, event: str) -> None:
         if self._behaviour.log:
-            with Path(self._behaviour.log).open("a") as log:
+            with Path(self._behaviour.log).open("a", encoding="utf-8") as log:
                 log.write(f"{event}\n")
         if self._behaviour.pause_s:
             await asyncio.sleep(self._behaviour.pause_s)

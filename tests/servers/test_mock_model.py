@@ -32,7 +32,7 @@ def test_a_response_depends_on_the_request_alone_and_is_logged(tmp_path: Path) -
     with mock_model(Behaviour(0, log=str(log))) as url:
         contents = [_content(url, body) for body in (b"a", b"b", b"a")]
     assert contents[0] == contents[2] != contents[1]
-    assert [f"It is {digest}." for digest in log.read_text().split()] == contents
+    assert [f"It is {digest}." for digest in log.read_text("utf-8").split()] == contents
 
 
 def test_requests_beyond_the_slots_wait() -> None:

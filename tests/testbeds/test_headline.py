@@ -29,7 +29,7 @@ from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer.cells import TrialCell
-from ragbed.ui.viewer.queries import _overview_rows
+from ragbed.ui.viewer.queries import RunQueries
 from ragbed.ui.viewer.run_reader import RunReader
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
@@ -126,8 +126,12 @@ def test_the_report_counts_the_declared_trials(folder: Path) -> None:
 def test_the_viewer_highlights_the_declared_scores() -> None:
     conditions = [("data", "en", name, None, 0.0, 0, "related", "robust") for name in TESTBEDS]
     cells = [(0, msgspec.convert(["model", *condition, "ok"], TrialCell), 1) for condition in conditions]
-    reader = SimpleNamespace(name="run", cells=cells, plan=lambda: (), store=SimpleNamespace(repeats=lambda: 1))
-    shown = {row.testbed: row.wanted for row in _overview_rows(cast("RunReader", reader), "robust")}
+    store = SimpleNamespace(repeats=lambda: 1)
+    reader = SimpleNamespace(
+        name="run", cells=cells, plan=lambda: (), store=store, patterns=lambda _: {}, largest_planned=lambda: 0
+    )
+    rows, _ = RunQueries({"run": cast("RunReader", reader)}).overview("robust")
+    shown = {row.testbed: row.wanted for row in rows}
     assert shown == {name: (testbed.headline, *testbed.secondary) for name, testbed in TESTBEDS.items()}
 
 

@@ -25,7 +25,6 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored, spread_results
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Outcome
-from ragbed.scoring import score_outcome
 from ragbed.testbeds import TESTBEDS
 
 _SCORES = ("correct", "refused", "flagged")
@@ -183,6 +182,8 @@ class _Tally:
 
     def add(self, result: StoredResult, split: frozenset[str] = frozenset()) -> None:
         """Score a result and add it; for models in `split`, count it under the model that the server reports."""
+        from ragbed.scoring import score_outcome  # noqa: PLC0415 - slow to import, and the first calls need not wait
+
         case, completion, sums = result.case, result.completion, _FAILED
         values = score_outcome(case, completion)
         if values is not None:

@@ -134,8 +134,9 @@ def _is_below(estimate: Estimate, least: float) -> bool:
 def _p_value(estimate: Estimate, least: float) -> float:
     """Return the one-sided p value for a rate, under the hypothesis that the true rate equals the minimum.
 
-    The test is exact for a rate over independent questions. For clustered questions, it uses the number of
-    independent questions that the interval implies. For values that are not rates, e.g. differences, the
+    The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
+    lies below the minimum. For clustered questions, it uses the number of independent questions that the interval
+    implies. For values that are not rates, e.g. differences, the
     interval is scaled. Without an interval, p is 1.
     """
     if estimate.n == 0 or estimate.value is None or estimate.value >= least or not _has_interval(estimate):

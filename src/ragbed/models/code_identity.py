@@ -19,6 +19,7 @@ def identify(function: Callable[..., object]) -> str:
 
     It covers the bytecode, constants and names; immutable defaults, closure values and global values; and the functions
     in the same module that the function uses. It includes the Python version, which determines the bytecode.
+    Lists, dicts, classes and other modules are not covered: they may change during a run, which could then not resume.
 
     Example:
         >>> def greet(prompt):

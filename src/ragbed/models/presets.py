@@ -8,8 +8,9 @@ model's documentation. To add a preset, add an entry to PRESETS.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from ragbed.models.base import Sampling
 from ragbed.schema import Case, Message
@@ -32,8 +33,7 @@ _VICUNA_SYSTEM = (
 _INDENT = " " * 8
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """The prompt format of one of the paper's systems.
 
     Attributes:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -40,8 +39,7 @@ _MAX_PARTS = 100
 _DURATION = re.compile(r"([\d.]{1,12})s")
 
 
-@dataclass(frozen=True)
-class ServerError:
+class ServerError(msgspec.Struct, frozen=True):
     """An error reported by a server.
 
     Attributes:

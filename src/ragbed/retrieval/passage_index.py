@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from math import log
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ragbed.retrieval.bm25 import LENGTH_SHARE, SATURATION
 from ragbed.retrieval.terms import words_of
 
 if TYPE_CHECKING:
@@ -27,21 +26,14 @@ if TYPE_CHECKING:
 
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
+# The usual values of BM25's parameters k1 (saturation) and b (length).
+SATURATION = 1.2
+LENGTH_SHARE = 0.75
 _CHUNK = 50_000  # number of passages that are sorted together, to limit the memory needed to build the index
 _MAX_TERMS = 64  # maximum number of a query's words to use
 # Maximum total length of the posting lists for a query. Its words are used from the rarest to the most common, because
 # common words have long lists but little weight. With up to about 10,000 passages, all words are used.
 _MAX_POSTINGS = 100_000
-
-
-class PassageIndex(Protocol):
-    """A searchable list of passages."""
-
-    def search(self, query: str, k: int) -> list[int]:
-        """Return the numbers of the `k` best passages, best first; ties go to the earlier passage."""
-
-    def text(self, number: int) -> str:
-        """Return a passage."""
 
 
 class _TextFile:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import msgspec
 
 from ragbed.runs.store import StoredResult
@@ -21,17 +19,6 @@ _OMITTED_DEFAULTS = {
     "tools": False,
     **dict.fromkeys(("event", "reason", "corpus", "relevant", "dial", "twin", "rgb_answer")),
 }
-
-
-def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
-    """Yield one JSON line per result.
-
-    Args:
-        results: Results of a run, sorted by name if identical runs must give identical bytes.
-        canonical: Whether to omit fields that differ between identical runs: times, attempts and error messages.
-    """
-    for result in results:
-        yield trial_line(result, canonical=canonical)
 
 
 def trial_line(result: StoredResult, *, canonical: bool) -> bytes:

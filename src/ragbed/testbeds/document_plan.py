@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from ragbed.schema import Document, Item
 from ragbed.testbeds.document_bank import DocumentBank
@@ -17,8 +18,7 @@ class Infeasible(Exception):
     """An item cannot supply the documents for a condition; the message says what is missing."""
 
 
-@dataclass(frozen=True)
-class DocumentPlan:
+class DocumentPlan(Struct, frozen=True):
     """The documents of a case in prompt order, or the reason why there are none."""
 
     documents: tuple[Document, ...] = ()

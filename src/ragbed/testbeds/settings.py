@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from ragbed.errors import UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
@@ -19,8 +21,7 @@ from ragbed.testbeds.search.settings import SearchSettings
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """A version of the benchmark: the paper's, the original code's, or ours."""
 
     prompts: tuple[str, ...]  # instruction sets; each file is taken from the first set that contains it

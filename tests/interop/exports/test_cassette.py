@@ -164,7 +164,7 @@ def test_lines_without_a_checksum_and_other_files_are_refused(cassette: Path, tm
     cassette.write_bytes(gzip.compress(b"\n".join(lines[:-2]) + b"\n"))
     with pytest.raises(DataError, match="without a checksum"):
         replay(cassette, tmp_path / "again")
-    cassette.write_text("{}")
+    cassette.write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="is not a cassette"):
         replay(cassette, tmp_path / "again")
     with pytest.raises(UsageError, match="no such file"):

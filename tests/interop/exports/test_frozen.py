@@ -43,7 +43,7 @@ def test_the_same_settings_give_the_same_bytes(testbed: Path, tmp_path: Path) ->
 
 def test_changed_cases_are_detected(testbed: Path) -> None:
     path = testbed / "cases" / "en_noise.jsonl"
-    path.write_text(path.read_text().replace("accurate", "careless", 1))
+    path.write_text(path.read_text("utf-8").replace("accurate", "careless", 1))
     (part,) = (part for part in read_frozen(testbed).parts if part.name == "en_noise")
     with pytest.raises(DataError, match=r"en_noise.jsonl does not match its sha256 in testbed.json"):
         list(read_part(testbed, part))

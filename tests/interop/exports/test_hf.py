@@ -28,7 +28,7 @@ def test_every_language_and_testbed_is_a_configuration(tmp_path: Path) -> None:
         assert [[(message["role"], message["content"]) for message in row] for row in rows["messages"]] == [
             [(message.role, message.content) for message in case.messages] for case in cases
         ]
-    card = (folder / "README.md").read_text()
+    card = (folder / "README.md").read_text("utf-8")
     assert "* `ragbed-mini-zh_fact`: Apache-2.0; sha256 `" in card
     assert "- config_name: zh_counterfactual\n" in card
 
@@ -38,7 +38,6 @@ def test_an_unknown_licence_is_reported(tmp_path: Path) -> None:
     (tmp_path / "en_refine.json").write_bytes(Path(str(dataset.path)).read_bytes())
     source = str(tmp_path / "en_refine.json")
     type_command("export", source, "--to", "hf", "-o", str(tmp_path / "f"), "--testbeds", "rejection", "--limit", "1")
-    assert (
-        "* `en_refine`: unknown licence; state this when you redistribute the data"
-        in (tmp_path / "f" / "README.md").read_text()
-    )
+    assert "* `en_refine`: unknown licence; state this when you redistribute the data" in (
+        tmp_path / "f" / "README.md"
+    ).read_text("utf-8")

@@ -27,7 +27,7 @@ def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
     for to in ("parquet", "jsonl"):
         assert type_command("export", str(folder), "--to", to, "-o", str(tmp_path / to)).code == 0
     rows = parquet.read_table(tmp_path / "parquet").to_pylist()
-    lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text("utf-8").splitlines()]
     assert [row["outcome"] for row in rows] == ["ok", "error", "ok"]
     assert (rows[1]["reply"], rows[1]["scores"]) == (None, None)
     for row, line in zip(rows, lines, strict=True):

@@ -25,7 +25,7 @@ def _run(data: object, folder: Path) -> list[dict[str, object]]:
     done = type_command("run", "-m", "scripted/oracle", *words, "--out", str(folder))
     assert done.code == 0, done.err
     assert _export(folder, "jsonl", folder / "trials.jsonl", "--canonical").code == 0
-    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text("utf-8").splitlines()]
 
 
 def test_a_run_over_shards_uses_every_item_in_any_location(tmp_path: Path) -> None:
@@ -90,6 +90,6 @@ def test_the_steps_of_a_build_are_written_in_shards(tmp_path: Path) -> None:
     assert _export(tmp_path / "pages.jsonl", "records", tmp_path / "parts", "--shards", "3").code == 0
     written = _lines(tmp_path / "parts")
     assert sorted(line.decode() for line in written) == sorted([*lines, '{"outcome": "no id"}'])
-    assert json.loads((tmp_path / "parts" / "shards.json").read_text())["what"] == "records"
+    assert json.loads((tmp_path / "parts" / "shards.json").read_text("utf-8"))["what"] == "records"
     done = _export(tmp_path / "pages.jsonl", "records", tmp_path / "one")
     assert (done.code, "--shards N" in done.err) == (2, True)

@@ -23,7 +23,7 @@ def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragas", tmp_path / "out", "--json")
     assert (done.code, json.loads(done.out)["failed"]) == (3, [_LOST])
     assert f"Trials without a response: 1. They were not exported:\n  {_LOST}\n" in done.err
-    rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    rows = [json.loads(line) for line in (tmp_path / "out").read_text("utf-8").splitlines()]
     assert rows[0] == {
         "case": make_case(0).case,
         "user_input": "Question 0?",
@@ -38,7 +38,7 @@ def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
 def test_ragchecker_gets_one_object_with_all_results(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragchecker", tmp_path / "out")
     assert done.code == 3
-    results = json.loads((tmp_path / "out").read_text())["results"]
+    results = json.loads((tmp_path / "out").read_text("utf-8"))["results"]
     assert results[1] == {
         "query_id": make_case(2).case,
         "query": "Question 2?",
@@ -56,11 +56,11 @@ def test_the_contexts_of_a_rag_system_are_its_retrieved_passages(tmp_path: Path)
         assert done.code == 0
         assert "Trials whose system does not report the retrieved passages: 1. They have no contexts.\n" in done.err
         assert "Retrieved passages that are not in the corpus: 2. They were omitted.\n" in done.err
-    rows = [json.loads(line) for line in (tmp_path / "ragas").read_text().splitlines()]
+    rows = [json.loads(line) for line in (tmp_path / "ragas").read_text("utf-8").splitlines()]
     found = ["It is gold-0.", "It rained."]
     assert [row["retrieved_contexts"] for row in rows] == [found, [], ["It is gold-2.", "It rained."]]
     assert {row["reference_contexts"] for row in rows} == {None}
-    results = json.loads((tmp_path / "ragchecker").read_text())["results"]
+    results = json.loads((tmp_path / "ragchecker").read_text("utf-8"))["results"]
     told = [{"doc_id": name, "text": text} for name, text in zip(("a0", "b1"), found, strict=True)]
     assert [results[0]["retrieved_context"], results[1]["retrieved_context"]] == [told, []]
 
@@ -80,18 +80,18 @@ def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> No
 def test_a_testbed_has_no_responses(tmp_path: Path) -> None:
     done = _export("ragbed-mini-zh_base", "ragchecker", tmp_path / "out", "--testbeds", "rejection", "--limit", "2")
     assert done.code == 0
-    results = json.loads((tmp_path / "out").read_text())["results"]
+    results = json.loads((tmp_path / "out").read_text("utf-8"))["results"]
     assert [result["response"] for result in results] == [None, None]
     assert results[0]["gt_answer"] == "文档信息不足，因此我无法基于提供的文档回答该问题。"
     _export("ragbed-mini-zh_base", "ragas", tmp_path / "rows", "--testbeds", "rejection", "--limit", "2")
-    rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
+    rows = [json.loads(line) for line in (tmp_path / "rows").read_text("utf-8").splitlines()]
     assert [("response" in row, row["reference_contexts"]) for row in rows] == [(False, [])] * 2
 
 
 def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run", "test/a", "test/b"), "mlflow", tmp_path / "out")
     assert done.code == 0
-    runs = json.loads((tmp_path / "out").read_text())["runs"]
+    runs = json.loads((tmp_path / "out").read_text("utf-8"))["runs"]
     assert [one["run_name"] for one in runs] == ["test/a", "test/b"]
     metrics, name = runs[1]["metrics"], "noise/accuracy/en/made/robust/noise-0.0/k-1"
     assert metrics[name] == pytest.approx(2 / 3)
@@ -110,7 +110,7 @@ def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: P
     cells = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
     told = [one for one in cells if (one["track"], one["scope"]) == ("robust", "all") and one["value"] is not None]
     assert _export(tmp_path / "run", "mlflow", tmp_path / "out").code == 0
-    metrics = json.loads((tmp_path / "out").read_text())["runs"][0]["metrics"]
+    metrics = json.loads((tmp_path / "out").read_text("utf-8"))["runs"][0]["metrics"]
     values = {name: value for name, value in metrics.items() if f"{name}.n" in metrics}
     assert len(values) == len(told)
     profiles = {name.split("/")[4] for name in values if name.startswith("noise/accuracy/")}
@@ -143,7 +143,7 @@ def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_pa
 def test_cases_of_a_testbed_without_documents_are_lines(tmp_path: Path) -> None:
     words = ("--testbeds", "own-retrieval", "--limit", "2")
     assert _export("ragbed-mini-en_base", "jsonl", tmp_path / "out", *words).code == 0
-    assert all(json.loads(line)["corpus"] for line in (tmp_path / "out").read_text().splitlines())
+    assert all(json.loads(line)["corpus"] for line in (tmp_path / "out").read_text("utf-8").splitlines())
 
 
 def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def test_the_same_name_always_means_the_same_prompts() -> None:
 
 def test_the_bundled_task_files_are_current(tmp_path: Path) -> None:
     write_files(tmp_path)
-    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert made == {path.name: path.read_text() for path in Path(PLACES["lm-eval"]).iterdir()}
+    made = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_text("utf-8") for path in Path(PLACES["lm-eval"]).iterdir()}
     assert len(made) == len(SHIPPED) == 20
     assert type_command("data", "path", "lm-eval").out == f"{PLACES['lm-eval']}\n"
 

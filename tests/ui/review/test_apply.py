@@ -18,7 +18,7 @@ from tests.ui.review.data import accepted, fixed, open_session, rejected, world,
 
 
 def lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def read(folder: Path, name: str) -> dict[str, str]:

@@ -59,7 +59,7 @@ def seated(browser: Browser, served: Served, name: str, **how: object) -> Iterat
 
 def log(folder: Path) -> list[dict[str, Any]]:
     log = folder / "review" / "decisions.jsonl"
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
 def open_item(page: Page, served: Served, key: str) -> None:

@@ -48,7 +48,7 @@ def served(folder: Path) -> Iterator[Served]:
 
 def decisions(folder: Path) -> int:
     log = folder / "review" / "decisions.jsonl"
-    return log.read_text().count('"line":"decide"') if log.exists() else 0
+    return log.read_text("utf-8").count('"line":"decide"') if log.exists() else 0
 
 
 def test_only_requests_to_our_host_names_are_answered(served: Served) -> None:

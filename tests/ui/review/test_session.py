@@ -74,7 +74,7 @@ def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path
     again = open_session(folder)
     assert again.state.of(KEY).state == "open"
     assert again.state.of("a/en-base-1").state == "accepted"
-    log = (folder / "review" / "decisions.jsonl").read_text()
+    log = (folder / "review" / "decisions.jsonl").read_text("utf-8")
     assert log.count('"line":"decide"') == 3
     assert log.count('"line":"undo"') == 2
 
@@ -206,7 +206,7 @@ def _reject_elsewhere(folder: Path, year: str) -> Path:
     other = write_data(folder, a=world("base", 3))
     open_session(other).decide("bo", KEY, [replace(rejected(), point="question")])
     path = other / "review" / "decisions.jsonl"
-    path.write_text(re.sub(r'"at":"....', f'"at":"{year}', path.read_text()))
+    path.write_text(re.sub(r'"at":"....', f'"at":"{year}', path.read_text("utf-8")))
     return path
 
 
@@ -272,7 +272,7 @@ def test_decisions_about_other_items_are_refused_with_their_line(
     there.decide("bo", "a/en-base-1", accepted(there, "a/en-base-1"))
     there.decide("bo", KEY, accepted(there, KEY))
     path = other / "review" / "decisions.jsonl"
-    head, good, last = path.read_text().splitlines(keepends=True)
+    head, good, last = path.read_text("utf-8").splitlines(keepends=True)
     path.write_text(head + good + last.replace(*change))
     session = open_session(folder)
     with pytest.raises(DataError, match=problem) as told:

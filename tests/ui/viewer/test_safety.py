@@ -67,7 +67,7 @@ def test_it_listens_on_this_machine_alone(served: Served) -> None:
     listening = {
         line.split()[1]
         for table in ("tcp", "tcp6")
-        for line in Path(f"/proc/{served.process}/net/{table}").read_text().splitlines()[1:]
+        for line in Path(f"/proc/{served.process}/net/{table}").read_text("utf-8").splitlines()[1:]
         if line.split()[3] == "0A" and line.split()[1].endswith(f":{served.port:04X}")
     }
     assert listening == {f"0100007F:{served.port:04X}"}
@@ -144,7 +144,7 @@ def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served
         assert served.ask("POST", "/api/label", body, good)[0] == 400
     assert not (run / "labels.jsonl").exists()
     assert served.post("/api/label", LABEL) == 200
-    assert json.loads((run / "labels.jsonl").read_text())["rater"] == "ada"
+    assert json.loads((run / "labels.jsonl").read_text("utf-8"))["rater"] == "ada"
     (run / "labels.jsonl").unlink()
 
 

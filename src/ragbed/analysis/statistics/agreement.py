@@ -43,12 +43,17 @@ def agreement(
         clusters: The question of each trial, numbered from 0.
         weights: Number of trials that each labelled trial represents if labelling probabilities differ; default: equal.
         level: Confidence level.
+
+    Raises:
+        ValueError: The weights add up to 0.
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
     # One row per question: the numbers of its trials that are no-no, no-yes, yes-no and yes-yes (human label first).
     table = np.zeros((groups.max() + 1, 4))
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
+    if not weighting.sum() > 0:
+        raise ValueError("the weights of the labels add up to 0; at least one must be above 0")
     np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
     agreed = clustered_wilson((table[:, 0] + table[:, 3]).tolist(), table.sum(axis=1).tolist(), level)
     beyond_chance = bootstrap(table, _beyond_chance, level=level)

@@ -46,7 +46,7 @@ def prediction_powered(
         level: Confidence level.
 
     Raises:
-        ValueError: Fewer than two questions have labels.
+        ValueError: Fewer than two questions have labels, or a labelled trial has a probability of 0.
     """
     f, y, groups = np.asarray(judged, np.float64), np.asarray(labels, np.float64), np.asarray(clusters, np.int64)
     known = np.isfinite(y)
@@ -55,7 +55,10 @@ def prediction_powered(
         raise ValueError(
             f"a correction requires labels for at least two questions, but there are labels for {questions}"
         )
-    weights = np.where(known, 1.0 if inclusion is None else 1.0 / np.asarray(inclusion, np.float64), 0.0)
+    chosen = np.ones(len(f)) if inclusion is None else np.asarray(inclusion, np.float64)
+    if not (chosen[known] > 0).all():
+        raise ValueError("a labelled trial has a labelling probability of 0; it must be above 0")
+    weights = np.where(known, 1.0 / np.where(known, chosen, 1.0), 0.0)
     weights *= len(f) / weights.sum()
     y = np.where(known, y, 0.0)
     label_part = _per_cluster(weights * (y - np.average(y, weights=weights)), groups)

@@ -164,6 +164,6 @@ def _memory_bytes() -> int:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text("utf-8").strip()
     except OSError:
         return ""

@@ -171,7 +171,6 @@ def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
 
 def _import_ray() -> Any:
     try:
-        import ray
         import ray.exceptions
     except ModuleNotFoundError:
         raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None

@@ -12,15 +12,32 @@ from ragbed.scoring.value import Value
 __all__ = ["VerdictEvidence", "explain", "score", "score_and_explain"]
 
 
+# Verdicts by the hash of what they depend on. Repeats often give the same response, and a report judges each response
+# for its tables and again for its cases.
+_JUDGED: dict[int, RobustVerdict] = {}
+_MOST_JUDGED = 8_192  # Maximum number of verdicts to keep, which take about 5 MB.
+
+
 def score(case: Case, reply: str) -> dict[str, Value]:
     """Return the scores of the track; `correct`, `partial` and `aligned` are None if the answer is unusable."""
-    return _values(judge(case, reply))
+    return _values(_judge_once(case, reply))
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[VerdictEvidence]]:
     """Return the scores and their evidence."""
-    judged = judge(case, reply)
+    judged = _judge_once(case, reply)
     return _values(judged), find_evidence(case, reply, judged)
+
+
+def _judge_once(case: Case, reply: str) -> RobustVerdict:
+    """Return the verdict of a response, which is computed only once if the same response occurs again."""
+    key = hash((case.question, case.answer, case.fake, case.lang, case.documents, reply))
+    judged = _JUDGED.get(key)
+    if judged is None:
+        if len(_JUDGED) >= _MOST_JUDGED:
+            _JUDGED.clear()
+        judged = _JUDGED[key] = judge(case, reply)
+    return judged
 
 
 def _values(judged: RobustVerdict) -> dict[str, Value]:

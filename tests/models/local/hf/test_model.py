@@ -161,7 +161,7 @@ def results(out: Path) -> list[tuple[object, ...]]:
 
 def broken(folder: Path, how: str) -> None:
     """Return a folder with one problem."""
-    config = json.loads((folder / "config.json").read_text())
+    config = json.loads((folder / "config.json").read_text("utf-8"))
     if how == "no config":
         (folder / "config.json").unlink()
     elif how == "config no JSON":

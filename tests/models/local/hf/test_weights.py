@@ -99,6 +99,8 @@ def test_a_revision_is_part_of_the_name() -> None:
 def test_code_from_another_repository_is_never_run(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "made")
     config = folder / "config.json"
-    config.write_text(config.read_text().replace("{", '{"auto_map": {"AutoConfig": "evil/code--config.Config"},', 1))
+    config.write_text(
+        config.read_text("utf-8").replace("{", '{"auto_map": {"AutoConfig": "evil/code--config.Config"},', 1)
+    )
     with serve(folder) as hub, pytest.raises(RagbedError, match="loads code from another repository"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model", REVISION, trusts_code=True))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from ragbed.schema import Case, Lang, Message
 from ragbed.testbeds.prompts.citation_marks import strip_citations
@@ -33,8 +34,7 @@ _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
 _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class StrategyInput:
+class StrategyInput(Struct, frozen=True):
     """The input to a strategy; `plain` contains the messages for a single call with the strategy's instruction."""
 
     plain: Messages

@@ -1,8 +1,4 @@
-"""Rank passages by the words they share with a question, using BM25 (Robertson and Zaragoza, 2009).
-
-If a question has hundreds of passages, the slow encoder needs to encode only those that BM25 selects. BM25 does not
-consider meaning, so if the question and a passage are in different languages, it matches only names and numbers.
-"""
+"""A direct implementation of BM25 (Robertson and Zaragoza, 2009), with which tests and benchmarks compare others."""
 
 from __future__ import annotations
 
@@ -10,11 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
+from ragbed.retrieval.passage_index import LENGTH_SHARE, SATURATION
 from ragbed.text import to_terms
-
-# The usual values of BM25's parameters k1 (saturation) and b (length).
-SATURATION = 1.2
-LENGTH_SHARE = 0.75
 
 
 def shortlist(question: str, passages: Sequence[str], keep: int) -> list[int]:

@@ -1,0 +1,103 @@
+"""Numbers in the README and in the explanation pages equal what their sources say."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from benches import ROOT
+from ragbed.analysis.paper.findings import find
+from ragbed.analysis.statistics.binomial import clopper_pearson, probabilities
+from ragbed.analysis.statistics.paired import decline_test, paired_difference
+from ragbed.analysis.statistics.power import exact_size, paired_power, paired_size
+from ragbed.analysis.statistics.rates import ALPHA, clustered_wilson
+from ragbed.data.catalog import CATALOG
+
+_READMES = ("README.md", "README.zh.md")
+_MEGABYTES = CATALOG["smollm2"].megabytes
+# A row of a results table: n, then the rate on the robust track with its interval.
+_ROW = re.compile(r"^noise +en +[\d.]+ +(\d+) .* ([\d.]+) \[([\d.]+), ([\d.]+)\]", re.MULTILINE)
+_CITED = {"4.0"}  # versions of licences
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def _read_sentences(name: str) -> str:
+    return " ".join(_read(name).split()).replace(" %", "%")
+
+
+@pytest.mark.parametrize("name", _READMES)
+def test_the_intervals_in_the_readme_are_those_of_the_code(name: str) -> None:
+    rows = _ROW.findall(_read(name))
+    assert rows
+    for count, *shown in rows:
+        n, hits = int(count), round(int(count) * float(shown[0]) / 100)
+        expected = clustered_wilson([1] * hits + [0] * (n - hits), [1] * n)
+        assert shown == [f"{100 * bound:.1f}" for bound in expected]
+
+
+@pytest.mark.parametrize("name", [*_READMES, "docs/get-started/quickstart.md", "docs/zh/index.md"])
+def test_the_size_of_the_small_model_is_that_of_the_catalogue(name: str) -> None:
+    assert set(re.findall(r"(\d+) MB", _read(name))) == {str(_MEGABYTES)}
+
+
+@pytest.mark.parametrize("name", _READMES)
+def test_every_other_number_in_the_readme_has_a_source(name: str) -> None:
+    project = tomllib.loads(_read("pyproject.toml"))["project"]
+    sources = _CITED | {re.sub(r"[^\d.]", "", project["requires-python"]), "2024"}  # the year of the paper
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|<[^>]*>|Apache-2\.0", "", _read(name), flags=re.DOTALL)
+    assert set(re.findall(r"\d[\d.,]*\d|\d", prose)) <= sources
+
+
+def test_the_explanation_counts_the_papers_rows_as_ragbed_paper_does() -> None:
+    found = find()
+    at = {row.noise: row for row in found.simple.verdicts}
+    (_, joined) = found.integrated.verdicts
+    text = _read_sentences("docs/explanation/differences-from-rgb.md")
+    assert {row.rows for row in (*at.values(), joined)} == {12}
+    tests = len(found.simple.comparisons)
+    for sentence in (
+        f"at 60% noise is significant in {at['0.6'].certain} of 12 rows",
+        f"and in {at['0.6'].certain_all} of 12 rows after Holm's adjustment over all {tests} tests",
+        f"At 40% noise, the decline is significant in {at['0.4'].certain} of 12 rows without adjustment, in "
+        f"{at['0.4'].certain_holm} rows after adjustment over the four ratios of a row",
+        f"for every pairing in {joined.certain} of 12 rows, and in none after adjustment",
+    ):
+        assert sentence in text
+    assert (at["0.4"].certain_all, joined.certain_all) == (0, 0)
+    assert [one.count.n for one in found.lost] == [297, 297]
+
+
+def test_examples_on_the_statistics_page_are_computed() -> None:
+    text = _read_sentences("docs/explanation/statistics.md")
+    bound = clopper_pearson(0, 59).high
+    assert f"0 errors in 59 checks means an error rate of at most {100 * bound:.1f}% (two-sided)" in text
+    formula = paired_size(0.05, 0.1)
+    exact = exact_size(lambda n: paired_power(n, 0.05, 0.1), formula)
+    assert f"{exact} instead of {formula} questions for 80% power" in text
+
+
+def _result_of(won: int, lost: int, n: int, margin: float, comparisons: int) -> str:
+    """Return the result of `--fail-if-worse`, with Holm's adjustment of the smallest p value."""
+    moved, counts = [1.0, -1.0, 0.0], [won, lost, n - won - lost]
+    if comparisons * decline_test(moved, margin, counts) < ALPHA:
+        return "fails"
+    return "passes" if paired_difference(moved, counts=counts).low >= -margin else "inconclusive"
+
+
+@pytest.mark.parametrize(("drop", "changed"), [(0.0, 0.05), (0.0, 0.1), (0.05, 0.1), (0.12, 0.2), (0.15, 0.2)])
+def test_the_probabilities_of_gate_results_are_exact(drop: float, changed: float) -> None:
+    n, margin, comparisons = 400, 0.05, 2
+    up, down = (changed - drop) / 2, (changed + drop) / 2
+    found = dict.fromkeys(("passes", "fails", "inconclusive"), 0.0)
+    for moved, chance in enumerate(probabilities(n, changed).tolist()):
+        for lost, share in enumerate(probabilities(moved, down / (up + down)).tolist()):
+            if chance * share > 1e-9:
+                found[_result_of(moved - lost, lost, n, margin, comparisons)] += chance * share
+    label = f"−{100 * drop:.0f} points" if drop else "none"
+    cells = " | ".join(f"{100 * share:.1f}%" for share in found.values())
+    assert f"| {label} | {100 * changed:.0f}% | {cells} |" in _read("docs/how-to/ci.md")
