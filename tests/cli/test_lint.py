@@ -126,7 +126,7 @@ def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
         (("--skip", "record"), "cannot be skipped"),
         (("--only", "mix,,markup"), "contains an empty value"),
         (("--noise", "1.3"), "out of range"),
-        (("--num-docs", "0"), "is not between 1 and 10,000"),
+        (("--num-docs", "0"), "is not an integer between 1 and 10,000"),
     ],
 )
 def test_wrong_usage_exits_2_with_what_is_allowed(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
