@@ -95,7 +95,7 @@ def _distractor_count(condition: CaseCondition) -> int:
 def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> list[Document]:
     if not count:
         return []
-    related = [ordered.documents[index] for index in ordered.distracts[:count]]
+    related = [] if arm == "random" else [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm != "random" and len(related) < count:
         raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
     if arm in ("related", "fixed"):
