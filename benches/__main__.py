@@ -37,6 +37,7 @@ MEMBERS = {
     "language_detection": "benches.language_detection",
     "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
+    "long_contexts": "benches.long_contexts",
     "pacing": "benches.pacing",
     "planted_defects": "benches.planted_defects",
     "build_promise": "benches.build_promise",

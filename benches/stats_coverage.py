@@ -123,10 +123,14 @@ def check_floor_gates(rng: np.random.Generator, runs: int) -> None:
 
 
 def check_abilities(rng: np.random.Generator, runs: int) -> None:
-    """Check flip points, long contexts and selective prediction, with 100 or more questions."""
+    """Check flip points of the conflict testbed and selective prediction, with 100 or more questions."""
     _check_coverage("conflict, flip point", flip_points(rng, runs), runs)
-    _check_coverage("long contexts", long_contexts(rng, runs), runs)
     _check_coverage("selective prediction", selective_answers(rng, runs // 5), runs // 5)
+
+
+def check_length(rng: np.random.Generator, runs: int) -> None:
+    """Check the trend and the loss in the middle of the testbed `length`, with 100 or more questions."""
+    _check_coverage("long contexts", long_contexts(rng, runs), runs)
 
 
 PARTS = {
@@ -136,6 +140,7 @@ PARTS = {
     "gates": check_gates,
     "floors": check_floor_gates,
     "abilities": check_abilities,
+    "length": check_length,
 }
 
 

@@ -67,10 +67,14 @@ def _folded(answer: Answer, lang: Lang) -> Answer:
     return tuple(tuple(map(fold, aliases)) for aliases in answer)
 
 
+# The documents of a question are compared with the answers of many neighbouring questions.
+_squeezed = lru_cache(maxsize=4_096)(squeezed)
+
+
 def mentions_answer(text: str, answer: Answer) -> bool:
     """Return whether a text contains any alias by the most tolerant comparison; there can be false positives."""
-    squeezed_text = squeezed(text)
-    return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
+    squeezed_text = _squeezed(text)
+    return any(_squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
 
 
 def to_terms(text: str) -> list[str]:

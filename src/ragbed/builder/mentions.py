@@ -80,9 +80,7 @@ def _typed(
     dateline = _DATELINE.match(text)
     for mention in mentions:
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
-        yield AnswerMention(
-            start, end, _rule(mention, mentions, reading.text, bool(dateline and end <= dateline.end()))
-        )
+        yield AnswerMention(start, end, _rule(mention, mentions, reading, bool(dateline and end <= dateline.end())))
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
@@ -112,12 +110,13 @@ def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
     return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 
 
-def _rule(mention: Mention, same: list[Mention], text: str, is_dateline: bool) -> str:
+def _rule(mention: Mention, same: list[Mention], reading: FoldedResponse, is_dateline: bool) -> str:
     if mention.rule == "name.surname":
         return "surname"
     if mention.rule.startswith("date") and is_dateline:
         return "dateline"
-    return "denied" if judge_mention(text, mention, same, ()) in {"denied", "wrong"} else mention.rule
+    status = judge_mention(reading.text, reading.terms, mention, same, ())
+    return "denied" if status in {"denied", "wrong"} else mention.rule
 
 
 def _contained(aliases: tuple[str, ...], text: str) -> Iterator[AnswerMention]:

@@ -55,7 +55,8 @@ __all__ = [
 # code and data of each step stay in the CPU cache.
 _BATCH = 32
 _MAX_DIGITS = 9  # maximum number of digits of a number in the settings
-_MAX_FRESH = 1_000  # maximum number of cases to keep in memory between planning and calling: 10 MB with RGB's documents
+# Maximum size of the cases to keep in memory between planning and calling: about 1,000 cases with RGB's documents.
+_MAX_FRESH_BYTES = 10_000_000
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 # Do not use COUNT(*): SQLite runs it in one step, so a step limit could not interrupt it on a malicious file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
@@ -191,6 +192,7 @@ class RunStore:
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
         self._fresh: dict[int, Case] = {}  # newly planned cases by number, which need not be read again
+        self._fresh_bytes = 0
 
     def __enter__(self) -> Self:
         return self
@@ -232,13 +234,15 @@ class RunStore:
         """Write cases in batches in the open transaction."""
         source = iter(cases)
         while batch := list(islice(source, _BATCH)):
-            rows = iter([self._case_row(case) for case in batch])
+            made = [self._case_row(case) for case in batch]
+            rows = iter(made)
             try:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
                 twice = batch[-1 - length_hint(rows)].case
                 raise UsageError(f"two cases are named {twice}; give the datasets different names.") from None
-            if len(self._fresh) < _MAX_FRESH:
+            if self._fresh_bytes < _MAX_FRESH_BYTES:
+                self._fresh_bytes += sum(len(line) for *_, line in made)
                 last = self.last_case()
                 self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
 
@@ -247,9 +251,9 @@ class RunStore:
         with self.transaction() as connection:
             connection.executemany(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", map(self._case_row, cases))
 
-    def _case_row(self, case: Case) -> tuple[object, ...]:
-        fields, line = (case.case, int(case.feasible)), self._encoder.encode(case)
-        return (*fields, seal_of(line, *fields), line)
+    def _case_row(self, case: Case) -> tuple[str, int, int, bytes]:
+        feasible, line = int(case.feasible), self._encoder.encode(case)
+        return case.case, feasible, seal_of(line, case.case, feasible), line
 
     def is_planned(self) -> bool:
         """Return whether settings and cases have been written."""

@@ -1,4 +1,4 @@
-"""Trials are filtered by the share of true documents and by confidence."""
+"""Trials are filtered by the number and the share of true documents, and by confidence."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ def test_the_share_of_true_documents_is_a_filter_where_it_applies(testbed: str, 
     case = structs.replace(make_case(1), testbed=testbed, correct=0.4)
     found = facet_values(cell_of(StoredResult(case, "made/up", 0, Completion(outcome="ok", reply="gold-1"))))
     assert found["true"] == values
+
+
+@pytest.mark.parametrize(("noise", "values"), [(0.99, ("100",)), (None, ())])
+def test_the_number_of_documents_is_a_filter_where_there_are_any(noise: float | None, values: tuple[str, ...]) -> None:
+    case = structs.replace(make_case(1), testbed="length", noise=noise, k=100)
+    found = facet_values(cell_of(StoredResult(case, "made/up", 0, Completion(outcome="ok", reply="gold-1"))))
+    assert found["docs"] == values
 
 
 @pytest.mark.parametrize(

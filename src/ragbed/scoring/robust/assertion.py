@@ -26,7 +26,8 @@ _REACH = 240
 _SENTENCE_END = lazy(r"[。!?;\n.]")
 # Checked after a full stop, because lookbehinds at every position are slow.
 _NO_SENTENCE_END = lazy(
-    r"(?<=[ (][a-z]\.)|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
+    r"(?<=[ (][a-z]\.)(?! (?:the|this|that|these|it|he|she|they|in|however|but|so|according)\b)"
+    r"|(?<=\b(?:mr|dr|st|no|vs)\.)|(?<=mrs\.)|(?=[0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
 _CLAUSE_END = lazy(r"[,:(\"]| - |\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
@@ -110,6 +111,16 @@ _MIGHT_NOT = lazy(
     r"[\"')]*[,.;]? (?:but |or |and )?(?:it |that |he |she |they )?(?:might|may|could)(?: just as well"
     r"| equally)? not\b|[\"')]*, or (?:maybe )?not\b|[^.\n]{0,6}\.? i wouldn't (?:put money|bet)"
 )
+# Doubt or a refutation in the next sentence.
+_OR_WAS = lazy(
+    r"[\"')]*[,. ]*or (?:was|is|were) (?:that|it|he|she|they)\b|[\"')》]*[,.。?]+(?:还是|抑或|要么)",
+)
+_REFUTED = lazy(
+    r"[^.;!?\n]{0,60}[.;!?]+[\"')]* (?:but |however,? |yet )?(?:(?:that|this|it)(?: is|'s| was)(?: simply| just)? "
+    r"(?:not (?:so|the case|how it was)|an? (?:\w+ )?(?:myth|misconception|legend|misunderstanding))|not so\b)"
+    r"|[^。;!?\n]{0,30}[。;!?,](?:但|可|然而|不过)?(?:事实|实际|其实|实情|真相)?上?(?:却|则)?(?:并非如此|不然|并不是这样"
+    r"|不是这样|不是这么回事|不是那么回事)"
+)
 _MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
 # Words and characters without which no rule of this file can apply.
@@ -120,7 +131,7 @@ _SIGNALS_EN = NEGATIONS | words(
     "right true actual actually real reality fact say says said state states stated stating claim claims claimed "
     "mention mentions mentioned list lists listed suggest suggests suggested report reports reported indicate "
     "indicates indicated contain contains according based nothing nope formerly previously once originally "
-    "initially first"
+    "initially first myth misconception legend misunderstanding"
 )
 _SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
 # Words and characters without which a pattern cannot match, to skip its search.
@@ -134,7 +145,9 @@ _DENIES = (
     _NOT
     | _FALSE
     | words(
-        "rather instead contrary other opposed whether unlike formerly previously once originally initially first 以 ?"
+        "myth misconception legend misunderstanding rather instead contrary other opposed whether unlike formerly "
+        "previously "
+        "once originally initially first 以 ?"
     )
 )
 _CALLS_WRONG = _NOT | _FALSE | words("error mistake typo misprint slip mix could")
@@ -162,15 +175,12 @@ def judge_mention(text: str, terms: Terms, mention: Mention, same: Sequence[Ment
     before, after = sentence_around(text, mention)
     if not terms.isdisjoint(_BLAMES) and _BLAMED_BEFORE.search(before):
         return "wrong"
-    if _only_denies(text, mention) or (
-        not terms.isdisjoint(_DENIES)
-        and (_is_denied(before, after) or ("?" in terms and _ASKED_AND_DENIED.match(text, mention.end)))
-    ):
+    if _only_denies(text, mention) or (not terms.isdisjoint(_DENIES) and _is_denied(text, mention, before, after)):
         return "denied"
     wrong = None if terms.isdisjoint(_CALLS_WRONG) else _WRONG_AFTER.match(after)
     if wrong and (wrong[0].startswith(", ") or not _OTHER_SUBJECT.search(wrong[0])):
         return "wrong"
-    if not terms.isdisjoint(_OFFERS) and _is_alternative(before, after, mention, same):
+    if not terms.isdisjoint(_OFFERS) and _is_alternative(text, before, after, mention, same):
         return "alternative"
     is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
     may_be_quoted = is_replaced or (not terms.isdisjoint(_CONTRADICTS) and is_contradicted(text, mention))
@@ -189,7 +199,9 @@ def _is_attributed(before: str) -> bool:
     return _SOURCE.search(before) is not None and _CORRECTING.search(before) is None
 
 
-def _is_denied(before: str, after: str) -> bool:
+def _is_denied(text: str, mention: Mention, before: str, after: str) -> bool:
+    if _ASKED_AND_DENIED.match(text, mention.end) or _REFUTED.match(text, mention.end):
+        return True
     clause = before[_last_end(before, _CLAUSE_END) :]
     denial = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
     return bool(denial or _ONCE_BELIEVED.search(clause))
@@ -253,8 +265,8 @@ def _is_term(text: str, mention: Mention) -> bool:
     return after.lstrip().startswith("=") and _TERM_BEFORE.search(before) is not None
 
 
-def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
-    if _MIGHT_NOT.match(after):
+def _is_alternative(text: str, before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
+    if _MIGHT_NOT.match(after) or _OR_WAS.match(text, mention.end):
         return True
     following = _OR_AFTER.match(after)
     if following:  # 'ESA, or European Space Agency' names the same thing twice

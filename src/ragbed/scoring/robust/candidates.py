@@ -120,7 +120,8 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
             parts.pop(0)
         if not parts or (is_person and (len(parts) < 2 or not _ORGANISATION.isdisjoint(parts))):
             continue
-        if len(parts) == 1 and (parts[0] in _STARTERS or _ABSTRACT.search(parts[0]) or "'" in parts[0]):
+        is_heading = original[match.end() : match.end() + 1] == ":"
+        if len(parts) == 1 and (is_heading or parts[0] in _STARTERS or _ABSTRACT.search(parts[0]) or "'" in parts[0]):
             continue
         name = " ".join(parts)
         start = text.find(name, at)

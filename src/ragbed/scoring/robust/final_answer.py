@@ -128,7 +128,8 @@ def _follows_sentence(text: str, start: int) -> bool:
     """Return whether a sentence ends before a position, except for quotation marks."""
     while start and text[start - 1] in "\"' ":
         start -= 1
-    return text[start - 1 : start] in _ENDS
+    is_label = text[start - 1 : start] == "." and text[start - 2 : start - 1].isdigit()  # '2. Paris' in a list
+    return text[start - 1 : start] in _ENDS and not is_label
 
 
 def _binds(text: str, start: int) -> bool:

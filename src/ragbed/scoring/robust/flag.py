@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 
 from ragbed.scoring.robust.assertion import sentence_around
-from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh
+from ragbed.scoring.robust.flag_zh import RULES_ZH, is_of_others_zh, is_reported_zh
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import (
     CLAIMS,
     ERROR_ADJECTIVES,
     ERROR_NOUNS,
-    NEGATIONS,
     NOT_RIGHT,
     SAYING,
     SOURCES,
@@ -27,6 +26,8 @@ from ragbed.scoring.robust.patterns import (
 from ragbed.scoring.robust.phrase_rules import PhraseRule
 from ragbed.scoring.robust.question import STEM, Asked
 
+# Not 'switched off' and the like.
+_WRONG = rf"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )(?<!set )(?<!shut ){ERROR_ADJECTIVES}"
 _TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
 _IT = "(?:this|that|it|which|these|they|those)"
 _BE = r"(?:is|are|was|were|be|being|been|'s|'re|seems?|looks?|appears?|sounds?|proves?|turns? out)"
@@ -117,18 +118,18 @@ RULES: tuple[PhraseRule, ...] = (
                 "untrustworthy unbelievable inflated exaggerated suspect suspicious questionable invalid off error "
                 "impossible "
                 "unfounded baseless unsupported mix-up slip correct true right accurate factual believable credible "
-                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake"
+                "plausible genuine valid reliable trustworthy invention forgery misprint typo mistake "
+                "out_of_date made_up"
             ),
             words("is are was were be being been seem seems appear appears look looks sound sounds isn't wasn't aren't")
             | frozenset("'"),
         ),
         lazy(
             rf"\b{_TEXT}\b(?:(?! may | might | could )[^.;\n]){{0,110}}?\b{_BE}(?: [\w-]+){{0,3}}? "
-            r"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )"
-            rf"{ERROR_ADJECTIVES}\b(?! that| to\b)"
+            rf"{_WRONG}\b(?! that| to\b)"
             rf"|\b{_TEXT}\b[^.;\n]{{0,80}}?(?:\b{_BE}\b {NOT_RIGHT}|n't (?:\w+ )?(?:correct|true|accurate|right"
             rf"|reliable|credible|believable|genuine))\b"
-            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{ERROR_ADJECTIVES}"
+            rf"|\b{_IT}\b(?: \w+){{0,2}}?(?: {_BE}|'s)(?: [\w-]+){{0,3}}? (?:{_WRONG}"
             rf"|{NOT_RIGHT})\b(?! that| to\b)"
             rf"|\b{_IT} (?:is|was)n't (?:correct|true|accurate|right)\b|^(?:not (?:correct|true|accurate|right)"
             rf"|wrong|incorrect|false)[.!:,]"
@@ -136,7 +137,7 @@ RULES: tuple[PhraseRule, ...] = (
     ),
     (
         "flag.wrong",
-        (words("cannot can't can couldn't could must mustn't"), NEGATIONS | words("must hardly")),
+        (words("cannot can't can couldn't could must mustn't"), words("be been have")),
         lazy(
             r"(?:don't|do not) think (?:that|this|it) (?:can|could) be (?:right|correct|true|accurate)\b|"
             rf"{_NOT} (?:possibly |really |both |all |be both )?(?:be|have been) (?:\w+ )?(?:right|correct|true"
@@ -170,7 +171,7 @@ RULES: tuple[PhraseRule, ...] = (
             r"|\b(?:contradicts?|conflicts? with|at odds with|at variance with|inconsistent with"
             r"|clash(?:es)? with) (?:the |all |every |what |well-)?"
             r"(?:\w+ )?(?:known|facts?|reality|history|historical|established|common|record|truth|knowledge|evidence"
-            r"|chronology|science)\b"
+            r"|chronology|science|(?:i|we)(?: \w+)? (?:know|learned|learnt|remember|recall))\b"
             rf"|\b{SOURCES}\b[^.;\n]{{0,30}}?\bsays? otherwise\b"
         ),
     ),
@@ -326,6 +327,14 @@ def is_flag(text: str, match: re.Match[str], asked: Asked) -> bool:
     return _is_own(text, Mention(*match.span(), ""), asked)
 
 
+def blames_others(text: str, mention: Mention, asked: Asked) -> bool:
+    """Return whether a sentence reports that others, e.g. a court, call a mention wrong."""
+    sentence = "".join(sentence_around(text, mention))
+    if asked.pairs:
+        return is_reported_zh(sentence)
+    return _BY_OTHERS.search(sentence) is not None and _SOURCE.search(sentence) is None
+
+
 def _is_own(text: str, flag: Mention, asked: Asked) -> bool:
     """Return whether the response itself criticises the documents."""
     is_strict = asked.about_errors or asked.about_documents
@@ -336,7 +345,8 @@ def _is_own(text: str, flag: Mention, asked: Asked) -> bool:
         return False
     if text[flag.start] >= "\u3400" or asked.pairs:
         return not is_of_others_zh(before, matched, after, asked, is_strict=is_strict)
-    error = matched.rpartition(" ")[2]
+    words_matched = matched.split()
+    error = words_matched[0 if words_matched[0] in _CONTRADICTIONS else -1]
     if len(error) > 3 and error[:STEM] in asked.stems:
         return False
     if is_strict:

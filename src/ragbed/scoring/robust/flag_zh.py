@@ -11,10 +11,6 @@ CLAIMS_ZH = any_of(
     "人数 所述 所言 所说 所写 所载 所称 论断 结论 观点 "
     "答案 细节 这里 此处 这处 这点 这一点 这个 这条 这句 那个 该处 换算 计算 月和日 前后 二者 两者 三者 双方 彼此"
 )
-_SLIP = (
-    "(?:[写印记弄搞说算打抄标译登填录传排引认刊载报拼换]|混|换算|计算|翻译|表述|标注|记录|统计)[得]?(?:错|混|反|颠倒|岔|差|拧|重)了?"
-    "|(?:写|记|印|弄|搞|排)颠倒"
-)
 _ERROR_WORDS = words(
     "错误 有误 失实 不实 非实 谬误 讹误 舛误 差错 纰漏 错漏 笔误 误植 误记 误写 误传 误载 误列 误导 口误 硬伤 漏洞 "
     "出入 偏差 失真 错得 是错 错了 错的 大错 有错 "
@@ -26,7 +22,9 @@ _ERROR_WORDS = words(
     "绝不可能 怎么可能 怎么会 要改 须更正 不足为信 不足为凭 不足为据"
 )
 _VERBS = "[写印记弄搞说算打抄标译登填录传排引认刊载报拼换混]"
-_SLIP = f"(?:{_VERBS}|换算|计算|翻译|表述|标注|记录|统计)得?(?:错|混|反|颠倒|岔|差|拧|重)了?|(?:写|记|印|弄|搞|排)颠倒"
+# Not 别弄混, which warns the reader.
+_SLIP = "(?<![别勿])(?<!不要)(?<!不可)(?<!容易)(?<!避免)(?<!以免)"
+_SLIP += f"(?:{_VERBS}|换算|计算|翻译|表述|标注|记录|统计)得?(?:错|混|反|颠倒|岔|差|拧|重)了?|(?:写|记|印|弄|搞|排)颠倒"
 _SLIP_WORDS = words("错 混 反 岔 拧")
 _ERROR = (
     any_of(" ".join(sorted(_ERROR_WORDS, key=lambda word: (-len(word), word))))
@@ -65,7 +63,8 @@ RULES_ZH: tuple[PhraseRule, ...] = (
         lazy(
             rf"(?:显然|明显|恐怕|怕|应该|应是|想必|多半|似乎|大概|肯定|估计|一定|疑似|其实|纯属|属于|系|实属|乃)是?(?:{_SLIP}|笔误|误植|误记|误写|误传|谬误|讹误|错误|印错|差错)"
             r"|(?<![不没无])有误|失实|不属实|与(?:事实|实际|史实|历史|常识|真实情况)[^,。;]{0,6}(?:不符|相悖|矛盾|不一致|出入|不同|偏差|相反|相左)|不符合?(?:事实|实际|史实|历史|常识)"
-            r"|(?:^|[。!\n])(?:错了|有错|不准确|不正确)[,。!:]|(?:-|—)+错[。!]|[零位字]?少了?[个一]+零|是(?:错误|错|不对|不正确|不准确|不可能|假)的"
+            r"|(?:^|[。!\n])(?:错了|有错|不准确|不正确)(?=[,。!:]|$)|[-—]+(?:大?错特?错?了?|不对)(?=[,。!:]|$)|[零位字]?少了?[个一]+零|是(?:错误|错|不对|不正确|不准确|不可能|假)的"
+            rf"|{SOURCES_ZH}[^。?\n]{{1,30}}?,(?:大?错特?错?了?|不对)(?=[,。!:]|$)"
             r"|(?:[年月日人个元米里字词])(?:是|系|属|为)?(?:误植|误记|误写|误传|笔误|写错|印错|错的)"
         ),
     ),
@@ -110,3 +109,8 @@ def is_of_others_zh(before: str, matched: str, after: str, asked: Asked, *, is_s
         given = _GIVEN.search(before + matched)
         return given is None or _REPORTING.search((before + matched)[: given.start()]) is not None
     return _OTHERS.search(before + matched + after) is not None and _GIVEN.search(before + matched) is None
+
+
+def is_reported_zh(sentence: str) -> bool:
+    """Return whether a Chinese sentence reports the opinion of others, e.g. of a court."""
+    return _OTHERS.search(sentence) is not None and _GIVEN.search(sentence) is None

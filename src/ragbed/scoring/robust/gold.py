@@ -34,6 +34,8 @@ _HOW_MANY = re.compile(r"\bhow many ([a-z]+)")
 _NO_LETTER = re.compile(r"\W")
 _LONG_WORD = re.compile(r"[a-z]{3,}")
 _COMMA = re.compile("[,，]")
+# Forms of an auxiliary verb inside an answer such as 'deposits were counted twice', which can be in another tense.
+_AUXILIARIES = frozenset({"was", "were", "is", "are"})
 _COUNTED = frozenset({"person", "thing", "item"})
 
 
@@ -229,7 +231,7 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     runs = list(_RUN.finditer(words))
     if not runs:
         return None
-    parts = [_escape(runs[0][0])]
+    parts = [re.escape(runs[0][0])]
     for before, run in pairwise(runs):
         between = words[before.end() : run.start()]
         are_words = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
@@ -257,6 +259,8 @@ def _surname(alias: str, folded: str, question: str) -> list[Name]:
 
 
 def _escape(run: str) -> str:
+    if run in _AUXILIARIES:
+        return "(?:was|were|is|are|(?:has|have|had) been)"
     return "(?:and|&)" if run == "and" else re.escape(run)
 
 

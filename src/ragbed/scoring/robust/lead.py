@@ -8,7 +8,7 @@ from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.question import WORD, Asked
 
 _MIN_LENGTH = 160  # shorter responses are read completely
-_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
+MIN_SHARE = {"en": 0.6, "zh": 0.5}  # words, or pairs of characters, of the question that the sentence repeats
 _OPEN = lazy(
     r"\b(?:not|no|cannot|none|neither|conflict\w*|contradict\w*|inconsisten\w*|differ\w*|unclear|unknown|question|asks?"
     r"|whether|rumou?r\w*|some|if|several|either|or|although|though|but|while|many|often|expected|planned|may|might"
@@ -31,7 +31,7 @@ def find_lead(text: str, asked: Asked, lang: Lang) -> int | None:
     if len(text) - end < _MIN_LENGTH // 4 or text[end : end + 1] == "?":
         return None
     sentence = text[start:end]
-    if share_of(sentence, asked, lang) < _SHARE[lang] or _OPEN.search(sentence) or _REVISES.search(text, end):
+    if share_of(sentence, asked, lang) < MIN_SHARE[lang] or _OPEN.search(sentence) or _REVISES.search(text, end):
         return None
     return end
 

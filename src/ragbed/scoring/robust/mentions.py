@@ -7,9 +7,17 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from ragbed.scoring.robust.assertion import is_contradicted, is_only_reported, is_plain, judge_mention
+from ragbed.scoring.robust.assertion import (
+    is_contradicted,
+    is_only_reported,
+    is_plain,
+    judge_mention,
+    sentence_around,
+)
 from ragbed.scoring.robust.final_answer import FINAL, FINAL_TERMS
+from ragbed.scoring.robust.flag import blames_others
 from ragbed.scoring.robust.gold import Gold
+from ragbed.scoring.robust.lead import MIN_SHARE, share_of
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.names import is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
@@ -97,7 +105,7 @@ class MentionReader:
                 if self.is_plain or is_decided
                 else judge_mention(self.text, self.response.terms, mention, mentions, rivals)
             )
-            if not is_decided and (status == "asserted" or (status == "wrong" and self.asked.about_errors)):
+            if not is_decided and (status == "asserted" or (status in {"wrong", "quoted"} and self.asked.about_errors)):
                 status = self._status(mention, mentions)
                 is_strong = len(kept) >= MAX_READ or (status == "asserted" and self.roles[mention].strength >= 2)
                 is_decided = can_decide and is_strong
@@ -107,22 +115,35 @@ class MentionReader:
             if status == "asserted":
                 self.roles.setdefault(mention, _UNREAD)
                 kept.append(mention)
-            elif answer == "fake" and (
-                status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))
-            ):
+            elif answer == "fake" and self._is_called_wrong(mention, status):
                 self.evidence.append(Mention(mention.start, mention.end, "flag.fake"))
         return kept
+
+    def _is_called_wrong(self, mention: Mention, status: str) -> bool:
+        """Return whether the response itself calls a false answer wrong."""
+        is_wrong = status == "wrong" or (status == "quoted" and is_contradicted(self.text, mention))
+        return is_wrong and not blames_others(self.text, mention, self.asked)
 
     def _is_reported(self, mention: Mention, answer: str) -> bool:
         """Return whether a response that declines only mentions an answer, e.g. as content of the documents."""
         strength = self.roles[mention].strength if mention in self.roles else 0
         if answer == "fake":
+            if self._leads(mention):
+                return False
             return strength < 2 or (strength < DIRECT and is_only_reported(self.text, mention))
         is_before = any(mention.end <= refusal.start for refusal in self.refusals)
         if FINAL.search(self.text, max(0, mention.start - _ANNOUNCED), mention.start):
             return False
         least = 2 if len(self.gold.slots) == 1 else 1
         return (strength < least and is_before) or (strength == 0 and is_only_reported(self.text, mention))
+
+    def _leads(self, mention: Mention) -> bool:
+        """Return whether the first sentence answers by repeating the question, before any refusal."""
+        before, after = sentence_around(self.text, mention)
+        start, end = mention.start - len(before), mention.end + len(after)
+        is_first = not self.text[:start].strip() and all(refusal.start >= end for refusal in self.refusals)
+        share = share_of(self.text[start:end], self.asked, self.gold.lang) if is_first else 0
+        return share >= MIN_SHARE[self.gold.lang]
 
     def _status(self, mention: Mention, same: Sequence[Mention]) -> str:
         if self.is_copy:
@@ -145,7 +166,8 @@ class MentionReader:
             if not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, initials):
                 return "part"
         role = read_role(self.text, mention, self.asked, self.gold.lang)
-        if role.status == "bounded" and (self.asked.asks_limit or self._is_bounded_in_documents(mention)):
+        is_range = len(self.gold.slots) > 1  # '1926-1971' can give both parts of an answer
+        if role.status == "bounded" and (is_range or self.asked.asks_limit or self._is_bounded_in_documents(mention)):
             role = role._replace(status="")
         self.roles[mention] = role
         return role.status if role.status and not role.weak else "asserted"

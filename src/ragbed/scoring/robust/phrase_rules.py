@@ -49,7 +49,8 @@ class PhraseRules:
             rule, also_required, pattern, is_valid = self._rules[at]
             if also_required and terms.isdisjoint(also_required):
                 continue
-            matches = (match for start, end in _windows(text, present) for match in pattern.finditer(text, start, end))
+            find = _overlapping if rule.startswith("flag") else _separate
+            matches = (match for start, end in _windows(text, present) for match in find(pattern, text, start, end))
             match = next((match for match in matches if is_valid(text, match, asked)), None)
             if match is not None:
                 found.append(Mention(*match.span(), rule))
@@ -72,6 +73,20 @@ def _key(phrase: str) -> str:
         return phrase[0] if phrase[0] not in _FREQUENT else phrase[-1]
     first, *_, last = phrase.split()
     return last if first in _FREQUENT or len(first) < 2 or not first.isalpha() else first
+
+
+def _separate(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    return pattern.finditer(text, start, end)
+
+
+def _overlapping(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield matches that may overlap, because an invalid match can contain the start of a valid one."""
+    for _ in range(MAX_MENTIONS):
+        match = pattern.search(text, start, end)
+        if match is None:
+            return
+        yield match
+        start = match.start() + 1
 
 
 def _windows(text: str, present: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ _WHERE = re.compile(
     r"|哪个国家|哪个城市|首都"
 )
 _ERRORS = re.compile(
-    r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fake|hoax|untrue|contradict"
+    r"\b(?:errors?|mistakes?|wrong|false|incorrect|inaccura|falsehood|mislead|fabricat|falsif|fake|hoax|untrue|contradict"
     r"|misinformation)"
     r"|\b(?:disprov|refut|debunk|overturn|recall|fault|flaw|outdated|defect|conflict|inconsisten|discrepan|disput|audit|forg(?:ed|er)|fraud|plagiar|misprint|typo|correction|retract|apologi)|推翻|辟谣|有问题|澄清|漏洞|缺陷|召回|假说|承认"
     r"|错误|失误|谣言|虚假|不实|造假|有误|出错|误报|更正|矛盾|不符|质疑|伪造|审计|勘误|冲突|争议|道歉|抄袭|骗局|揭穿|对吗|误"
@@ -35,6 +35,7 @@ _LIMIT = re.compile(
     r"\b(?:maximum|minimum|limit|cap|at least|at most|up to|how high a|allow(?:s|ed)?|permit\w*|require[ds]?|must)\b"
     r"|最高|最低|最多|最少|至少|至多|上限|下限|不超过|罚款|门槛"
 )
+_NAMES = re.compile(r"(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+|《[^》]*》")  # a title such as 'Paper Tigers' is not a paper
 _FORMER = re.compile(r"\bused to\b|\bbefore\b|\bformer|\bpreviously\b")
 
 
@@ -97,7 +98,7 @@ def read_question(question: str, lang: Lang) -> Asked:
         repeated=pairs or frozenset(word for word in words - english().skipped if word[0].isalnum()),
         asks_where=_WHERE.search(text) is not None,
         about_errors=_ERRORS.search(text) is not None,
-        about_documents=_DOCUMENTS.search(text) is not None,
+        about_documents=_DOCUMENTS.search(fold(_NAMES.sub(" ", question), lang)) is not None,
         asks_limit=_LIMIT.search(text) is not None,
         family=re.compile("|".join(sorted(weights, key=len, reverse=True))) if weights and lang == "zh" else None,
     )

@@ -125,7 +125,8 @@ RULES: tuple[PhraseRule, ...] = (
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_FIND}\b"
             # The speaker must be the model or the documents: anybody may be unable to find their keys.
             rf"|(?:^|[.,;:\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_GIVE}(?:n|ed|d)?\b"
-            rf"|{_CAN_NOT} be (?:\w+ )?(?:said|told|given|seen|named|answered|found|known|stated|located|provided)\b"
+            rf"|{_CAN_NOT} be (?:(?!right|correct|true)\w+ )?(?:said|told|given|seen|named|answered|found|known|stated"
+            r"|located|provided)\b"
             r"|\b(?:can't|cannot|can not|couldn't)(?: really| possibly)? (?:tell|say|help|be sure|know)\b"
             r"|\bunanswerable\b|\bnot answerable\b"
             r"|\b(?:don't|do not) (?:think|believe|see how) (?:i|we|anyone|it|this|that) (?:can"
@@ -300,8 +301,8 @@ RULES: tuple[PhraseRule, ...] = (
             r"\bno (?:such \w+|(?:\w+ )?(?:date|number|figure|name|count|year|value|person|founder|winner|place"
             r"|location)s?) (?:\w+ )?(?:is|are|was|can|could|has|have|attached|given|here|about|on|for|at all)\b"
             r"|\bthere(?:'s no| is no| are no| isn't (?:any|an?)| is not (?:any|an?)| aren't any) (?:\w+ )?(?:date"
-            r"|number|figure|name|count|year|value|info|telling|way|answer)s? (?:\w+ )?(?:given|here|in|stated|for"
-            r"|to)\b"
+            r"|number|figure|name|count|year|value|info|telling|way|answer)s?(?: (?:\w+ )?(?:given|here|in|stated|for"
+            r"|to)\b| ?(?=[,;:!]|$))"
         ),
     ),
     *RULES_ZH,

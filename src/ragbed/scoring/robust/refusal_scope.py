@@ -36,7 +36,7 @@ _KINDS_ZH = (
     ),
     ("哪里", "在哪", "何处", "地点", "位置", "哪座", "哪个城市", "何地"),
     ("多少", "几个", "几人", "几次", "人数", "数量", "价格", "多高", "多长", "多大", "多远"),
-    ("谁", "哪位", "姓名", "名字", "人选", "什么人", "叫什么"),
+    ("谁", "哪位", "姓名", "名字", "人选", "什么人", "叫什么", "哪支", "哪家", "哪所", "哪队"),
     ("为什么", "原因", "为何"),
 )
 # The words with which a question asks for a detail.
@@ -50,8 +50,8 @@ _ASKED_BY = {
 _ASKS = {
     "when": ("when", "year", "date", "day", "month"),
     "where": ("where", "place", "city", "country", "location", "town"),
-    "who": ("who", "person", "name"),
-    "whom": ("who",),
+    "who": ("who", "which", "person", "name"),
+    "whom": ("who", "which"),
     "why": ("why", "reason"),
 }
 

@@ -118,6 +118,10 @@ def _is_disputed(before: str, after: str) -> bool:
     return _ANOTHER.search(after) is not None and _ONE.search(before) is not None
 
 
+# Other names after the first name of a response, e.g. 'A, B and C all took part'.
+_LISTED = lazy(
+    r",(?: [\w'-]+){1,4}(?:,(?: [\w'-]+){1,4}){0,4},? and (?:[\w'-]+ ){1,4}?(?:all|both|each|were|are|have|took)\b"
+)
 _CONFIRMED = lazy(r"\?[\"')]* ?(?:yes|indeed|correct|right|that is|exactly|是的?[,。]|对[,。]|没错|正是|确实)")
 _ONE = lazy(
     r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分"
@@ -148,7 +152,7 @@ class _EnglishClause:
         if strength < 2 and sum(word in self.asked.weights for word in {*self.before, *self.predicate}) >= _REPEATED:
             strength = 2
         is_alone = not self.before and not self.after
-        is_first = (
+        is_first = not _LISTED.match(self.text, self.mention.end) and (
             not self.text[: self.mention.start].strip(" \n\"'(") and self.after[:1] and self.after[0] in _PUNCTUATION
         )
         if is_alone or is_first:
@@ -177,6 +181,9 @@ class _EnglishClause:
         if strength or self.is_number or not self.predicate or self.before[-1:] == ["by"]:
             return ""
         verb = self.predicate[0]
+        is_subject = _DETERMINERS.issuperset(self.before)
+        if self.predicate in (["did"], ["does"]) and is_subject:  # 'Who paid for it? A did.'
+            return ""
         is_past = verb in _PAST or (verb.endswith("ed") and len(verb) > 4)
         return "other-predicate" if is_past and not self._weight(verb) else ""
 
@@ -329,6 +336,9 @@ class _EnglishClause:
         is_possessive = words[:1] == ["'s"] or words[:1] == ["'"]
         if is_possessive and any(word in kin and word[:STEM] not in self.asked.stems for word in words[1:4]):
             return "related"
+        predicate = [word for word in self.predicate[:4] if word not in _DETERMINERS]
+        if len(predicate) == 2 and predicate[0] in {"is", "was"} and predicate[1] in kin:  # 'B is an uncle'
+            return "related" if predicate[1][:STEM] not in self.asked.stems else ""
         before = self.before[-3:]
         is_kin = len(before) == 3 and before[0] == "whose" and before[1] in kin and before[2] in {"is", "was"}
         return "related" if is_kin and before[1][:STEM] not in self.asked.stems else ""

@@ -15,6 +15,7 @@ _IN_ROMAN = re.compile(r"^(.*[^\W\d] )([IVX]{1,4})$")
 _DECADE = re.compile(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
 _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
 _TIME = re.compile(r"^([01]?[0-9]|2[0-3]):([0-5][0-9])$")
+_HOUR = re.compile(r"^(凌晨|早上|上午|中午|下午|傍晚|晚上)([1-9]|1[0-2])[点时]$")
 _OF = re.compile(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
 _PERCENT = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?(?:%|per ?cent|percent)$")
 _FRACTION = re.compile(r"^([1-9]) ?/ ?([2-9]|10)$|^([二三四五六七八九十])分之([一二三四五六七八九])$")
@@ -47,6 +48,9 @@ def spellings(alias: str) -> Iterator[str]:
         yield f"{found[2]} {found[1]}"
     if found := _TIME.match(alias):
         yield from _times(int(found[1]), int(found[2]))
+    if found := _HOUR.match(alias):
+        hours = (found[2], _in_han(int(found[2])))
+        yield from (f"{part}{hour}点" for part in (found[1], found[1][0]) for hour in hours)
     yield from _fractions(alias)
 
 

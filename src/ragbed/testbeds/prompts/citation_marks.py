@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from ragbed.text import split_sentences
 
-_PREFIX = r"(?:(?:documents?|docs?|sources?|no\.?)\s*|(?:文档|资料|来源|文献)\s*)?"
-_NUMBERS = rf"{_PREFIX}\d{{1,9}}(?:\s*(?:[-–—~至到]|[,;，、；]|and|&|和)\s*{_PREFIX}\d{{1,9}})*"
+_NUMBER = r"(?:(?:documents?|docs?|sources?|no\.?|文档|资料|来源|文献)\s*|[#^])?(?:\d{1,9}|第\s*\d{1,9}\s*[篇份号])"
+_TO = r"[-‐-―−－~～〜至到]"  # hyphens, dashes and tildes of both widths
+_NUMBERS = rf"{_NUMBER}(?:\s*(?:{_TO}|[,;，、；]|and|&|和)\s*{_NUMBER})*"
 _SQUARE = rf"\s?[\[［【〔]\s*({_NUMBERS})\s*[\]］】〕]"
 # Round brackets are also used for enumerations, so they count as citations only at the end of a clause.
 _ROUND = rf"(?<=\S)\s?[(（]\s*({_NUMBERS})\s*[)）](?=\s*(?:[.,;:!?。，；：！？(（]|$))"
-_RANGE = r"(\d+)(?:\s*[-–—~至到]\s*\D{0,12}?(\d+))?"
+_RANGE = rf"(\d+)(?:\s*[篇份号]?\s*{_TO}\s*\D{{0,12}}?(\d+))?"
 _WORD = re.compile(r"\w")
 _MAX_RANGE = 200  # maximum length of a range such as [1-5]; a longer range counts as one fabricated citation
 
