@@ -3,7 +3,7 @@
 The labelled items were built from other documents.
 
 Items below a threshold are dropped. Thresholds are tested from high to low on the labelled items until the one-sided
-95 % lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
+95% lower bound fails for the first time, and the last one that passed is used. Because the order is fixed, testing
 several thresholds does not reduce the confidence.
 """
 
@@ -51,8 +51,8 @@ class Promise(Struct, frozen=True, kw_only=True):
         labels: Number of labelled items at or above the threshold.
         right: Number of these labelled items that are correct.
         share: Expected share of correct items; None with fewer than 60 labels.
-        low, high: 95 % prediction interval for the share among `items`.
-        bound: One-sided 95 % lower bound for the share of correct items among all items that the generator creates.
+        low, high: 95% prediction interval for the share among `items`.
+        bound: One-sided 95% lower bound for the share of correct items among all items that the generator creates.
         wanted: The requested precision.
     """
 
@@ -129,7 +129,7 @@ def describe_promise(promise: Promise) -> str:
         )
         return f"the share of correct items cannot be estimated ({few}).{dropped} Review a sample: ragbed review."
     text = f"{promise.share:.1%} of the {promise.items:,} items are expected to be correct"
-    text += f" (95 % interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
+    text += f" (95% interval {promise.low:.1%} to {promise.high:.1%}, {promise.labels} calibration labels)."
     if promise.wanted is not None and promise.bound is not None:
         text += f" The lower bound is {promise.bound:.1%}; the requested precision was {promise.wanted:.0%}."
     return text + dropped
@@ -154,7 +154,7 @@ def correct_promise(promise: Promise, wrong: int, sampled: int) -> Promise:
 
 
 def predict(right: float, labels: float, items: int) -> tuple[float, float]:
-    """Return the 95 % prediction interval for the share of correct items (beta-binomial, Jeffreys prior)."""
+    """Return the 95% prediction interval for the share of correct items (beta-binomial, Jeffreys prior)."""
     from scipy.special import betaln, gammaln  # noqa: PLC0415 - slow to import
 
     a, b = right + _PRIOR, labels - right + _PRIOR
