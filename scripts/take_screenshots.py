@@ -1,14 +1,13 @@
-"""Take the screenshots for the docs: the viewer, the report and the review page.
+"""Take the screenshots for the docs: the viewer and the review page.
 
     python -m scripts.take_screenshots
 
-Runs scripted models on the bundled data, diagnoses and reports the run, opens the pages in Chromium and writes
-docs/images/*.png. Check the images before you commit them.
+Runs scripted models on the bundled data, diagnoses the run, opens the pages in Chromium and writes docs/images/*.png.
+Check the images before you commit them.
 """
 
 from __future__ import annotations
 
-import base64
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,6 @@ IMAGES = ROOT / "docs" / "images"
 MODELS = ("baseline/lexical", "scripted/last-doc", "scripted/oracle")
 DATA = tuple(f"ragbed-mini-{lang}_{kind}" for lang in ("en", "zh") for kind in ("base", "int", "fact"))
 WIDTH, HEIGHT = 1180, 720
-REPORT_WIDTH, REPORT_HEIGHT = 1280, 710
 
 
 def main() -> None:
@@ -45,7 +43,6 @@ def main() -> None:
         _type("run", *options, "--out", str(run), "--no-cache")
         _type("diagnose", str(run))
         take_viewer(browser, run)
-        take_report(browser, run, folder)
         take_review(browser, folder)
         browser.close()
 
@@ -67,25 +64,6 @@ def take_viewer(browser: Browser, run: Path) -> None:
             _enter(page, served.address, "table.overview tr:nth-of-type(8)")
             _open_case(page, served.origin, lang="zh", noise=0.6)
             page.screenshot(path=IMAGES / "viewer-dark-zh.png")
-
-
-def take_report(browser: Browser, run: Path, folder: Path) -> None:
-    """Capture the summary in light mode and the figures in dark mode."""
-    _type("report", run.name, "-f", "html", "-o", "report.html", where=folder)
-    halves = []
-    for dark in (False, True):
-        with _page(browser, dark=dark, size=(REPORT_WIDTH, REPORT_HEIGHT)) as page:
-            page.goto((folder / "report.html").as_uri())
-            if dark:
-                page.locator(".figures h2").locator("visible=true").first.evaluate(
-                    "element => element.scrollIntoView()"
-                )
-            page.wait_for_timeout(500)
-            halves.append(base64.b64encode(page.screenshot()).decode())
-    with _page(browser, size=(REPORT_WIDTH, 2 * REPORT_HEIGHT)) as page:
-        drawn = "".join(f'<img src="data:image/png;base64,{half}" style="display:block">' for half in halves)
-        page.set_content(f'<body style="margin:0">{drawn}')
-        page.screenshot(path=IMAGES / "report.png")
 
 
 def take_review(browser: Browser, folder: Path) -> None:
@@ -126,8 +104,8 @@ def _open_case(page: Page, origin: str, *, lang: str, noise: float) -> None:
     page.wait_for_timeout(500)
 
 
-def _type(*words: str, where: Path | None = None) -> None:
-    subprocess.run([sys.executable, "-m", "ragbed", *words], check=True, stdout=subprocess.DEVNULL, cwd=where)
+def _type(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "ragbed", *words], check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

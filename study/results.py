@@ -30,6 +30,7 @@ _FIGURES = {
     "rgb-main": ("noise-zh_refine", "position-zh_refine"),
     "synthetic-conflict": ("conflict-en_fact", "conflict-zh_fact"),
 }
+_CHINESE = frozenset({"noise-zh_refine"})  # the figures of the Chinese pages
 
 
 def render(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
@@ -85,15 +86,15 @@ def _csv(header: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
 
 
 def _figures(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
-    words = read_words("en")
     for run, wanted in _FIGURES.items():
         named = [replace(cell, key=cell.key._replace(model=short(cell.key.model))) for cell in outcomes.cells[run]]
         order = [short(model) for model in MODELS]
         named.sort(key=lambda cell: order.index(cell.key.model))
-        charts = make_figures(named, "robust", words)
-        for name in wanted:
-            chart = next(chart for chart in charts if chart.name.startswith(f"{name}-"))
-            yield RESULTS / f"{name}.svg", PICTURES["svg"](chart)
+        for lang, ending in (("en", ""), ("zh", ".zh")):
+            charts = make_figures(named, "robust", read_words(lang))
+            for name in wanted if lang == "en" else _CHINESE.intersection(wanted):
+                chart = next(chart for chart in charts if chart.name.startswith(f"{name}-"))
+                yield RESULTS / f"{name}{ending}.svg", PICTURES["svg"](chart)
 
 
 def main(arguments: list[str]) -> None:
