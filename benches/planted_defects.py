@@ -25,6 +25,7 @@ from ragbed.builder.drafting import draft_question
 from ragbed.builder.edits import check_edit, check_fake, edit_passage
 from ragbed.builder.item_checks import CheckedItem, check_item, check_parts
 from ragbed.builder.labelling import label_passage
+from ragbed.builder.mentions import find_answer
 from ragbed.builder.passages import split_article
 from ragbed.builder.rules import join_questions, write_fields
 from ragbed.schema import Article, Item, Lang, Passage
@@ -300,16 +301,17 @@ def _items_of(article: Article, others: Sequence[Article], pieces: dict[str, lis
         draft = draft_question(fields, article.lang, article).draft
         if draft is None:
             continue
-        texts = [*pieces[article.id], *(pieces[other.id][0] for other in others)]
-        labels = [label_passage(draft, text, title=article.title) for text in texts]
+        texts = [(text, article.title) for text in pieces[article.id]]
+        texts += [(pieces[other.id][0], other.title) for other in others]
+        labels = [label_passage(draft, text, title=title) for text, title in texts]
         passages = tuple(
             Passage(
                 text=text,
-                title=article.title if place < len(pieces[article.id]) else None,
+                title=title,
                 stance="supports" if label.label == "positive" else "distracts",
                 support=label.support,
             )
-            for place, (text, label) in enumerate(zip(texts, labels, strict=True))
+            for (text, title), label in zip(texts, labels, strict=True)
             if label.label != "mention"
         )
         if {"supports", "distracts"} <= {passage.stance for passage in passages}:
@@ -335,7 +337,11 @@ def pairs_of(items: Sequence[CheckedItem]) -> list[CheckedItem]:
             for passage in checked.supports
         )
         texts = [passage.text for passage in (*first.distracts, *second.distracts)]
-        others = tuple(Passage(text=text, stance="distracts") for text in dict.fromkeys(texts))
+        # A distractor of one part may contain the answer to the other part.
+        clean = (
+            text for text in dict.fromkeys(texts) if not any(find_answer(one, text)) and not any(find_answer(two, text))
+        )
+        others = tuple(Passage(text=text, stance="distracts") for text in clean)
         question = join_questions(one.question, two.question, one.lang)
         item = replace(
             one, question=question, answer=(one.answer[0], two.answer[0]), passages=(*parts, *others),

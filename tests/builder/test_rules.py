@@ -71,7 +71,6 @@ def test_chinese_facts(text: str, question: str, answer: str) -> None:
         ("en", "The abbreviation GRN stands for goods received note."),
         ("en", "Holt was headed by Mia Holt."),
         ("en", "Mount Emberly erupted on 25 March 2023."),
-        ("en", "The tower of Orsa Church, which was built in 1931, is closed."),
         ("en", "The Orsa Institute was founded by Mia Holt, Jan Orr and Lea Marsh."),
         ("zh", "培训中心建于2015年。"),
         ("zh", "炎岭火山于2023年3月25日喷发。"),
@@ -83,6 +82,85 @@ def test_chinese_facts(text: str, question: str, answer: str) -> None:
 )
 def test_plans_guesses_and_unknown_subjects_are_left_alone(lang: Lang, text: str) -> None:
     assert facts(lang, text) == {}
+
+
+HOLT = "Mia Holt was an engineer from Orsa. "
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "question", "answer"),
+    [
+        ("Orsa Viaduct", "The Orsa Viaduct is a bridge. In 1903 the Orsa Viaduct collapsed during a storm.",
+         "In what year did the Orsa Viaduct collapse during a storm?", "1903"),
+        ("", HOLT + "In 1884 Mia Holt bought the Copperhill mine, which had closed.",
+         "In what year did Mia Holt buy the Copperhill mine?", "1884"),
+        ("The mills of Orsa", "The last mill of Orsa was torn down in 1903 by soldiers under Jan Orr.",
+         "Which year completes this sentence from “The mills of Orsa”: “The last mill of Orsa was torn down in ____ by"
+         " soldiers under Jan Orr”?", "1903"),
+        ("The mills of Orsa", "A fund for the millers of Orsa collected £31,200 in the summer.",
+         "Which amount of money completes this sentence from “The mills of Orsa”: “A fund for the millers of Orsa"
+         " collected ____ in the summer”?", "£31,200"),
+        ("The mills of Orsa", "The first mill in Orsa employed 340 weavers.",
+         "Which number completes this sentence from “The mills of Orsa”: “The first mill in Orsa employed ____"
+         " weavers”?", "340"),
+        ("Orsa Codex", "The Orsa Codex is a manuscript from the abbey of Wick. It consists of 318 leaves of vellum.",
+         "Which number completes this sentence from “Orsa Codex”: “The Orsa Codex consists of ____ leaves of vellum”?",
+         "318"),
+    ],
+)  # fmt: skip
+def test_english_events_and_blanks(title: str, text: str, question: str, answer: str) -> None:
+    assert facts("en", text, title)[question] == answer
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "question", "answer"),
+    [
+        (
+            "云岭书院史",
+            "1903年，云岭书院改为安州中学堂，首任校长是沈知秋。",
+            "哪一年云岭书院改为安州中学堂？",
+            "1903年",
+        ),
+        ("云岭书院史", "2019年，云岭书院接待游客32.5万人次。", "2019年，云岭书院接待游客多少人次？", "32.5万人次"),
+        (
+            "云岭大桥",
+            "大桥主跨648米，桥塔高186米。",
+            "《云岭大桥》一文有这样一句：“大桥主跨____，桥塔高186米。”空格处应填什么数量？",
+            "648米",
+        ),
+    ],
+)
+def test_chinese_events_and_blanks(title: str, text: str, question: str, answer: str) -> None:
+    assert facts("zh", text, title)[question] == answer
+
+
+@pytest.mark.parametrize(
+    ("lang", "title", "text"),
+    [
+        ("en", "The mills of Orsa", "He bought the mill of Orsa in 1903 with his brother."),  # unknown pronoun
+        ("en", "The mills of Orsa", "In 1903 the company sold the mills of Orsa to its owner."),
+        ("en", "The mills of Orsa", "The mills of Orsa were sold again in the same year, 1903."),
+        ("en", "The mills of Orsa", "Orsa had some 340 mills and more than 9,000 weavers."),
+        ("en", "The mills of Orsa", "The mills of Orsa were valued at 200 to 220 million crowns."),
+        ("en", "A short guide", "A storm on 8 January 2005 felled 640 trees."),  # the title names nothing
+        ("zh", "云岭大桥", "1903年考入安州大学，师从沈知秋教授。"),  # no subject
+        ("zh", "云岭公司发布新品", "2020年，公司推出手机理赔系统。"),
+        ("zh", "云岭大桥", "该桥于1903年改建，全长120米。"),
+        ("zh", "云岭市议会选举", "选举于2023年5月7日举行。"),  # elections are held repeatedly
+        ("zh", "云岭大桥", "云岭大桥每天约有3.4万辆汽车通过。"),
+    ],
+)
+def test_sentences_that_need_their_context_are_left_alone(lang: Lang, title: str, text: str) -> None:
+    questions = facts(lang, text, title)
+    assert all("云岭公司" in question for question in questions) if "公司" in text else not questions
+
+
+def test_each_sentence_gives_one_question_and_quotations_come_last() -> None:
+    text = "The last mill of Wick closed in 1950. Orland Foods was founded in 1988 by Mia Holt and is based in Wick."
+    article = Article(id="a", url="a.md", title="The mills of Wick", text=text, lang="en", sha256="", source="docs")
+    first, second = write_fields(article, 5)
+    assert first["question"] == "In what year was Orland Foods founded?"
+    assert second["question"].startswith("Which year completes")
 
 
 def test_fields_are_bounded_and_not_repeated() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragbed.builder.passages import MAX_TOKENS
+from ragbed.builder.rules import GENERATOR
 from ragbed.builder.survey import Survey, survey_folder
 from ragbed.builder.web.content_types import SUFFIXES
 from ragbed.errors import UsageError
@@ -63,6 +64,8 @@ _OTHER_LANGS = re.compile(
 )
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _DEFAULT_ITEMS, _MAX_PROPOSED = 20, 50
+# Number of items per document that rules find in texts of a few paragraphs, and the maximum number to propose.
+_BY_RULES, _MAX_BY_RULES = 2.5, 300
 _MIN_PASSAGE = 60  # lowest value for the maximum passage length, in tokens: about two sentences
 
 
@@ -86,7 +89,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
     survey = survey_folder(documents) if kind == "folder" else None
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(survey)
     counts, rest = _take_counts(brief)
-    base = _count_by_lang(rest) or _count(_BASE, rest) or _propose(survey, langs)
+    base = _count_by_lang(rest) or _count(_BASE, rest) or _propose(survey, langs, generator)
     lines = [
         f"name = {_quote(_slug(Path(name) if name else documents))}",
         f"generator = {_quote(generator)}  # model that writes the questions, or rules",
@@ -175,12 +178,13 @@ def _langs_of(survey: Survey | None) -> list[Lang]:
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]
 
 
-def _propose(survey: Survey | None, langs: Sequence[Lang]) -> int | dict[Lang, int]:
-    """Return the number of items to build: about one per document, up to 50."""
+def _propose(survey: Survey | None, langs: Sequence[Lang], generator: str) -> int | dict[Lang, int]:
+    """Return the number of items to build: one per document and up to 50, or more if rules write the questions."""
     if survey is None or not survey.langs:
         return _DEFAULT_ITEMS
+    each, most = (_BY_RULES, _MAX_BY_RULES) if generator == GENERATOR else (1, _MAX_PROPOSED)
     counts: dict[Lang, int] = {
-        lang: max(1, min(_MAX_PROPOSED, round(survey.documents * survey.langs.get(lang, 0.0)))) for lang in langs
+        lang: max(1, min(most, round(survey.documents * survey.langs.get(lang, 0.0) * each))) for lang in langs
     }
     return counts if len(set(counts.values())) > 1 else counts[langs[0]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -25,7 +24,7 @@ def with_found_passages(stored: StoredResult) -> StoredResult:
         Document(text=passage.text, stance=passage.stance or "distracts", kind=SEARCH, source=number, part=passage.part)
         for number, passage in enumerate(found.values())
     ]
-    return replace(stored, case=structs.replace(stored.case, documents=tuple(documents)))
+    return structs.replace(stored, case=structs.replace(stored.case, documents=tuple(documents)))
 
 
 def without_positions(evidence: Evidence) -> Evidence:

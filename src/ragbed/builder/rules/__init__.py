@@ -21,16 +21,19 @@ WRITERS: dict[Lang, Callable[[str, str], Iterator[Fact]]] = {"en": find_english_
 
 def write_fields(article: Article, most: int) -> list[dict[str, str]]:
     """Return the fields of at most `most` questions about an article, in the same form as a model's response."""
-    seen: set[str] = set()
-    facts = []
+    facts: list[Fact] = []
     for text in islice(_split(unwrap(article.text, article.lang)), _MAX_PARTS):
-        for fact in WRITERS[article.lang](article.title, text):
-            if fact.question not in seen:
-                seen.add(fact.question)
-                facts.append(fact)
-        if len(facts) >= most:
+        facts += WRITERS[article.lang](article.title, text)
+        if len({fact.sentence for fact in facts}) >= most:
             break
-    return [{"event": fact.sentence, "question": fact.question, "answer": fact.answer} for fact in islice(facts, most)]
+    # At most one question per sentence. Questions that quote a sentence are used last.
+    chosen: dict[str, Fact] = {}
+    for fact in sorted(facts, key=lambda fact: fact.is_blank):
+        chosen.setdefault(fact.sentence, fact)
+    return [
+        {"event": fact.sentence, "question": fact.question, "answer": fact.answer}
+        for fact in islice(chosen.values(), most)
+    ]
 
 
 def _split(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ragbed.builder.rules.chinese_blanks import find_chinese_blanks
 from ragbed.builder.rules.chinese_words import LONG_NOUNS, NOUNS, ROLES, SURNAMES, is_distinctive
 from ragbed.builder.rules.facts import Fact
 from ragbed.text import split_sentences
@@ -117,6 +118,7 @@ def find_chinese_facts(title: str, text: str) -> Iterator[Fact]:
         for clause in _clauses(sentence, read):
             for find in (_dates, _founded, _agents, _measures, _counts, _places, _people):
                 yield from (fact for fact in find(clause, sentence) if _is_certain(fact, sentence))
+        yield from find_chinese_blanks(sentence, title, read.full)
         read.before += sentence
 
 

@@ -7,9 +7,11 @@ if "the bridge" or "it" can refer only to one such name. When in doubt, no quest
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ragbed.builder.rules.english_blanks import find_blanks
 from ragbed.builder.rules.english_clauses import Clause, find_clauses
+from ragbed.builder.rules.english_events import find_events
 from ragbed.builder.rules.english_names import Names, strip
 from ragbed.builder.rules.english_people import find_own_roles, find_quotations, find_roles, find_superlatives
 from ragbed.builder.rules.english_values import MONEY, find_counts, find_measures, fits
@@ -55,7 +57,17 @@ def find_english_facts(title: str, text: str) -> Iterator[Fact]:
         found = [*find_roles(sentence, names, before), *find_own_roles(sentence, previous)]
         found += [*find_superlatives(sentence, names, before), *find_quotations(sentence, names)]
         found += [fact for clause in clauses for find in _FINDERS for fact in find(clause, sentence, names)]
+        found += [fact for clause in clauses for fact in find_events(clause, sentence, names)]
         yield from (fact for fact in found if _is_certain(fact, sentence))
+        yield from find_blanks(sentence, names, _find_antecedent(sentence, clauses))
+
+
+def _find_antecedent(sentence: str, clauses: Sequence[Clause]) -> str:
+    """Return what the pronoun at the start of a sentence refers to; empty if there is none or it is unclear."""
+    pronoun = re.match(r"(?:It|He|She)(?= )", sentence)
+    if pronoun is None or not clauses:
+        return ""
+    return clauses[0].subject if sentence[pronoun.end() :].startswith(clauses[0].rest.rstrip(" .")) else ""
 
 
 def _is_certain(fact: Fact, sentence: str) -> bool:

@@ -120,17 +120,33 @@ def _pronoun(body: str, names: Names, time: str, previous: tuple[Clause | None, 
     """Resolve "It" or "She" to the subject of the previous sentence if the reference is unambiguous."""
     clause, read = previous
     found = re.match(r"(It|He|She|it|he|she)(?= )", body)
-    if found is None or clause is None or " of " in clause.name:
+    if found and clause is None and found[1] in ("He", "She") and (own := _person_of_title(names, read)):
+        return _make(names, own, body[found.end() :], time)
+    if found is None or clause is None or clause.is_person != (found[1].lower() in ("he", "she")):
         return None
-    if clause.is_person != (found[1].lower() in ("he", "she")):
-        return None
-    others = {strip(match[0]) for match in re.finditer(NAME, read)} - {"", clause.name}
-    others = {name for name in others if name in names.names and name not in clause.name.split()}
-    if clause.is_person and any(other in names.persons for other in others):
-        return None
-    if not clause.is_person and (_has_rival(read, names, others) or not clause.is_thing):
+    is_defined = read == names.sentences[0] and re.match(" (?:is|was) an? ", clause.rest) is not None
+    if not (is_defined and clause.name in names.title) and _is_ambiguous(clause, read, names):
         return None
     return clause._replace(rest=body[found.end() :], time=time)
+
+
+def _is_ambiguous(clause: Clause, read: str, names: Names) -> bool:
+    """Check whether a pronoun after a sentence could refer to something other than the sentence's subject."""
+    if " of " in clause.name:
+        return True
+    others = {strip(match[0]) for match in re.finditer(NAME, read)} - {"", clause.name}
+    others = {name for name in others if name in names.names and name not in clause.name.split()}
+    if clause.is_person:
+        return any(other in names.persons for other in others)
+    return _has_rival(read, names, others) or not clause.is_thing
+
+
+def _person_of_title(names: Names, read: str) -> str:
+    """Return the person in the title if a sentence mentions this person and no one else; otherwise empty."""
+    own = next((name for name in names.persons if name in names.title), "")
+    others = {strip(match[0]) for match in re.finditer(NAME, read)} & names.persons - {own}
+    is_own = own and (own.rsplit(maxsplit=1)[-1] in read or re.match(r"(?:He|She|His|Her) ", read))
+    return own if is_own and not others else ""
 
 
 def _has_rival(read: str, names: Names, others: set[str]) -> bool:

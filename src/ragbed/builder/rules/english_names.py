@@ -35,6 +35,7 @@ _FOLLOWS = (
 )
 _OF = "|".join(OF_KINDS)
 _MODIFIER = "|".join(MODIFIERS)
+_ADJECTIVE = r"(?!(?:from|of|in|for|at|by|with|on|that|which|to|and|near|between|the)\b)[\w-]+"
 _KIND_EVIDENCE = tuple(
     re.compile(pattern)
     for pattern in (
@@ -44,8 +45,8 @@ _KIND_EVIDENCE = tuple(
         # A preposition after the name may be part of a longer title.
         rf"(?P<name>{NAME})(?![\w’'-])(?! (?:at|on|in|under|of|and|with|from|by|to) (?:the )?[A-Z])",
         rf"(?:^|[.”\"] )(?:The )?(?P<name>{NAME}) (?:is|was) (?:an?|the) "
-        rf"(?P<rest>(?:[\w-]+,? ){{0,4}}?)(?P<kind>{_KIND})\b",
-        rf"(?P<name>{NAME}), (?:an?|the) (?P<rest>(?:[\w-]+ ){{0,3}}?)(?P<kind>{_KIND})\b",
+        rf"(?P<rest>(?:{_ADJECTIVE},? ){{0,4}}?)(?P<kind>{_KIND})\b",
+        rf"(?P<name>{NAME}), (?:an?|the) (?P<rest>(?:{_ADJECTIVE} ){{0,3}}?)(?P<kind>{_KIND})\b",
     )
 )
 _PERSON_EVIDENCE = tuple(

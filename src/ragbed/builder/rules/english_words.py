@@ -123,6 +123,22 @@ MODIFIERS = _words(
 )
 
 
+# Nouns that are clear after "the" in any text.
+UNIVERSAL = _words(
+    "world sea north south east west public war end start beginning middle time summer winter spring autumn night"
+    " morning afternoon evening century decade sun moon earth year years day month week age hour minute wild past"
+    " ground air coast equator press poor rich sick blind deaf northeast northwest southeast southwest"
+)
+# Nouns that often refer to another sentence, without a final "s".
+GENERAL = _words(
+    "company firm group organisation organization project site building town city village place area region event team"
+    " family book work programme program property land busines estate house structure facility institution plan scheme"
+    " man woman men women couple brother sister two three people member party association club school church state"
+    " country government figure number case manuscript document text deal agreement move decision change problem reason"
+    " money idea right object find discovery film novel painting ship boat vessel line route road bridge tower"
+)
+
+
 @cache
 def _common_words() -> frozenset[str]:
     return _words((files("ragbed.builder.rules") / "common_words.txt").read_text("utf-8"))

@@ -11,12 +11,16 @@ from ragbed.schema import Lang
 _WRAPPED: dict[Lang, int] = {"en": 45, "zh": 25}
 
 
+BLANK = "____"  # mark for the missing value in a quoted sentence
+
+
 class Fact(NamedTuple):
     """A question with its answer, and the sentence that states the answer."""
 
     question: str
     answer: str
     sentence: str
+    is_blank: bool = False  # whether the question quotes the sentence without the answer
 
 
 def unwrap(text: str, lang: Lang) -> str:

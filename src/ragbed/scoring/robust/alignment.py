@@ -82,7 +82,7 @@ def _overlap(words: frozenset[str]) -> tuple[int, int]:
 
 def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
     """Return the sentence before a mention and the clause after it, without other mentions."""
-    start = max((other.end for other in mentions if other.end <= mention.start), default=0)
+    previous = start = max((other.end for other in mentions if other.end <= mention.start), default=0)
     if start and (stop := _CLAUSE.search(text, start, mention.start)):
         start = stop.start()  # the rest of that clause belongs to the other mention
     end = min((other.start for other in mentions if other.start >= mention.end), default=len(text))
@@ -90,7 +90,7 @@ def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
     stop = _SENTENCE.search(text, mention.end, end)
     is_alone = stop is not None and (breaks or start == 0)  # the sentence has no other mention
-    is_last = mention.end > max((other.start for other in mentions), default=0)
+    is_last = previous and not any(other.start >= mention.end for other in mentions)
     if not is_alone and not is_last:
         stop = _CLAUSE.search(text, mention.end, min(end, mention.end + 100))
     before = text[breaks[-1] if breaks else start : mention.start]

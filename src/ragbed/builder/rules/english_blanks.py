@@ -1,0 +1,250 @@
+"""Write questions that ask for a value left out of an English sentence: a year, date, number, amount, person or title.
+
+The question quotes the sentence and names the title of its text. A sentence is used only if it can be understood
+without the sentences around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ragbed.builder.rules.english_names import Names, strip
+from ragbed.builder.rules.english_values import MONEY
+from ragbed.builder.rules.english_words import (
+    CAP,
+    DAY,
+    GENERAL,
+    MONTH,
+    NAME,
+    NOT_NAMES,
+    PEOPLE,
+    PERSON,
+    TITLES,
+    UNIVERSAL,
+    UNSURE,
+    YEAR,
+    is_distinctive,
+)
+from ragbed.builder.rules.facts import BLANK, Fact
+
+_WORDS = (5, 45)  # minimum and maximum number of words of a sentence
+_MAX_TITLE = 14  # maximum number of words of a title that a question can contain
+# Words at the start of a sentence that refer to the sentence before it.
+_OPENING = re.compile(
+    r"(?:And|But|So|Yet|Or|Nor|One|Two|Three|Four|Five|Some|Many|Most|All|Each|Every|Several|Half|More|Fewer|Another"
+    r"|At first|By then|After that|In all|In total|In addition|Of (?:the|these|those)|Among|From then|Since then"
+    r"|Within|Soon|First|Second|Third|Finally|Only|Construction|Work)\b(?! (?:of|on) (?:the )?[A-Z])"
+)
+# Words that refer to another sentence or to the time of writing.
+_ELSEWHERE = re.compile(
+    r"\b(?:this|these|those|such|then|now|today|ago|another|others?|same|also|again|still|already|latter|former"
+    r"|formerly|previous|previously|later|earlier|follow(?:s|ed|ing)|next|recently|currently|current|present|meanwhile"
+    r"|instead|here|there(?! (?:were|was|are|is)\b)|too|thus|therefore|however|so far|we|our|us|I|you|your|my|remaining"
+    r"|respectively|likewise|afterwards|thereafter|eventually|subsequently|it|they|them|him|both|neither|either|nearby"
+    r"|none|nobody|that (?:year|time|day|month|period|decade|point|date|summer|winter|night|season)"
+    r"|the (?:following|rest|others?|result))\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(?:he|she|her|his|its|their|himself|herself|themselves|itself)\b", re.IGNORECASE)
+_UNITS = frozenset({"Celsius", "Fahrenheit"})
+_ENDING = (
+    "of|in|at|near|between|below|above|behind|beneath|across|along|around|outside|inside|that|which|who|whose|where"
+)
+_RANKED = re.compile(
+    r"(?:first|last|only|largest|oldest|highest|longest|tallest|deepest|smallest|youngest|earliest|biggest|worst|best"
+    r"|most|main|original|final|second|third)\b"
+    r"(?! (?:[a-z-]+ )?(?:years?|decades?|months?|weeks?|days?|hours?)\b)"
+)
+_ARTICLE = re.compile(r"\b[Tt]he (?P<words>[a-z][\w’'-]*(?: [a-z][\w’'-]*){0,5})?(?P<after>,? ?[^ ,]*)")
+_FUNCTION = re.compile(
+    rf"(?:{_ENDING}|on|by|for|with|from|to|and|or|but|as|after|before|since|until|under|over|into|onto|through|during"
+    r"|when|while|because|was|were|is|are|had|has|have|did|does|do|can|could|would|will|may|might|than|up|down|out|off"
+    r"|against|about|[a-z]+ed|took|began|became|made|ran|won|lost|held|sold|built|fell|grew|led|gave|went|came|stood"
+    r"|lay|rose|kept|left|met|paid|set|sent|struck|sank|broke|brought|bought|caught|wrote|spent|spread)\b"
+)
+
+
+# Events that may happen several times, in sentences that say nothing more about them.
+_REPEATED = re.compile(r"^(?:\S+ ){1,5}(?:erupted|took place|was held|were held) (?:in|on) [\w ]+\.$")
+
+
+class _Blank(NamedTuple):
+    """A value in a sentence, and the words that ask for it."""
+
+    ask: str
+    start: int
+    end: int
+
+
+def find_blanks(sentence: str, names: Names, subject: str = "") -> Iterator[Fact]:
+    """Yield a question for each value of a sentence that can be asked for by leaving it out.
+
+    Args:
+        sentence: The sentence.
+        names: The names of the text.
+        subject: What the pronoun at the start of the sentence refers to; empty if it is unknown.
+    """
+    text = sentence
+    if subject:
+        text = re.sub(r"^(?:It|He|She)\b", subject[0].upper() + subject[1:], sentence)
+    is_size = _WORDS[0] <= len(text.split()) <= _WORDS[1]
+    if not is_size or not re.fullmatch(r"[A-Z“\"].*[a-z0-9)”\"%]\.", text) or _OPENING.match(text):
+        return
+    if re.search(r"[\[\]|:?!•…*_]|\.\.|\bsaid\b|[“\"][^”\"]*$", text):
+        return
+    title = _usable_title(names)
+    if not is_clear(text, names, title) or _REPEATED.search(text):
+        return
+    for blank in _find_values(text, names):
+        if fact := _ask(text, blank, names, title):
+            yield fact._replace(sentence=sentence)
+
+
+def _ask(sentence: str, blank: _Blank, names: Names, title: str) -> Fact | None:
+    answer = sentence[blank.start : blank.end]
+    before, after = sentence[: blank.start], sentence[blank.end :].rstrip(".")
+    clause = re.split(r"[,;](?! ?\d)", after)[0]
+    if re.search(r"\d(?: \w+)? (?:to|and|or) $", before) or re.match(r" (?:to|or) \d", after):
+        return None  # part of a range or of a duration
+    if UNSURE.search(re.sub(r"[“\"][^”\"]*[”\"]|\b(?:took|taken|handed) over\b", "", before + clause)):
+        return None
+    parts = (
+        [answer] if answer[0] in "£$€" or answer[0].isdigit() else [word for word in answer.split() if len(word) > 3]
+    )
+    if any(re.search(rf"(?<![\w.,]){re.escape(part)}(?![\w,.]*\d)", before + after) for part in parts):
+        return None
+    if any(part in title for part in parts):
+        title = ""
+    if not _has_subject(before + BLANK + after, names, title):
+        return None
+    quoted = re.sub(r"[“\"]([^”\"]*)[”\"]", r"‘\1’", f"{before}{BLANK}{after}")
+    if title:
+        return Fact(f"{blank.ask} completes this sentence from “{title}”: “{quoted}”?", answer, sentence, is_blank=True)
+    return Fact(f"{blank.ask} completes the sentence “{quoted}”?", answer, sentence, is_blank=True)
+
+
+def _usable_title(names: Names) -> str:
+    """Return a title that a question can contain; empty if it is missing, long or contains no specific name."""
+    title = names.title
+    if re.search(r"[|“”\"?!<>{}\[\]_]|\.\w|https?:", title) or len(title.split()) > _MAX_TITLE:
+        return ""
+    words = [word for word in re.findall(CAP, title) if word not in NOT_NAMES and is_distinctive(word)]
+    own = set(re.findall(r"\w+", names.full))
+    pairs = re.findall(rf"(?=\b({CAP} {CAP}))", title)
+    is_specific = any(word in own and word.lower() not in own for word in words)
+    return title if is_specific or any(names.full.count(pair) > 1 for pair in pairs) else ""
+
+
+def is_clear(sentence: str, names: Names, title: str) -> bool:
+    """Check that every pronoun and every definite phrase of a sentence can be understood from it and its title."""
+    if _ELSEWHERE.search(sentence):
+        return False
+    if pronoun := _PRONOUN.search(sentence):
+        own = [found.start() for found in re.finditer(NAME, sentence) if _is_known(found[0], names)]
+        if not own or min(own) > pronoun.start():
+            return False
+    capitals = _stems(" ".join(re.findall(r"(?<!^)\b[A-Z][\w’'-]+", sentence)))
+    known = {*capitals, *_stems(title), *(_defined(names) if title else ())}
+    return all(_is_definite(found, sentence, known, bool(title)) for found in _ARTICLE.finditer(sentence))
+
+
+def _defined(names: Names) -> list[str]:
+    """Return the noun that the first sentence uses to define the subject of the title: "X is a manuscript of"."""
+    found = re.match(
+        rf"(?:The )?({NAME}) (?:is|was) (?:an?|the) ((?:[\w-]+ )*?[\w-]+)(?=[,.]| {_FUNCTION.pattern})", names.full
+    )
+    return _stems(found[2])[-1:] if found and found[1] in names.title else []
+
+
+def _is_known(name: str, names: Names) -> bool:
+    """Check that a string is a name in the text, or the family name of a person in it."""
+    name = strip(name)
+    return name in names.names or any(person.endswith(f" {name}") for person in names.persons)
+
+
+def _stems(text: str) -> list[str]:
+    return [word.lower().rstrip("s") for word in re.findall(r"[A-Za-z][\w’'-]+", text)]
+
+
+def _is_definite(found: re.Match[str], sentence: str, known: set[str], has_title: bool) -> bool:
+    """Check that a phrase with "the" names something, is explained by the words after it, or refers to known words."""
+    words: list[str] = []
+    rest = sentence[found.start() + 4 :]
+    for word in rest.split(" "):
+        bare = word.rstrip(",.;")
+        if not bare or not bare[0].islower() or (words and _FUNCTION.fullmatch(bare)):
+            break
+        words.append(bare)
+        if bare != word:
+            break
+    if not words:
+        return True  # a name or a number follows
+    after = rest[len(" ".join(words)) :]
+    if re.match(
+        rf" of | (?:{_ENDING})\b(?! (?:early |late )?(?:\d|{MONTH}))| [A-Z“]|, (?:(?:an?|the|one) |{NAME},)", after
+    ):
+        return True
+    head = words[-1]
+    stem = head.rstrip("s")
+    if (has_title and _RANKED.match(" ".join(words))) or head in UNIVERSAL or re.fullmatch(r"\d+s|[a-z]+teenth", head):
+        return True
+    before = sentence[: found.start()].lower()
+    is_object = (
+        re.search(r"[a-z]", re.sub(rf"^in \d+,?|^on [^,]*\d{{4}},?|^in {MONTH.lower()} \d+,?", "", before)) is not None
+    )
+    if has_title and is_object and (len(words) > 1 or stem not in GENERAL):
+        return True  # a part of the subject, e.g. "the receiver" of a telescope
+    return stem in known or re.search(rf"\b{re.escape(stem)}", before) is not None
+
+
+def _has_subject(text: str, names: Names, title: str) -> bool:
+    """Check that a sentence contains a specific name, or that it is about something in the title."""
+    found = [strip(name) for name in re.findall(NAME, text) if _is_known(name, names) and name not in _UNITS]
+    if any(" " in name and is_distinctive(name) for name in found):
+        return True
+    nouns = [word for word in (*_stems(title), *_defined(names)) if len(word) > 3]
+    is_own = any(re.search(rf"\b[Tt]he (?:[a-z-]+ )?{re.escape(noun)}s?\b", text) for noun in nouns)
+    body = re.sub(rf"^(?:[A-Z][a-z]+ )[^,]*?{BLANK},? (?=[a-z])", "", text)
+    is_new = re.match(rf"[Aa]n? (?!(?:year|month|day|week|few)\b)|[Tt]he {_RANKED.pattern}", body) is not None
+    return bool(title) and (bool(found) or is_own or is_new)
+
+
+_LISTED = r"(?!,? (?:and|or|to) \d|[–-]|, \d{4}|s\b|/)"
+_YEARS = re.compile(
+    rf"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Ff]rom|[Aa]fter|[Bb]efore|(?:spring|summer|autumn|winter|end|beginning|start"
+    rf"|charter|document) of|{MONTH}),? (?:early |late |about )?)(?P<value>{YEAR}){_LISTED}"
+)
+_DAYS = re.compile(rf"\b(?:[Oo]n|(?:morning|afternoon|evening|night|day) of) (?P<value>{DAY})\b")
+_COUNTS = re.compile(
+    r"(?<![\w£$€.,–/-])(?<!number )(?<!some )(?<!Some )(?<!No )(?<!No\. )"
+    r"(?P<value>(?:\d{1,3}(?:,\d{3})+|\d{2,3}|\d+\.\d+|\d{5,})(?: (?:million|billion|thousand))?)"
+    r"(?= (?!and\b|or\b|to\b|by\b|in\b|on\b|at\b|was\b|were\b|of\b|are\b|is\b|had\b|did\b|years? (?:ago|later))[a-z])"
+)
+_AMOUNTS = re.compile(rf"(?<![\w.,–-])(?P<value>{MONEY})(?![\w–-])")
+_PEOPLE = re.compile(
+    rf"(?:\b(?:the|by|an?|of|and|to|after|for) (?:[A-Z][a-z]+(?:an|ish|ese|iss|ch|ic) )?{PEOPLE}|\b(?:by|after|under))"
+    rf" (?:{TITLES} )*(?P<value>{PERSON})(?! and [A-Z]|, {PERSON}(?:,| and)|['’]|-| [A-Z])"
+)
+_WORKS = re.compile(
+    r"\b(?:book|novel|poem|film|opera|song|newspaper|magazine|journal|handbook|treatise|play|essay|article|painting"
+    r"|album|paper|series|memoir|report|study|collection|called|titled|entitled|named|known as)"
+    r"[,]? [“\"](?P<value>[A-Z][\w’'-]+(?: [\w’'-]+)+)[”\"]"
+)
+_PATTERNS = (
+    ("Which date", _DAYS),
+    ("Which year", _YEARS),
+    ("Which number", _COUNTS),
+    ("Which amount of money", _AMOUNTS),
+    ("Whose name", _PEOPLE),
+    ("Which title", _WORKS),
+)
+
+
+def _find_values(sentence: str, names: Names) -> Iterator[_Blank]:
+    for ask, pattern in _PATTERNS:
+        for found in pattern.finditer(sentence):
+            if pattern is _PEOPLE and found["value"] not in names.names:
+                continue
+            yield _Blank(ask, *found.span("value"))
