@@ -6,7 +6,7 @@ from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import words
 from ragbed.scoring.robust.question import STEM, WORD, Asked
 
-_SPAN = 9  # words after a mention that can be its predicate
+_SPAN = 9  # maximum number of words after a mention that can be its predicate
 
 _STOPS_AFTER = words(
     '; : ( ) " but and while whereas after before when because since as until ahead over against with despite although '
@@ -86,7 +86,7 @@ class EnglishClause:
         return strength
 
     def is_apposed(self) -> bool:
-        """Return whether an apposition of words of the question follows, e.g. 'presented by A, the chief executive'."""
+        """Return whether an apposition made of the question's words follows, e.g. 'by A, the chief executive'."""
         end = next((at for at, word in enumerate(self.after[1:8], 1) if word in PUNCTUATION), min(len(self.after), 8))
         words = [word for word in self.after[1:end] if word not in DETERMINERS]
         return self.after[:1] == [","] and bool(words) and all(map(self.weight, words))

@@ -47,7 +47,7 @@ _USER = lazy(
 
 
 def is_flag(text: str, match: re.Match[str], asked: Asked) -> bool:
-    """Return whether a match is a statement of the response itself that the documents are wrong."""
+    """Return whether a match is the response's own statement that the documents are wrong."""
     before = text[max(0, match.start() - 70) : match.start()]
     if _DENIED.search(before) or _CONDITIONAL.search(before) or is_quoted(text, match.start()):
         return False
@@ -83,7 +83,7 @@ def _is_own(text: str, flag: Mention, asked: Asked) -> bool:
 
 
 def _is_strict_flag(sentence: str) -> bool:
-    """Return whether a sentence says itself, and does not report, that one of the given documents is wrong."""
+    """Return whether a sentence itself says that one of the given documents is wrong, rather than reporting it."""
     given = _STRICT.search(sentence)
     if given is None or _REPORTED.search(sentence[: given.start()]):
         return False

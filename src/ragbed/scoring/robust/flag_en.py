@@ -15,7 +15,7 @@ from ragbed.scoring.robust.patterns import (
 )
 from ragbed.scoring.robust.phrase_rules import PhraseRule
 
-# Not 'switched off' and the like.
+# Excludes phrases such as 'switched off'.
 _WRONG = rf"(?<!cut )(?<!called )(?<!switched )(?<!turned )(?<!taken )(?<!paid )(?<!set )(?<!shut ){ERROR_ADJECTIVES}"
 _TEXT = rf"(?:{SOURCES}|{CLAIMS}|\[[0-9]\])"
 _IT = "(?:this|that|it|which|these|they|those)"

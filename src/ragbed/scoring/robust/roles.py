@@ -1,4 +1,4 @@
-"""Decide which role a mention has in its clause: the asked one, or e.g. that of the one who was beaten.
+"""Decide which role a mention has in its clause: the requested one, or another one, e.g. that of the loser.
 
 A role has a status, which is empty if nothing speaks against the mention, and a strength: how clearly its clause
 expresses the relation that the question asks for.
@@ -19,7 +19,7 @@ _ONE = lazy(
     r"\b(?:one|some|first|document [0-9]|passage [0-9]|\[[0-9]\])[^.]{0,60}$|(?:一[篇份则个处]|有的|部分"
     r"|文档[0-9一二三四五])[^。]{0,20}$"
 )
-# A sentence without one of these has no match of the next pattern.
+# The next pattern cannot match a sentence that has none of these words.
 _DISPUTES = lazy(r"other|second|document|passage|\[|另一|有的|其他|文档")
 _ANOTHER = lazy(
     r"\b(?:another|others?|the other|second)\b(?: \w+)? (?:says?|said|nam|claim|stat|mention|giv|list|report"

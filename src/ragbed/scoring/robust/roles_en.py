@@ -9,10 +9,10 @@ from ragbed.scoring.robust.patterns import lazy, words
 from ragbed.scoring.robust.question import STEM, Asked
 from ragbed.scoring.robust.role import DIRECT, Role, contrast_role, year_role
 
-_REACH = 80  # characters on each side of a mention that are read
-_LONGEST = 4  # number of words in the longest cue
-_GAP = 4  # words between a cue and a mention
-_REPEATED = 4  # words that a sentence shares with the question if it repeats it
+_REACH = 80  # maximum number of characters to read on each side of a mention
+_LONGEST = 4  # number of words in the longest cue phrase
+_GAP = 4  # maximum number of words between a cue phrase and a mention
+_REPEATED = 4  # minimum number of shared words for a sentence to count as repeating the question
 _STOPS_BEFORE = words(
     ', ; : ( ) " but who which that is was were are by when while whereas because so then won wins win'
 )
@@ -60,7 +60,7 @@ _PAST = words(
     "brought bought sold sent"
     " taught wrote read played sang drew drove rode flew met paid put set shot spent threw wore"
 )
-# A mention after 'to' is not the one who wrote, sent or gave.
+# Verbs whose subject is not the person named after 'to'.
 _GIVERS = lazy(r"\b(?:wrote|written|presented|sent|gave|handed|sold|dedicated|taught|lent)\b")
 _RUMOUR = lazy(
     r"\brumou?rs? (?:was |had it |went round |spread )?that\b[^.;]{0,80}$|\b(?:rule|ruled) out that\b[^.;]{0,40}$"
@@ -75,7 +75,7 @@ _EARLIER = lazy(
 )
 _CREDIT = words("owe owes owed attributed attributes credited credits credit ascribed due thanks belongs")
 _NOBODY = words("no nobody none nothing nowhere never")
-# Other names after the first name of a response, e.g. 'A, B and C all took part'.
+# Matches the other names in a list at the start of a response, e.g. 'A, B and C all took part'.
 _LISTED = lazy(
     r",(?: [\w'-]+){1,4}(?:,(?: [\w'-]+){1,4}){0,4},? and (?:[\w'-]+ ){1,4}?(?:all|both|each|were|are|have|took)\b"
 )
